@@ -1,0 +1,1 @@
+"""Ranking trees: order cases so that the positive ones come first."""

@@ -1,0 +1,102 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "bindings/arrays.hpp"
+#include "core/binning.hpp"
+
+namespace treerank {
+
+namespace {
+
+template <class Value>
+NumberMatrix<Value> number_matrix(const Numbers<Value>& x) {
+    return {x.data(), x.shape(0), x.shape(1), x.stride(0), x.stride(1)};
+}
+
+template <class Value>
+nb::list py_find_thresholds(const Numbers<Value>& x, const Vector<std::uint32_t>& sample,
+                            const std::optional<Vector<std::int64_t>>& weights,
+                            std::size_t max_bins, std::size_t n_jobs) {
+    const auto numbers = number_matrix(x);
+    const std::vector<std::uint32_t> rows(sample.data(), sample.data() + sample.size());
+    const std::int64_t* w = weights ? weights->data() : nullptr;
+    std::vector<std::vector<double>> thresholds(numbers.columns);
+    {
+        nb::gil_scoped_release release;
+        Team team(n_jobs);
+        team.run(numbers.columns, [&](std::size_t column) {
+            thresholds[column] = find_thresholds(numbers, column, rows, w, max_bins);
+        });
+    }
+    nb::list result;
+    for (auto& column : thresholds) result.append(to_numpy(std::move(column)));
+    return result;
+}
+
+template <class Value, class Code>
+void py_encode(const Numbers<Value>& x, const std::vector<Vector<double>>& thresholds,
+               nb::ndarray<Code, nb::numpy, nb::ndim<2>, nb::c_contig> codes, std::size_t n_jobs) {
+    if (codes.shape(0) != x.shape(1) || codes.shape(1) != x.shape(0) ||
+        thresholds.size() != x.shape(1))
+        throw nb::value_error("encode: shapes of numbers, thresholds and codes do not agree");
+    std::vector<std::vector<double>> tables;
+    for (const auto& column : thresholds)
+        tables.emplace_back(column.data(), column.data() + column.size());
+    const auto numbers = number_matrix(x);
+    nb::gil_scoped_release release;
+    Team team(n_jobs);
+    encode(numbers, tables, codes.data(), codes.shape(1), team);
+}
+
+template <class Code>
+nb::object py_row_hashes(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
+                         std::uint64_t seed) {
+    if (labels.size() != codes.shape(1)) throw nb::value_error("row_hashes: labels of another length");
+    std::vector<std::uint64_t> hashes;
+    {
+        nb::gil_scoped_release release;
+        hashes = row_hashes(code_matrix(codes), labels.data(), seed);
+    }
+    return to_numpy(std::move(hashes));
+}
+
+}  // namespace
+
+void bind_binning(nb::module_& m) {
+    m.def(
+        "threshold_sample",
+        [](std::size_t n_rows, std::size_t limit) {
+            return to_numpy(threshold_sample(n_rows, limit));
+        },
+        nb::arg("n_rows"), nb::arg("limit"),
+        "Numbers of the rows that decide the thresholds: all, or those with the smallest hashes.");
+    const char* thresholds_doc = "Thresholds of every column, ascending.";
+    m.def("find_thresholds", &py_find_thresholds<double>, nb::arg("x").noconvert(),
+          nb::arg("sample").noconvert(), nb::arg("weights").noconvert().none(),
+          nb::arg("max_bins"), nb::arg("n_jobs"), thresholds_doc);
+    m.def("find_thresholds", &py_find_thresholds<float>, nb::arg("x").noconvert(),
+          nb::arg("sample").noconvert(), nb::arg("weights").noconvert().none(),
+          nb::arg("max_bins"), nb::arg("n_jobs"), thresholds_doc);
+    const char* encode_doc = "Writes the codes of all columns into `codes` (features x rows).";
+    m.def("encode", &py_encode<double, std::uint8_t>, nb::arg("x").noconvert(),
+          nb::arg("thresholds").noconvert(), nb::arg("codes").noconvert(), nb::arg("n_jobs"),
+          encode_doc);
+    m.def("encode", &py_encode<double, std::uint16_t>, nb::arg("x").noconvert(),
+          nb::arg("thresholds").noconvert(), nb::arg("codes").noconvert(), nb::arg("n_jobs"),
+          encode_doc);
+    m.def("encode", &py_encode<float, std::uint8_t>, nb::arg("x").noconvert(),
+          nb::arg("thresholds").noconvert(), nb::arg("codes").noconvert(), nb::arg("n_jobs"),
+          encode_doc);
+    m.def("encode", &py_encode<float, std::uint16_t>, nb::arg("x").noconvert(),
+          nb::arg("thresholds").noconvert(), nb::arg("codes").noconvert(), nb::arg("n_jobs"),
+          encode_doc);
+    const char* hash_doc = "A hash of each row's codes and label, the same wherever the row stands.";
+    m.def("row_hashes", &py_row_hashes<std::uint8_t>, nb::arg("codes").noconvert(),
+          nb::arg("labels").noconvert(), nb::arg("seed"), hash_doc);
+    m.def("row_hashes", &py_row_hashes<std::uint16_t>, nb::arg("codes").noconvert(),
+          nb::arg("labels").noconvert(), nb::arg("seed"), hash_doc);
+}
+
+}  // namespace treerank

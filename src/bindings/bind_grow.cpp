@@ -1,0 +1,209 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <numeric>
+#include <optional>
+#include <string>
+
+#include "bindings/arrays.hpp"
+#include "core/histogram.hpp"
+#include "core/split.hpp"
+#include "core/treerank.hpp"
+
+namespace treerank {
+
+namespace {
+
+Features make_features(const Vector<std::int32_t>& n_codes, const Vector<std::uint8_t>& categorical,
+                       const Vector<std::int8_t>& monotonic, std::size_t n_features) {
+    if (n_codes.size() != n_features || categorical.size() != n_features ||
+        monotonic.size() != n_features)
+        throw nb::value_error("features: one entry a feature expected");
+    Features features;
+    features.n_codes.assign(n_codes.data(), n_codes.data() + n_features);
+    features.categorical.assign(categorical.data(), categorical.data() + n_features);
+    features.monotonic.assign(monotonic.data(), monotonic.data() + n_features);
+    features.offset = offsets_of(features.n_codes);
+    return features;
+}
+
+Criterion criterion_of(const std::string& name) {
+    if (name == "gini") return Criterion::kGini;
+    if (name == "entropy") return Criterion::kEntropy;
+    if (name == "auc") return Criterion::kAuc;
+    throw nb::value_error(("unknown criterion: " + name).c_str());
+}
+
+LeafRankOptions leafrank_options(const nb::dict& d) {
+    LeafRankOptions options;
+    options.criterion = criterion_of(nb::cast<std::string>(d["criterion"]));
+    options.max_depth = nb::cast<std::int32_t>(d["max_depth"]);
+    options.max_leaf_nodes = nb::cast<std::int32_t>(d["max_leaf_nodes"]);
+    options.min_mass_leaf = nb::cast<double>(d["min_mass_leaf"]);
+    options.min_mass_split = nb::cast<double>(d["min_mass_split"]);
+    options.max_features = nb::cast<std::int32_t>(d["max_features"]);
+    return options;
+}
+
+TreeRankOptions treerank_options(const nb::dict& d) {
+    TreeRankOptions options;
+    options.leafrank = leafrank_options(nb::cast<nb::dict>(d["leafrank"]));
+    options.max_depth = nb::cast<std::int32_t>(d["max_depth"]);
+    options.min_mass_leaf = nb::cast<double>(d["min_mass_leaf"]);
+    options.min_mass_split = nb::cast<double>(d["min_mass_split"]);
+    options.min_auc_gain = nb::cast<double>(d["min_auc_gain"]);
+    options.max_features = nb::cast<std::int32_t>(d["max_features"]);
+    options.seed = nb::cast<std::uint64_t>(d["seed"]);
+    return options;
+}
+
+// Asks Python for pending signals and shows it the progress. The error, if any,
+// stays set in this thread until it is raised.
+Watch::Report reporter(const nb::object& progress) {
+    return [progress](double done) {
+        nb::gil_scoped_acquire acquire;
+        if (PyErr_CheckSignals() != 0) return true;
+        if (progress.is_none()) return false;
+        try {
+            progress(done);
+        } catch (nb::python_error& error) {
+            error.restore();
+            return true;
+        }
+        return false;
+    };
+}
+
+// Sample 0 is every row; sample t > 0 leaves out the rows of fold t - 1.
+std::vector<Row> rows_outside_fold(const std::uint8_t* labels, const std::uint8_t* repeats,
+                                   const std::uint8_t* folds, std::size_t n, std::size_t tree) {
+    std::vector<Row> rows;
+    rows.reserve(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        if (tree > 0 && folds[i] == tree - 1) continue;
+        rows.push_back(pack_row(static_cast<std::uint32_t>(i), labels[i] != 0,
+                                repeats != nullptr ? repeats[i] : 1));
+    }
+    return rows;
+}
+
+nb::tuple to_tuple(RankTree&& tree) {
+    return nb::make_tuple(to_records(std::move(tree.cells)), to_numpy(std::move(tree.cell_mass)),
+                          to_records(std::move(tree.tests)),
+                          to_records(std::move(tree.category_sets)));
+}
+
+template <class Code>
+nb::list py_grow_trees(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
+                       const std::optional<Vector<std::uint8_t>>& repeats,
+                       const std::optional<Vector<std::int64_t>>& weights,
+                       const std::optional<Vector<std::uint8_t>>& folds, std::size_t n_folds,
+                       const Vector<std::int32_t>& n_codes,
+                       const Vector<std::uint8_t>& categorical,
+                       const Vector<std::int8_t>& monotonic, const nb::dict& options,
+                       std::size_t n_jobs, const nb::object& progress) {
+    const std::size_t n = codes.shape(1);
+    const auto fits = [n](const auto& array) { return !array || array->size() == n; };
+    if (labels.size() != n || !fits(repeats) || !fits(weights) || !fits(folds) || n > kMaxRows)
+        throw nb::value_error("grow_trees: arrays of different lengths, or too many rows");
+    Table<Code> table;
+    table.codes = code_matrix(codes);
+    table.features = make_features(n_codes, categorical, monotonic, codes.shape(0));
+    table.labels = labels.data();
+    table.weights = weights ? weights->data() : nullptr;
+    const std::uint8_t* repeat = repeats ? repeats->data() : nullptr;
+    const std::uint8_t* fold = folds ? folds->data() : nullptr;
+    const TreeRankOptions parsed = treerank_options(options);
+    std::vector<RankTree> trees;
+    try {
+        nb::gil_scoped_release release;
+        Watch watch(reporter(progress));
+        Team team(n_jobs);
+        const auto sample = [&](std::size_t tree) {
+            return rows_outside_fold(table.labels, repeat, fold, n, tree);
+        };
+        trees = grow_trees<Code>(table, 1 + (fold != nullptr ? n_folds : 0), sample, parsed, team,
+                                 watch);
+    } catch (const Interrupted&) {
+        if (PyErr_Occurred()) throw nb::python_error();
+        throw;
+    }
+    nb::list result;
+    for (auto& tree : trees) result.append(to_tuple(std::move(tree)));
+    return result;
+}
+
+template <class Code>
+nb::object py_histogram(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
+                        const Vector<std::uint32_t>& rows, const Vector<std::int32_t>& n_codes,
+                        std::size_t repetitions) {
+    if (labels.size() != codes.shape(1) || n_codes.size() != codes.shape(0))
+        throw nb::value_error("histogram: arrays of different lengths");
+    std::vector<Row> packed;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const std::uint32_t row = rows.data()[i];
+        if (row >= codes.shape(1)) throw nb::value_error("histogram: no such row");
+        packed.push_back(pack_row(row, labels.data()[row] != 0, 1));
+    }
+    Features features;
+    features.n_codes.assign(n_codes.data(), n_codes.data() + n_codes.size());
+    features.offset = offsets_of(features.n_codes);
+    std::vector<std::int32_t> all(codes.shape(0));
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<PackedCount> counters(features.histogram_size());
+    {
+        nb::gil_scoped_release release;
+        for (std::size_t r = 0; r < repetitions; ++r)
+            count_features(code_matrix(codes), nullptr, packed.data(), packed.size(), features, all,
+                           counters.data(), nullptr);
+    }
+    return to_numpy(std::move(counters));
+}
+
+nb::tuple py_best_cut(const Vector<std::int32_t>& codes, const Matrix<double>& masses,
+                      const std::string& criterion, std::pair<double, double> cell,
+                      double min_mass_leaf, int monotonic) {
+    OccupiedCodes occupied;
+    CutSearch search;
+    search.criterion = criterion_of(criterion);
+    search.negative_cost = cell.second;
+    search.positive_cost = cell.first;
+    search.min_mass_leaf = min_mass_leaf;
+    search.monotonic = static_cast<std::int8_t>(monotonic);
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+        occupied.add(codes.data()[i], {masses.data()[2 * i], masses.data()[2 * i + 1]});
+        search.node = search.node + occupied.masses.back();
+    }
+    const BestCut cut = best_cut(occupied, search);
+    return nb::make_tuple(cut.gain, cut.cut, cut.missing_left);
+}
+
+template <class Code>
+void bind_for_codes(nb::module_& m) {
+    m.def("grow_trees", &py_grow_trees<Code>, nb::arg("codes").noconvert(),
+          nb::arg("labels").noconvert(), nb::arg("repeats").noconvert().none(),
+          nb::arg("weights").noconvert().none(), nb::arg("folds").noconvert().none(),
+          nb::arg("n_folds"), nb::arg("n_codes").noconvert(), nb::arg("categorical").noconvert(),
+          nb::arg("monotonic").noconvert(), nb::arg("options"), nb::arg("n_jobs"),
+          nb::arg("progress").none(),
+          "Grows a tree on all rows and one for each fold on the rows outside it: "
+          "[(cells, masses, tests, category sets)].");
+    m.def("histogram", &py_histogram<Code>, nb::arg("codes").noconvert(),
+          nb::arg("labels").noconvert(), nb::arg("rows").noconvert(), nb::arg("n_codes").noconvert(),
+          nb::arg("repetitions") = 1,
+          "Counters of all features, negatives in the low half of a word, positives in the high.");
+}
+
+}  // namespace
+
+void bind_grow(nb::module_& m) {
+    bind_for_codes<std::uint8_t>(m);
+    bind_for_codes<std::uint16_t>(m);
+    m.def("best_cut", &py_best_cut, nb::arg("codes").noconvert(), nb::arg("masses").noconvert(),
+          nb::arg("criterion"), nb::arg("cell"), nb::arg("min_mass_leaf"), nb::arg("monotonic"),
+          "The best cut of one feature: (gain, last code on the left, missing goes left).");
+}
+
+}  // namespace treerank

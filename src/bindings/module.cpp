@@ -1,0 +1,16 @@
+#include "bindings/arrays.hpp"
+#include "core/kernels.hpp"
+
+NB_MODULE(_core, m) {
+    m.doc() = "The compiled core: binning, growing, pruning and scoring of ranking trees.";
+    m.def("instruction_set", &treerank::instruction_set,
+          "The instruction set of the hot loops: 'avx512', 'avx2' or 'base'.");
+    m.attr("MAX_ROWS") = treerank::kMaxRows;
+    m.attr("MAX_FEATURES") = treerank::kMaxFeatures;
+    m.attr("MAX_REPEAT") = treerank::kMaxRepeat;
+    m.attr("MAX_CATEGORY_CODES") = treerank::kMaxCategoryCodes;
+    treerank::bind_binning(m);
+    treerank::bind_grow(m);
+    treerank::bind_prune(m);
+    treerank::bind_predict(m);
+}

@@ -1,0 +1,69 @@
+// The three loops that a fit spends its time in: counting, scanning for the best
+// cut, and parting rows. Each is compiled for several instruction sets from one
+// source (kernels_isa.cpp); all give the same bits.
+#pragma once
+
+#include "core/types.hpp"
+
+namespace treerank {
+
+// What a search for the best cut of one node must know. The costs make both
+// classes weigh the same within the cell (ALGORITHMS, section 3): a positive
+// costs the cell's negatives, a negative the cell's positives. Counts carry no
+// costs, so that histograms of children and of row blocks add up.
+struct CutSearch {
+    Criterion criterion = Criterion::kGini;
+    ClassMass node;
+    double positive_cost = 1;
+    double negative_cost = 1;
+    double min_mass_leaf = 1;
+    // Monotone constraints: the sign wanted and the bounds handed down to this node.
+    std::int8_t monotonic = 0;
+    double lower = 0;
+    double upper = 1;
+
+    double cost(ClassMass mass) const {
+        return positive_cost * mass.positive + negative_cost * mass.negative;
+    }
+};
+
+// The best cut of one feature: codes up to `cut` go left. `gap_end` is the next
+// occupied code: any cut in [cut, gap_end) parts the rows in the same way.
+struct BestCut {
+    double gain = 0;  // 0: no cut
+    std::int32_t cut = -1;
+    std::int32_t gap_end = -1;
+    bool missing_left = false;
+    ClassMass left;
+};
+
+// Cuts are looked at in blocks of this many; scratch for a scan has this much room to spare.
+inline constexpr int kLanes = 8;
+
+template <class Code, class Count>
+struct Kernels {
+    // Adds the rows to the histograms of up to four features in one pass.
+    void (*count)(const Row* rows, std::size_t n, const std::int64_t* weights,
+                  const Code* const* columns, Count* const* histograms, std::size_t n_features);
+    // Takes the rows out again.
+    void (*uncount)(const Row* rows, std::size_t n, const std::int64_t* weights,
+                    const Code* const* columns, Count* const* histograms, std::size_t n_features);
+    // target = parent - child, over all counters.
+    void (*subtract)(Count* target, const Count* parent, const Count* child, std::size_t n);
+    // Best Gini cut over codes [1, n_codes), `missing` going left with all cuts or right.
+    // Improves `best`; prefix is scratch for n_codes + kLanes counters.
+    void (*scan_gini)(const Count* histogram, std::int32_t n_codes, bool missing_left,
+                      const CutSearch& search, Count* prefix, BestCut& best);
+    // Stable partition: rows with code - shift <= cut (unsigned) first. Returns their number.
+    std::size_t (*part)(Row* rows, std::size_t n, const Code* column, Code shift, Code cut,
+                        Row* scratch);
+};
+
+template <class Code, class Count>
+const Kernels<Code, Count>& kernels();
+
+// "avx512", "avx2" or "base": the fastest that the processor has, or what the
+// environment variable TREERANK_ISA asks for.
+const char* instruction_set();
+
+}  // namespace treerank

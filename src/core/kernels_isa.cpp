@@ -1,0 +1,201 @@
+// Compiled once for each instruction set, with TREERANK_ISA naming it.
+//
+// Everything here is forced inline or has internal linkage: a shared inline
+// function compiled for AVX-512 could be picked by the linker for all callers.
+#include "core/kernels_isa.hpp"
+
+#define TREERANK_INLINE [[gnu::always_inline]] static inline
+
+namespace treerank::TREERANK_ISA {
+namespace {
+
+TREERANK_INLINE double to_double(std::uint64_t value) {
+    return __builtin_bit_cast(double, value | 0x4330000000000000ULL) - 4503599627370496.0;
+}
+TREERANK_INLINE double negatives(PackedCount c) { return to_double(c & 0xffffffffULL); }
+TREERANK_INLINE double positives(PackedCount c) { return to_double(c >> 32); }
+TREERANK_INLINE double negatives(const WideCount& c) { return static_cast<double>(c.negative); }
+TREERANK_INLINE double positives(const WideCount& c) { return static_cast<double>(c.positive); }
+
+template <bool Add>
+TREERANK_INLINE void update(PackedCount& counter, PackedCount increment) {
+    if constexpr (Add)
+        counter += increment;
+    else
+        counter -= increment;
+}
+template <bool Add>
+TREERANK_INLINE void update(WideCount& counter, WideCount increment) {
+    if constexpr (Add) {
+        counter.negative += increment.negative;
+        counter.positive += increment.positive;
+    } else {
+        counter.negative -= increment.negative;
+        counter.positive -= increment.positive;
+    }
+}
+
+// Label and repeat count are the low five bits of a row: 32 possible increments.
+struct PackedIncrements {
+    PackedCount table[32];
+    explicit PackedIncrements(const std::int64_t*) {
+        for (Row low = 0; low < 32; ++low)
+            table[low] = static_cast<PackedCount>(low & kRepeatMask) << (low & kLabelBit ? 32 : 0);
+    }
+    TREERANK_INLINE PackedCount of_row(const PackedIncrements& self, Row row) {
+        return self.table[row & 31];
+    }
+};
+struct WideIncrements {
+    const std::int64_t* weights;
+    explicit WideIncrements(const std::int64_t* w) : weights(w) {}
+    TREERANK_INLINE WideCount of_row(const WideIncrements& self, Row row) {
+        const std::int64_t weight = self.weights[row >> kRowShift];
+        const std::int64_t mask = -static_cast<std::int64_t>((row & kLabelBit) != 0);
+        return {weight & ~mask, weight & mask};
+    }
+};
+template <class Count>
+struct IncrementsOf;
+template <>
+struct IncrementsOf<PackedCount> {
+    using type = PackedIncrements;
+};
+template <>
+struct IncrementsOf<WideCount> {
+    using type = WideIncrements;
+};
+
+// Four independent histograms a pass keep four chains of load-add-store in
+// flight, and the row is decoded once for all of them.
+template <bool Add, int N, class Code, class Count>
+void count_pass(const Row* rows, std::size_t n, const std::int64_t* weights,
+                const Code* const* columns, Count* const* histograms) {
+    const typename IncrementsOf<Count>::type increments(weights);
+    const Code* column[N];
+    Count* histogram[N];
+    for (int k = 0; k < N; ++k) {
+        column[k] = columns[k];
+        histogram[k] = histograms[k];
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        const Row row = rows[i];
+        const Count increment = increments.of_row(increments, row);
+        const std::size_t id = row >> kRowShift;
+        for (int k = 0; k < N; ++k) update<Add>(histogram[k][column[k][id]], increment);
+    }
+}
+
+template <bool Add, class Code, class Count>
+void count(const Row* rows, std::size_t n, const std::int64_t* weights, const Code* const* columns,
+           Count* const* histograms, std::size_t n_features) {
+    switch (n_features) {
+        case 4: return count_pass<Add, 4>(rows, n, weights, columns, histograms);
+        case 3: return count_pass<Add, 3>(rows, n, weights, columns, histograms);
+        case 2: return count_pass<Add, 2>(rows, n, weights, columns, histograms);
+        default: return count_pass<Add, 1>(rows, n, weights, columns, histograms);
+    }
+}
+
+void subtract(PackedCount* target, const PackedCount* parent, const PackedCount* child,
+              std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) target[i] = parent[i] - child[i];
+}
+void subtract(WideCount* target, const WideCount* parent, const WideCount* child, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+        target[i].negative = parent[i].negative - child[i].negative;
+        target[i].positive = parent[i].positive - child[i].positive;
+    }
+}
+
+TREERANK_INLINE void add_to(PackedCount& sum, PackedCount c) { sum += c; }
+TREERANK_INLINE void add_to(WideCount& sum, const WideCount& c) {
+    sum.negative += c.negative;
+    sum.positive += c.positive;
+}
+
+// Decrease of the balanced Gini impurity, up to a constant of the node:
+//   (lp * N - P * ln)^2 / (S_left * S_right)
+// with S the costed mass. The division is left out wherever a product shows that
+// the cut cannot win (the slack covers the rounding of both sides).
+template <class Count>
+void scan_gini(const Count* histogram, std::int32_t n_codes, bool missing_left,
+               const CutSearch& search, Count* prefix, BestCut& best) {
+    Count sum{};
+    if (missing_left) sum = histogram[0];
+    for (std::int32_t code = 1; code < n_codes; ++code) {
+        add_to(sum, histogram[code]);
+        prefix[code] = sum;
+    }
+    for (std::int32_t code = n_codes; code < n_codes + kLanes; ++code) prefix[code] = sum;
+    // With missing on the right, "all values left" is a cut too.
+    const std::int32_t last = missing_left ? n_codes - 2 : n_codes - 1;
+    const double node_negative = search.node.negative, node_positive = search.node.positive;
+    const double node_mass = node_negative + node_positive;
+    const double positive_cost = search.positive_cost, negative_cost = search.negative_cost;
+    const double node_cost = positive_cost * node_positive + negative_cost * node_negative;
+    const double min_mass = search.min_mass_leaf;
+    double numerator[kLanes], denominator[kLanes];
+    for (std::int32_t first = 1; first <= last; first += kLanes) {
+        const double enough = best.gain * (1 - 1e-9);
+        int promising = 0;
+        for (int k = 0; k < kLanes; ++k) {
+            const double negative = negatives(prefix[first + k]);
+            const double positive = positives(prefix[first + k]);
+            const double difference = positive * node_negative - node_positive * negative;
+            const double left = positive_cost * positive + negative_cost * negative;
+            const double mass = negative + positive;
+            const double square = difference * difference;
+            const bool too_small = (mass < min_mass) | (node_mass - mass < min_mass);
+            numerator[k] = too_small ? -1.0 : square;
+            denominator[k] = left * (node_cost - left);
+            promising |= numerator[k] > enough * denominator[k];
+        }
+        if (!promising) continue;
+        for (int k = 0; k < kLanes; ++k) {
+            if (numerator[k] <= 0 || denominator[k] <= 0) continue;
+            const double gain = numerator[k] / denominator[k];
+            if (gain > best.gain) {
+                best.gain = gain;
+                best.cut = first + k;
+                best.missing_left = missing_left;
+                best.left.negative = negatives(prefix[first + k]);
+                best.left.positive = positives(prefix[first + k]);
+            }
+        }
+    }
+}
+
+// Writes every row to both sides and moves only one of the two pens: no branch
+// to mispredict, and the order within each side stays.
+template <class Code>
+std::size_t part(Row* rows, std::size_t n, const Code* column, Code shift, Code cut,
+                 Row* scratch) {
+    std::size_t left = 0, right = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const Row row = rows[i];
+        const bool goes_left = static_cast<Code>(column[row >> kRowShift] - shift) <= cut;
+        rows[left] = row;
+        scratch[right] = row;
+        left += goes_left;
+        right += !goes_left;
+    }
+    __builtin_memcpy(rows + left, scratch, right * sizeof(Row));
+    return left;
+}
+
+template <class Code, class Count>
+constexpr Kernels<Code, Count> table() {
+    return {&count<true, Code, Count>, &count<false, Code, Count>,
+            static_cast<void (*)(Count*, const Count*, const Count*, std::size_t)>(&subtract),
+            &scan_gini<Count>, &part<Code>};
+}
+
+}  // namespace
+
+const Kernels<std::uint8_t, PackedCount> packed8 = table<std::uint8_t, PackedCount>();
+const Kernels<std::uint8_t, WideCount> wide8 = table<std::uint8_t, WideCount>();
+const Kernels<std::uint16_t, PackedCount> packed16 = table<std::uint16_t, PackedCount>();
+const Kernels<std::uint16_t, WideCount> wide16 = table<std::uint16_t, WideCount>();
+
+}  // namespace treerank::TREERANK_ISA

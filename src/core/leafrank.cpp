@@ -1,0 +1,496 @@
+#include "core/leafrank.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <queue>
+
+#include "core/histogram.hpp"
+#include "core/random.hpp"
+
+namespace treerank {
+
+namespace {
+constexpr std::size_t kTeamRows = 16384;  // below this a node is not worth waking the team
+constexpr std::int32_t kGivenHistogram = std::numeric_limits<std::int32_t>::max();
+}  // namespace
+
+LeafOrder order_leaves(const std::vector<LeafRankNode>& nodes,
+                       const std::vector<std::int32_t>& leaves, const std::vector<double>& value,
+                       ClassMass cell, double min_mass) {
+    const bool by_value = !value.empty();
+    LeafOrder order;
+    order.leaves = leaves;
+    std::sort(order.leaves.begin(), order.leaves.end(), [&](std::int32_t a, std::int32_t b) {
+        if (by_value) return value[a] != value[b] ? value[a] > value[b] : a < b;
+        const ClassMass x = nodes[a].mass, y = nodes[b].mass;
+        const double one = x.positive * y.negative, other = y.positive * x.negative;
+        return one != other ? one > other : a < b;
+    });
+    double best = 0;
+    ClassMass left;
+    for (std::size_t i = 0; i + 1 < order.leaves.size(); ++i) {
+        left = left + nodes[order.leaves[i]].mass;
+        if (by_value && value[order.leaves[i]] == value[order.leaves[i + 1]]) continue;
+        if (left.total() < min_mass || cell.total() - left.total() < min_mass) continue;
+        const double delta = left.positive * cell.negative - left.negative * cell.positive;
+        if (delta > 0 && delta >= best) {
+            best = delta;
+            order.n_left = i + 1;
+            order.left = left;
+        }
+    }
+    return order;
+}
+
+template <class Code, class Count>
+LeafRank<Code, Count>::LeafRank(const Features& features, const LeafRankOptions& options,
+                                Watch& watch, Team* team)
+    : features_(features),
+      options_(options),
+      watch_(watch),
+      team_(team),
+      kernels_(kernels<Code, Count>()),
+      monotonic_(features.any_monotonic()) {
+    const std::int32_t widest =
+        *std::max_element(features_.n_codes.begin(), features_.n_codes.end());
+    // Scanning a histogram costs as many steps as there are codes; below a
+    // quarter of that many rows, walking the occupied codes is cheaper.
+    sparse_rows_ = features_.histogram_size() / features_.size() / 4;
+    scratch_.resize(team_ ? team_->size() * 2 : 1);
+    for (auto& scratch : scratch_) {
+        scratch.prefix.resize(widest + kLanes);
+        scratch.counters.resize(widest);
+        scratch.words.resize((widest + 63) / 64);
+    }
+}
+
+template <class Code, class Count>
+bool LeafRank<Code, Count>::in_team(std::size_t n) const {
+    return team_ != nullptr && team_->size() > 1 && n >= kTeamRows;
+}
+
+template <class Code, class Count>
+std::int32_t LeafRank<Code, Count>::take_histogram() {
+    if (free_.empty()) {
+        free_.push_back(static_cast<std::int32_t>(pool_.size()));
+        pool_.push_back(std::make_unique_for_overwrite<Count[]>(features_.histogram_size()));
+    }
+    const std::int32_t number = free_.back();
+    free_.pop_back();
+    return number;
+}
+
+template <class Code, class Count>
+void LeafRank<Code, Count>::release(std::int32_t& number) {
+    if (number >= 0 && number != kGivenHistogram) free_.push_back(number);
+    number = -1;
+}
+
+template <class Code, class Count>
+void LeafRank<Code, Count>::count(const View<Code>& view, const Row* rows, std::size_t n,
+                                  const std::vector<std::int32_t>& features, Count* histogram) {
+    count_features(view.codes, view.weights, rows, n, features_, features, histogram,
+                   in_team(n) ? team_ : nullptr);
+}
+
+template <class Code, class Count>
+bool LeafRank<Code, Count>::may_split(const Open& open) const {
+    const ClassMass mass = nodes[open.node].mass;
+    const bool deep = options_.max_depth >= 0 && open.depth >= options_.max_depth;
+    return !deep && !mass.pure() && mass.total() >= options_.min_mass_split &&
+           mass.total() >= 2 * options_.min_mass_leaf;
+}
+
+template <class Code, class Count>
+CutSearch LeafRank<Code, Count>::search_of(const Open& open) const {
+    CutSearch search;
+    search.criterion = options_.criterion;
+    search.node = nodes[open.node].mass;
+    search.positive_cost = cell_.negative;
+    search.negative_cost = cell_.positive;
+    search.min_mass_leaf = options_.min_mass_leaf;
+    search.lower = open.lower;
+    search.upper = open.upper;
+    return search;
+}
+
+// Counts a feature's few codes and marks them in a bitmap, then reads them off in order.
+template <class Code, class Count>
+void LeafRank<Code, Count>::list_sparse(const Open& open, std::int32_t feature, Scratch& scratch) {
+    const Code* column = view_->codes.column(feature);
+    Count* counters = scratch.counters.data();
+    std::uint64_t* words = scratch.words.data();
+    kernels_.count(rows_ + open.first, open.last - open.first, view_->weights, &column, &counters,
+                   1);
+    for (std::size_t i = open.first; i < open.last; ++i) {
+        const Code code = column[row_id(rows_[i])];
+        words[code >> 6] |= std::uint64_t{1} << (code & 63);
+    }
+    scratch.occupied.clear();
+    const std::size_t n_words = (features_.n_codes[feature] + 63) / 64;
+    for (std::size_t w = 0; w < n_words; ++w) {
+        for (std::uint64_t word = words[w]; word != 0; word &= word - 1) {
+            const auto code = static_cast<std::int32_t>(w * 64 + std::countr_zero(word));
+            scratch.occupied.add(code, mass_of(counters[code]));
+            counters[code] = Count{};
+        }
+        words[w] = 0;
+    }
+}
+
+template <class Code, class Count>
+void LeafRank<Code, Count>::list_dense(const Count* histogram, std::int32_t n_codes,
+                                       Scratch& scratch) {
+    scratch.occupied.clear();
+    for (std::int32_t code = 0; code < n_codes; ++code)
+        if (!is_empty(histogram[code])) scratch.occupied.add(code, mass_of(histogram[code]));
+}
+
+// Puts the cut in the middle of the gap between the codes that it parts.
+template <class Code, class Count>
+void LeafRank<Code, Count>::take_cut(const BestCut& cut, std::int32_t feature, Split& best) {
+    best.gain = cut.gain;
+    best.left = cut.left;
+    best.test.feature = feature;
+    best.test.categorical = false;
+    best.test.cut = cut.gap_end < 0 ? features_.n_codes[feature] - 1
+                                    : cut.cut + (cut.gap_end - cut.cut - 1) / 2;
+    best.test.missing_left = cut.missing_left;
+}
+
+template <class Code, class Count>
+void LeafRank<Code, Count>::take_levels(const BestLevels& levels, const OccupiedCodes& occupied,
+                                        std::int32_t feature, const CutSearch& search,
+                                        Split& best) {
+    best.gain = levels.gain;
+    best.left = levels.left;
+    best.test.feature = feature;
+    best.test.categorical = true;
+    // Levels that the node has not seen follow the larger side.
+    const bool others_left = 2 * levels.left.total() >= search.node.total();
+    best.set = CategorySet{};
+    std::vector<std::int8_t> place(features_.n_codes[feature], others_left ? 1 : 0);
+    for (std::size_t i = 0; i < levels.order.size(); ++i)
+        place[occupied.codes[levels.order[i]]] = i < levels.n_left;
+    for (std::int32_t code = 0; code < features_.n_codes[feature]; ++code)
+        if (place[code]) best.set.insert(code);
+    best.test.missing_left = best.set.contains(0);
+}
+
+template <class Code, class Count>
+void LeafRank<Code, Count>::consider(const Open& open, std::int32_t feature,
+                                     const CutSearch& node_search, Scratch& scratch, Split& best) {
+    CutSearch search = node_search;
+    search.monotonic = features_.monotonic[feature];
+    const std::int32_t n_codes = features_.n_codes[feature];
+    const bool categorical = features_.categorical[feature] != 0;
+    const Count* histogram = nullptr;
+    if (open.histogram >= 0) {
+        histogram = (open.histogram == kGivenHistogram ? given_ : pool_[open.histogram].get()) +
+                    features_.offset[feature];
+    }
+    const bool vector_scan = histogram != nullptr && !categorical && search.monotonic == 0 &&
+                             search.criterion == Criterion::kGini;
+    if (vector_scan) {
+        BestCut cut;
+        cut.gain = best.gain;
+        const bool missing = !is_empty(histogram[0]);
+        kernels_.scan_gini(histogram, n_codes, true, search, scratch.prefix.data(), cut);
+        if (missing)
+            kernels_.scan_gini(histogram, n_codes, false, search, scratch.prefix.data(), cut);
+        if (cut.gain <= best.gain) return;
+        for (std::int32_t code = cut.cut + 1; code < n_codes && cut.gap_end < 0; ++code)
+            if (!is_empty(histogram[code])) cut.gap_end = code;
+        if (!missing) cut.missing_left = 2 * cut.left.total() >= search.node.total();
+        return take_cut(cut, feature, best);
+    }
+    if (histogram != nullptr)
+        list_dense(histogram, n_codes, scratch);
+    else
+        list_sparse(open, feature, scratch);
+    if (categorical) {
+        const BestLevels levels = best_levels(scratch.occupied, search);
+        if (levels.gain > best.gain) take_levels(levels, scratch.occupied, feature, search, best);
+        return;
+    }
+    BestCut cut = best_cut(scratch.occupied, search);
+    if (cut.gain <= best.gain) return;
+    // A node without missing values sends later ones to its larger side.
+    if (!scratch.occupied.has_missing())
+        cut.missing_left = 2 * cut.left.total() >= search.node.total();
+    take_cut(cut, feature, best);
+}
+
+template <class Code, class Count>
+typename LeafRank<Code, Count>::Split LeafRank<Code, Count>::best_of(const Open& open,
+                                                                     const std::int32_t* features,
+                                                                     std::size_t n) {
+    const CutSearch search = search_of(open);
+    Split best;
+    if (!in_team(open.last - open.first) || n < 2) {
+        for (std::size_t i = 0; i < n; ++i) consider(open, features[i], search, scratch_[0], best);
+        return best;
+    }
+    const std::size_t chunks = std::min(scratch_.size(), n);
+    std::vector<Split> bests(chunks);
+    team_->run(chunks, [&](std::size_t c) {
+        for (std::size_t i = c * n / chunks; i < (c + 1) * n / chunks; ++i)
+            consider(open, features[i], search, scratch_[c], bests[c]);
+    });
+    for (const Split& split : bests)
+        if (split.gain > best.gain) best = split;
+    return best;
+}
+
+// Draws features until some of them can split: as many as asked for at first,
+// then, if none of those has a cut, one after another.
+template <class Code, class Count>
+typename LeafRank<Code, Count>::Split LeafRank<Code, Count>::find_split(Open& open) {
+    const std::size_t n = open.last - open.first;
+    const std::size_t all = cell_features_.size();
+    const auto wanted = static_cast<std::size_t>(options_.max_features);
+    if (uses_all_features() || wanted >= all) {
+        if (open.histogram < 0 && !is_sparse(n)) {
+            open.histogram = take_histogram();
+            count(*view_, rows_ + open.first, n, cell_features_, pool_[open.histogram].get());
+        }
+        return best_of(open, cell_features_.data(), all);
+    }
+    std::vector<std::int32_t> order = cell_features_;
+    Split best;
+    for (std::size_t first = 0; first < all && best.gain <= 0;) {
+        const std::size_t k = first == 0 ? wanted : 1;
+        draw_to_front(order, first, k, open.key);
+        drawn_.assign(order.begin() + first, order.begin() + first + k);
+        std::sort(drawn_.begin(), drawn_.end());
+        if (!is_sparse(n)) {
+            if (open.histogram < 0) open.histogram = take_histogram();
+            count(*view_, rows_ + open.first, n, drawn_, pool_[open.histogram].get());
+        }
+        best = best_of(open, drawn_.data(), drawn_.size());
+        first += k;
+    }
+    return best;
+}
+
+template <class Code, class Count>
+std::size_t LeafRank<Code, Count>::part_rows(const Open& open, const Split& split) {
+    const Code* column = view_->codes.column(split.test.feature);
+    const std::size_t n = open.last - open.first;
+    Row* rows = rows_ + open.first;
+    Row* scratch = scratch_rows_ + open.first;
+    if (split.test.categorical) {
+        Row* left = rows;
+        Row* right = scratch;
+        for (std::size_t i = 0; i < n; ++i) {
+            const Row row = rows[i];
+            *(split.set.contains(column[row_id(row)]) ? left++ : right++) = row;
+        }
+        std::copy(scratch, right, left);
+        return left - rows;
+    }
+    // Missing (code 0) wraps to the largest code when it is to go right.
+    const Code shift = split.test.missing_left ? 0 : 1;
+    const Code cut = static_cast<Code>(split.test.cut - shift);
+    if (!in_team(n)) return kernels_.part(rows, n, column, shift, cut, scratch);
+
+    const std::size_t blocks = team_->size();
+    std::vector<std::size_t> lefts(blocks);
+    const auto begin = [&](std::size_t b) { return b * n / blocks; };
+    team_->run(blocks, [&](std::size_t b) {
+        lefts[b] = kernels_.part(rows + begin(b), begin(b + 1) - begin(b), column, shift, cut,
+                                 scratch + begin(b));
+    });
+    std::size_t n_left = 0;
+    for (std::size_t left : lefts) n_left += left;
+    team_->run(blocks, [&](std::size_t b) {
+        std::size_t to_left = 0, to_right = n_left;
+        for (std::size_t before = 0; before < b; ++before) {
+            to_left += lefts[before];
+            to_right += begin(before + 1) - begin(before) - lefts[before];
+        }
+        const Row* middle = rows + begin(b) + lefts[b];
+        std::copy(static_cast<const Row*>(rows + begin(b)), middle, scratch + to_left);
+        std::copy(middle, static_cast<const Row*>(rows + begin(b + 1)), scratch + to_right);
+    });
+    team_->run(blocks, [&](std::size_t b) {
+        std::copy(scratch + begin(b), scratch + begin(b + 1), rows + begin(b));
+    });
+    return n_left;
+}
+
+// The larger child inherits the parent's histogram less the smaller child's.
+template <class Code, class Count>
+void LeafRank<Code, Count>::hand_down(const Open& parent, Open& left, Open& right) {
+    std::int32_t held = parent.histogram;
+    if (held < 0) return;
+    const auto wants = [&](const Open& child) {
+        return uses_all_features() && may_split(child) && !is_sparse(child.last - child.first);
+    };
+    const bool left_smaller = left.last - left.first <= right.last - right.first;
+    Open& small = left_smaller ? left : right;
+    Open& large = left_smaller ? right : left;
+    Count* histogram = held == kGivenHistogram ? given_ : pool_[held].get();
+    if (!wants(large)) return release(held);
+    const std::size_t n_small = small.last - small.first;
+    large.histogram = held;
+    if (!wants(small) && n_small * cell_features_.size() <= features_.histogram_size() / 2) {
+        for (std::size_t f = 0; f < cell_features_.size(); ++f) {
+            const Code* column = view_->codes.column(cell_features_[f]);
+            Count* counters = histogram + features_.offset[cell_features_[f]];
+            kernels_.uncount(rows_ + small.first, n_small, view_->weights, &column, &counters, 1);
+        }
+        return;
+    }
+    small.histogram = take_histogram();
+    Count* counted = pool_[small.histogram].get();
+    count(*view_, rows_ + small.first, n_small, cell_features_, counted);
+    for (const std::int32_t feature : cell_features_) {
+        const std::size_t at = features_.offset[feature];
+        kernels_.subtract(histogram + at, histogram + at, counted + at,
+                          features_.n_codes[feature]);
+    }
+    if (!wants(small)) release(small.histogram);
+}
+
+template <class Code, class Count>
+std::pair<typename LeafRank<Code, Count>::Open, typename LeafRank<Code, Count>::Open>
+LeafRank<Code, Count>::apply(Open open, const Split& split) {
+    const std::size_t middle = open.first + part_rows(open, split);
+    const auto left_node = static_cast<std::int32_t>(nodes.size());
+    const ClassMass mass = nodes[open.node].mass;
+    nodes.resize(nodes.size() + 2);
+    nodes[left_node].mass = split.left;
+    nodes[left_node + 1].mass = mass - split.left;
+    LeafRankNode& node = nodes[open.node];
+    node.test = split.test;
+    node.left = left_node;
+    node.right = left_node + 1;
+    if (split.test.categorical) {
+        node.test.cut = static_cast<std::int32_t>(category_sets.size());
+        category_sets.push_back(split.set);
+    }
+    Open left{left_node, open.depth + 1, open.first, middle, key_of(open.key, 0),
+              open.lower, open.upper, -1};
+    Open right{left_node + 1, open.depth + 1, middle, open.last, key_of(open.key, 1),
+               open.lower, open.upper, -1};
+    const std::int8_t sign = features_.monotonic[split.test.feature];
+    if (sign != 0) {
+        const CutSearch search = search_of(open);
+        const double mid =
+            (bounded_value(search, split.left) + bounded_value(search, mass - split.left)) / 2;
+        (sign > 0 ? left : right).upper = mid;
+        (sign > 0 ? right : left).lower = mid;
+    }
+    hand_down(open, left, right);
+    return {left, right};
+}
+
+template <class Code, class Count>
+void LeafRank<Code, Count>::close(const Open& open) {
+    leaves.push_back({open.node, open.first, open.last});
+    if (!monotonic_) return;
+    leaf_value_.resize(nodes.size());
+    leaf_value_[open.node] = bounded_value(search_of(open), nodes[open.node].mass);
+}
+
+template <class Code, class Count>
+void LeafRank<Code, Count>::grow_depth_first(Open root) {
+    std::vector<Open> stack{root};
+    while (!stack.empty()) {
+        watch_.check();
+        Open open = stack.back();
+        stack.pop_back();
+        Split split;
+        if (may_split(open)) split = find_split(open);
+        if (split.gain <= 0) {
+            release(open.histogram);
+            close(open);
+            continue;
+        }
+        const auto [left, right] = apply(open, split);
+        stack.push_back(right);
+        stack.push_back(left);
+    }
+}
+
+// Always splits the leaf whose split lowers the cell's impurity most.
+template <class Code, class Count>
+void LeafRank<Code, Count>::grow_best_first(Open root) {
+    struct Candidate {
+        double priority;
+        Open open;
+        Split split;
+        bool operator<(const Candidate& other) const {
+            if (priority != other.priority) return priority < other.priority;
+            return open.node > other.open.node;
+        }
+    };
+    std::priority_queue<Candidate> queue;
+    std::int32_t n_leaves = 1;
+    const auto enqueue = [&](Open open) {
+        watch_.check();
+        Split split;
+        if (may_split(open)) split = find_split(open);
+        if (split.gain <= 0) {
+            release(open.histogram);
+            return close(open);
+        }
+        const double cost =
+            options_.criterion == Criterion::kGini ? search_of(open).cost(nodes[open.node].mass) : 1;
+        queue.push({split.gain / cost, open, split});
+    };
+    enqueue(root);
+    while (!queue.empty()) {
+        Candidate best = queue.top();
+        queue.pop();
+        if (n_leaves >= options_.max_leaf_nodes) {
+            release(best.open.histogram);
+            close(best.open);
+            continue;
+        }
+        ++n_leaves;
+        const auto [left, right] = apply(best.open, best.split);
+        enqueue(left);
+        enqueue(right);
+    }
+}
+
+template <class Code, class Count>
+void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch,
+                                 ClassMass cell, const std::vector<std::int32_t>& features,
+                                 std::uint64_t key, Count* root) {
+    view_ = &view;
+    rows_ = rows;
+    scratch_rows_ = scratch;
+    cell_ = cell;
+    cell_features_ = features;
+    given_ = root;
+    nodes.assign(1, LeafRankNode{});
+    nodes[0].mass = cell;
+    category_sets.clear();
+    leaves.clear();
+    leaf_value_.clear();
+    const bool known = root != nullptr && uses_all_features() && !is_sparse(n);
+    const Open open{0, 0, 0, n, key, 0.0, 1.0, known ? kGivenHistogram : -1};
+    if (options_.max_leaf_nodes >= 0)
+        grow_best_first(open);
+    else
+        grow_depth_first(open);
+}
+
+template <class Code, class Count>
+LeafOrder LeafRank<Code, Count>::cut(ClassMass cell, double min_mass) const {
+    std::vector<std::int32_t> numbers;
+    numbers.reserve(leaves.size());
+    for (const Leaf& leaf : leaves) numbers.push_back(leaf.node);
+    return order_leaves(nodes, numbers, leaf_value_, cell, min_mass);
+}
+
+template class LeafRank<std::uint8_t, PackedCount>;
+template class LeafRank<std::uint8_t, WideCount>;
+template class LeafRank<std::uint16_t, PackedCount>;
+template class LeafRank<std::uint16_t, WideCount>;
+
+}  // namespace treerank

@@ -1,0 +1,74 @@
+// A team of threads that lives as long as one call, and the watch that stops it.
+//
+// std::jthread, joined before the call returns: OpenMP keeps its threads, and a
+// child made by fork() that inherits them hangs.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace treerank {
+
+struct Interrupted : std::runtime_error {
+    Interrupted() : std::runtime_error("interrupted") {}
+};
+
+// Work reports its progress here and asks whether to go on. Only the thread that
+// made the call asks the caller (it may have to take a lock that only that
+// thread can have); the others read the flag.
+class Watch {
+  public:
+    using Report = std::function<bool(double)>;  // share done in, "stop" out
+    explicit Watch(Report report = {}) : report_(std::move(report)), caller_(std::this_thread::get_id()) {}
+
+    void expect(double work) { expected_ = work; }
+    void advance(double work);
+    void check();  // throws Interrupted
+
+  private:
+    Report report_;
+    std::thread::id caller_;
+    std::atomic<bool> stop_{false};
+    std::atomic<double> done_{0};
+    double expected_ = 1;
+    long long next_report_ns_ = 0;
+};
+
+class Team {
+  public:
+    explicit Team(std::size_t n_threads);
+    ~Team();
+    Team(const Team&) = delete;
+    Team& operator=(const Team&) = delete;
+
+    std::size_t size() const { return workers_.size() + 1; }
+
+    // Calls job(i) for i in [0, n), the next free thread taking the next i; the
+    // caller works too. The first exception is thrown again here.
+    void run(std::size_t n, const std::function<void(std::size_t)>& job);
+
+  private:
+    void work();
+    void drain();
+
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::condition_variable done_;
+    const std::function<void(std::size_t)>* job_ = nullptr;
+    std::atomic<std::size_t> next_{0};
+    std::size_t n_ = 0;
+    std::size_t busy_ = 0;
+    std::uint64_t round_ = 0;
+    bool closing_ = false;
+    std::exception_ptr error_;
+    std::vector<std::jthread> workers_;
+};
+
+}  // namespace treerank

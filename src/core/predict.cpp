@@ -1,0 +1,181 @@
+#include "core/predict.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace treerank {
+
+namespace {
+
+constexpr std::size_t kRowsPerTask = 8192;
+constexpr int kInterleaved = 8;  // independent walks in flight, to hide the latency of memory
+constexpr int kStepsPerTest = 4;
+
+// The side that all leaves below a node share; 2 when they differ.
+std::vector<std::int8_t> common_sides(const RankTree& tree) {
+    std::vector<std::int8_t> side(tree.tests.size());
+    for (std::size_t i = tree.tests.size(); i-- > 0;) {
+        const LeafRankNode& node = tree.tests[i];
+        if (node.left < 0) {
+            side[i] = static_cast<std::int8_t>(node.side);
+        } else {
+            side[i] = side[node.left] == side[node.right] ? side[node.left] : 2;
+        }
+    }
+    return side;
+}
+
+}  // namespace
+
+FlatTree freeze(const RankTree& tree, const std::uint8_t* is_split) {
+    FlatTree flat;
+    const auto side = common_sides(tree);
+    flat.category_sets = tree.category_sets;
+    flat.slots.resize(1);
+    flat.target.assign(1, -1);
+
+    const auto write_test = [&](const LeafRankNode& node, std::uint32_t at) {
+        const auto next = static_cast<std::uint32_t>(flat.slots.size());
+        if (next >= kNextMask - 2) throw std::length_error("the tree has too many tests");
+        flat.slots.resize(next + 2);
+        flat.target.resize(next + 2, -1);
+        Slot& slot = flat.slots[at];
+        slot = {next, static_cast<std::uint16_t>(node.test.feature), 0};
+        if (node.test.categorical) {
+            slot.next |= kCategorical;
+            flat.target[at] = node.test.cut;
+            flat.any_categorical = true;
+        } else if (node.test.missing_left) {
+            slot.cut = static_cast<std::uint16_t>(node.test.cut);
+        } else {
+            slot.next |= kMissingRight;
+            slot.cut = static_cast<std::uint16_t>(node.test.cut - 1);
+        }
+        return next;
+    };
+
+    struct Pending {
+        std::uint32_t slot;
+        std::int32_t test;
+    };
+    std::vector<std::vector<std::uint32_t>> entries(tree.cells.size());  // slots that stand for a cell
+    entries[0].push_back(0);
+    std::vector<Pending> stack;
+    for (std::size_t c = 0; c < tree.cells.size(); ++c) {
+        const Cell& cell = tree.cells[c];
+        if (entries[c].empty()) continue;
+        if (!is_split[c]) {
+            for (const std::uint32_t slot : entries[c]) {
+                flat.slots[slot] = {slot, 0, 0xffff};
+                flat.target[slot] = static_cast<std::int32_t>(c);
+            }
+            continue;
+        }
+        stack.assign(1, {entries[c][0], cell.first_test});
+        while (!stack.empty()) {
+            const Pending at = stack.back();
+            stack.pop_back();
+            if (side[at.test] != 2) {  // all leaves below lead to the same child
+                entries[side[at.test] == 0 ? cell.left : cell.right].push_back(at.slot);
+                continue;
+            }
+            const LeafRankNode& node = tree.tests[at.test];
+            const std::uint32_t next = write_test(node, at.slot);
+            stack.push_back({next + 1, node.right});
+            stack.push_back({next, node.left});
+        }
+        for (const std::uint32_t slot : entries[c]) {
+            flat.slots[slot] = flat.slots[entries[c][0]];
+            flat.target[slot] = flat.target[entries[c][0]];
+        }
+    }
+    return flat;
+}
+
+bool is_sound(const FlatTree& tree, std::size_t n_features) {
+    const std::size_t n = tree.slots.size();
+    if (n == 0 || tree.target.size() != n) return false;
+    for (std::size_t i = 0; i < n; ++i) {
+        const Slot slot = tree.slots[i];
+        const std::uint32_t next = slot.next & kNextMask;
+        const bool categorical = slot.next & kCategorical;
+        if (slot.feature >= n_features && n > 1) return false;
+        if (slot.next == i) {
+            if (slot.cut != 0xffff || tree.target[i] < 0) return false;
+            continue;
+        }
+        if (next <= i || next + 1 >= n) return false;  // forward only: every walk ends
+        if (categorical && (tree.target[i] < 0 ||
+                            static_cast<std::size_t>(tree.target[i]) >= tree.category_sets.size()))
+            return false;
+    }
+    return true;
+}
+
+namespace {
+
+template <class Code, bool HasCategories>
+inline std::uint32_t step(const FlatTree& tree, const CodeMatrix<Code>& codes, std::size_t row,
+                          std::uint32_t at) {
+    const Slot slot = tree.slots[at];
+    const std::uint16_t code = codes.data[slot.feature * codes.stride + row];
+    if constexpr (HasCategories) {
+        if (slot.next & kCategorical) {
+            const CategorySet& set = tree.category_sets[tree.target[at]];
+            return (slot.next & kNextMask) + !set.contains(code);
+        }
+    }
+    // Missing (code 0) wraps to the largest code when it is to go right.
+    const auto shift = static_cast<std::uint16_t>((slot.next >> 30) & 1);
+    return (slot.next & kNextMask) + (static_cast<std::uint16_t>(code - shift) > slot.cut);
+}
+
+template <class Code, bool HasCategories>
+void walk(const FlatTree& tree, const CodeMatrix<Code>& codes, std::size_t first, std::size_t last,
+          std::int32_t* cells) {
+    std::size_t row = first;
+    for (; row + kInterleaved <= last; row += kInterleaved) {
+        std::uint32_t at[kInterleaved] = {};
+        bool moved = true;
+        while (moved) {
+            std::uint32_t before[kInterleaved];
+            for (int s = 0; s < kStepsPerTest; ++s) {
+                for (int k = 0; k < kInterleaved; ++k) {
+                    before[k] = at[k];
+                    at[k] = step<Code, HasCategories>(tree, codes, row + k, at[k]);
+                }
+            }
+            moved = false;
+            for (int k = 0; k < kInterleaved; ++k) moved |= at[k] != before[k];
+        }
+        for (int k = 0; k < kInterleaved; ++k) cells[row + k] = tree.target[at[k]];
+    }
+    for (; row < last; ++row) {
+        std::uint32_t at = 0, before = 1;
+        while (at != before) {
+            before = at;
+            at = step<Code, HasCategories>(tree, codes, row, at);
+        }
+        cells[row] = tree.target[at];
+    }
+}
+
+}  // namespace
+
+template <class Code>
+void apply(const FlatTree& tree, const CodeMatrix<Code>& codes, Team& team, std::int32_t* cells) {
+    const std::size_t tasks = (codes.rows + kRowsPerTask - 1) / kRowsPerTask;
+    team.run(tasks, [&](std::size_t t) {
+        const std::size_t first = t * kRowsPerTask;
+        const std::size_t last = std::min(codes.rows, first + kRowsPerTask);
+        if (tree.any_categorical)
+            walk<Code, true>(tree, codes, first, last, cells);
+        else
+            walk<Code, false>(tree, codes, first, last, cells);
+    });
+}
+
+template void apply(const FlatTree&, const CodeMatrix<std::uint8_t>&, Team&, std::int32_t*);
+template void apply(const FlatTree&, const CodeMatrix<std::uint16_t>&, Team&, std::int32_t*);
+
+}  // namespace treerank

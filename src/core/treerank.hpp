@@ -1,0 +1,33 @@
+// TreeRank: cells split again and again by LeafRank; left is better.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "core/leafrank.hpp"
+#include "core/parallel.hpp"
+#include "core/types.hpp"
+
+namespace treerank {
+
+// The training table as the grower sees it.
+template <class Code>
+struct Table {
+    CodeMatrix<Code> codes;
+    Features features;
+    const std::uint8_t* labels = nullptr;   // class numbers
+    const std::int64_t* weights = nullptr;  // units; null: every row counts by its repeats
+};
+
+// Rows of one tree, in ascending order of their numbers: a bootstrap sample, the
+// rows outside a fold, or all.
+using SampleOf = std::function<std::vector<Row>(std::size_t tree)>;
+
+// Grows several trees on one table. Trees, cells and features are shared out over
+// the team; the result does not depend on its size.
+template <class Code>
+std::vector<RankTree> grow_trees(const Table<Code>& table, std::size_t n_trees,
+                                 const SampleOf& sample, const TreeRankOptions& options, Team& team,
+                                 Watch& watch);
+
+}  // namespace treerank

@@ -1,0 +1,185 @@
+// The plain structs that the stages hand to each other.
+//
+// Conventions, stated once:
+//   code 0 is "missing"; code i >= 1 means t[i-2] < x <= t[i-1] for a numeric
+//   feature with thresholds t, or the i-th level of a categorical one;
+//   left is better: a cell's left child is ranked above its right child;
+//   masses are sums of sample weights, held as integers ("units"), so that a
+//   sum does not depend on its order, on threads or on row blocks.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace treerank {
+
+// A row inside a cell, packed into 32 bits so that one load brings all that a
+// histogram needs: 27 bits row number, 1 bit label, 4 bits repeat count.
+using Row = std::uint32_t;
+inline constexpr int kRowShift = 5;
+inline constexpr std::size_t kMaxRows = std::size_t{1} << (32 - kRowShift);
+inline constexpr std::int64_t kMaxRepeat = 15;
+inline constexpr Row kLabelBit = 16;
+inline constexpr Row kRepeatMask = 15;
+
+constexpr Row pack_row(std::uint32_t id, bool positive, std::uint32_t repeat) {
+    return (id << kRowShift) | (positive ? kLabelBit : 0) | repeat;
+}
+constexpr std::uint32_t row_id(Row row) { return row >> kRowShift; }
+
+// Mass of the two classes that a split tells apart.
+struct ClassMass {
+    double negative = 0;
+    double positive = 0;
+
+    double total() const { return negative + positive; }
+    bool pure() const { return negative == 0 || positive == 0; }
+    ClassMass operator+(ClassMass other) const {
+        return {negative + other.negative, positive + other.positive};
+    }
+    ClassMass operator-(ClassMass other) const {
+        return {negative - other.negative, positive - other.positive};
+    }
+};
+
+// Histogram counters. Small integer weights share one 64-bit word (negatives
+// low, positives high), which halves the work of counting; other weights are
+// fixed-point integers, one word a class.
+using PackedCount = std::uint64_t;
+struct WideCount {
+    std::int64_t negative = 0;
+    std::int64_t positive = 0;
+
+    WideCount& operator+=(WideCount other) {
+        negative += other.negative;
+        positive += other.positive;
+        return *this;
+    }
+    WideCount& operator-=(WideCount other) {
+        negative -= other.negative;
+        positive -= other.positive;
+        return *this;
+    }
+};
+
+// 2^52 in the exponent turns an integer below 2^52 into a double by bit
+// operations alone, which every instruction set can do in vectors.
+inline double small_integer_to_double(std::uint64_t value) {
+    return std::bit_cast<double>(value | 0x4330000000000000ULL) - 4503599627370496.0;
+}
+inline ClassMass mass_of(PackedCount count) {
+    return {small_integer_to_double(count & 0xffffffffULL), small_integer_to_double(count >> 32)};
+}
+inline ClassMass mass_of(WideCount count) {
+    return {static_cast<double>(count.negative), static_cast<double>(count.positive)};
+}
+inline bool is_empty(PackedCount count) { return count == 0; }
+inline bool is_empty(WideCount count) { return (count.negative | count.positive) == 0; }
+
+// Codes of the table, column-major: code of row i in feature f is data[f * stride + i].
+template <class Code>
+struct CodeMatrix {
+    const Code* data = nullptr;
+    std::size_t rows = 0;
+    std::size_t features = 0;
+    std::size_t stride = 0;
+
+    const Code* column(std::size_t feature) const { return data + feature * stride; }
+};
+
+// What the grower must know of the features.
+struct Features {
+    std::vector<std::int32_t> n_codes;    // missing included
+    std::vector<std::uint8_t> categorical;
+    std::vector<std::int8_t> monotonic;   // -1, 0, +1
+    std::vector<std::size_t> offset;      // where a feature's counters start in a histogram
+
+    std::size_t size() const { return n_codes.size(); }
+    std::size_t histogram_size() const { return offset.back(); }
+    bool any_monotonic() const {
+        for (auto sign : monotonic)
+            if (sign != 0) return true;
+        return false;
+    }
+};
+
+inline std::vector<std::size_t> offsets_of(const std::vector<std::int32_t>& n_codes) {
+    std::vector<std::size_t> offset(n_codes.size() + 1);
+    for (std::size_t f = 0; f < n_codes.size(); ++f) offset[f + 1] = offset[f] + n_codes[f];
+    return offset;
+}
+
+// Left set of a categorical test: one bit a code.
+inline constexpr int kMaxCategoryCodes = 256;
+struct CategorySet {
+    std::uint64_t words[kMaxCategoryCodes / 64] = {};
+
+    bool contains(std::uint32_t code) const { return (words[(code >> 6) & 3] >> (code & 63)) & 1; }
+    void insert(std::uint32_t code) { words[code >> 6] |= std::uint64_t{1} << (code & 63); }
+};
+
+// One test of a LeafRank tree: "code <= cut" or "code in set number cut".
+struct Test {
+    std::int32_t feature = -1;  // -1: a leaf
+    std::int32_t cut = 0;
+    std::uint8_t categorical = 0;
+    std::uint8_t missing_left = 0;
+    std::uint16_t unused = 0;
+};
+
+enum class Criterion { kGini, kEntropy, kAuc };
+
+struct LeafRankOptions {
+    Criterion criterion = Criterion::kGini;
+    std::int32_t max_depth = 2;        // < 0: no limit
+    std::int32_t max_leaf_nodes = -1;  // < 0: depth first; else best first
+    double min_mass_leaf = 1;          // in units
+    double min_mass_split = 2;
+    std::int32_t max_features = -1;    // drawn in every node; < 0: all
+};
+
+struct TreeRankOptions {
+    LeafRankOptions leafrank;
+    std::int32_t max_depth = -1;
+    double min_mass_leaf = 1;
+    double min_mass_split = 2;
+    double min_auc_gain = 0;
+    std::int32_t max_features = -1;  // drawn in every cell; < 0: all
+    std::uint64_t seed = 0;
+};
+
+// A node of a LeafRank tree inside its cell. `left` and `right` number nodes of
+// the same LeafRank tree; a leaf says to which side of the cell it belongs.
+struct LeafRankNode {
+    Test test;
+    std::int32_t left = -1;
+    std::int32_t right = -1;
+    std::int32_t side = -1;  // leaves only: 0 left (better), 1 right
+    ClassMass mass;
+};
+static_assert(sizeof(LeafRankNode) == 40, "crosses to NumPy as it is");
+
+// A node of the ranking tree: a cell of the feature space, split or not.
+struct Cell {
+    std::int32_t parent = -1;
+    std::int32_t left = -1;
+    std::int32_t right = -1;
+    std::int32_t depth = 0;
+    std::int32_t first_test = -1;  // its LeafRank tree: nodes [first_test, last_test)
+    std::int32_t last_test = -1;
+    double auc_gain = 0;           // Delta / 2 of its split
+};
+static_assert(sizeof(Cell) == 32, "crosses to NumPy as it is");
+
+struct RankTree {
+    std::int32_t n_classes = 2;
+    std::vector<Cell> cells;            // preorder; cells[0] is the root
+    std::vector<double> cell_mass;      // cells x classes, in units
+    std::vector<LeafRankNode> tests;
+    std::vector<CategorySet> category_sets;
+};
+
+}  // namespace treerank

@@ -1,1 +1,14 @@
-"""Ranking trees: order cases so that the positive ones come first."""
+"""Ranking trees: order cases so that the positive ones come first.
+
+>>> from treerank import TreeRank
+>>> model = TreeRank()
+"""
+
+from importlib.metadata import version as _version
+
+from treerank._leafrank import LeafRank
+from treerank._partition import OrderedPartition
+from treerank._treerank import TreeRank
+
+__version__ = _version("treerank-ml")
+__all__ = ["LeafRank", "OrderedPartition", "TreeRank", "__version__"]

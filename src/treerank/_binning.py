@@ -1,0 +1,138 @@
+"""Bin: values become small codes, thresholds and levels are kept.
+
+Code 0 is missing; code i + 1 means thresholds[i - 1] < x <= thresholds[i] for a
+number, or the i-th known level of a category.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank import _core
+from treerank._validate import Column, Table, Weights, warn_of_identifiers
+
+Codes = NDArray[np.uint8] | NDArray[np.uint16]
+
+# Rows that decide the thresholds: as many as pin down 255 quantiles well.
+SAMPLE_ROWS = 200_000
+UINT8_BINS = 255
+UINT16_BINS = 65_535
+MAX_LEVELS = _core.MAX_CATEGORY_CODES - 1
+
+
+@dataclass(frozen=True)
+class Binning:
+    """How each feature is coded.
+
+    `thresholds[j]` is empty for a category, `levels[j]` is None for a number. Levels are
+    listed by code; the last entry of a feature with too many is a tuple that shares one
+    code.
+    """
+
+    thresholds: list[NDArray[np.float64]]
+    levels: list[list[Any] | None]
+    code_type: np.dtype[Any]
+    has_missing: NDArray[np.bool_]  # seen in the training rows
+
+    @property
+    def is_categorical(self) -> NDArray[np.uint8]:
+        """One flag a feature."""
+        return np.array([levels is not None for levels in self.levels], dtype=np.uint8)
+
+    @property
+    def n_codes(self) -> NDArray[np.int32]:
+        """Number of codes of each feature, missing included."""
+        return np.array(
+            [
+                1 + (len(levels) if levels is not None else len(cuts) + 1)
+                for cuts, levels in zip(self.thresholds, self.levels, strict=True)
+            ],
+            dtype=np.int32,
+        )
+
+    def transform(self, table: Table, n_jobs: int = 1) -> Codes:
+        """Codes of the table, features x rows."""
+        codes = np.empty((table.n_features, table.n_rows), dtype=self.code_type)
+        if table.matrix is not None:
+            _core.encode(table.matrix, self.thresholds, codes, n_jobs)
+            return codes
+        for j, column in enumerate(table.columns):
+            known = self.levels[j]
+            if known is None:
+                _core.encode(_as_matrix(column), [self.thresholds[j]], codes[j : j + 1], n_jobs)
+            else:
+                codes[j] = _encode_levels(column, known)
+        return codes
+
+
+def fit_binning(table: Table, weights: Weights, max_bins: int, n_jobs: int) -> Binning:
+    """Choose thresholds and levels from the training rows."""
+    n = table.n_features
+    units = weights.as_units
+    sample = _core.threshold_sample(table.n_rows, SAMPLE_ROWS)
+    levels: list[list[Any] | None] = [None] * n
+    if table.matrix is not None:
+        thresholds = _core.find_thresholds(table.matrix, sample, units, max_bins, n_jobs)
+        has_missing = np.isnan(table.matrix.sum(axis=0))
+    else:
+        thresholds = [np.empty(0)] * n
+        has_missing = np.zeros(n, dtype=bool)
+        for j, column in enumerate(table.columns):
+            if column.is_categorical:
+                levels[j] = _choose_levels(column, units)
+                has_missing[j] = bool((_encode_levels(column, levels[j]) == 0).any())
+            else:
+                values = _as_matrix(column)
+                thresholds[j] = _core.find_thresholds(values, sample, units, max_bins, n_jobs)[0]
+                has_missing[j] = bool(np.isnan(values).any())
+    code_type = np.dtype(np.uint8 if max_bins <= UINT8_BINS else np.uint16)
+    return Binning(thresholds, levels, code_type, has_missing)
+
+
+def _as_matrix(column: Column) -> NDArray[np.float64]:
+    return np.asarray(column.values)[:, np.newaxis]
+
+
+def _is_missing_level(level: Any) -> bool:
+    return level is None or str(level) == "<NA>" or bool(level != level)
+
+
+def _level_order(level: Any) -> tuple[str, Any]:
+    return type(level).__name__, level
+
+
+def _choose_levels(column: Column, units: NDArray[np.int64] | None) -> list[Any]:
+    """Levels in sorted order; when there are too many, the rarest share the last code."""
+    values = column.values
+    found = sorted({v for v in values if not _is_missing_level(v)}, key=_level_order)
+    warn_of_identifiers(column.name, len(found), len(values))
+    if len(found) <= MAX_LEVELS:
+        return found
+    codes = _encode_levels(column, found)
+    mass = np.bincount(codes, weights=units, minlength=len(found) + 1)[1:]
+    by_mass = np.argsort(-mass, kind="stable")
+    kept = np.sort(by_mass[: MAX_LEVELS - 1])
+    shared = tuple(found[i] for i in np.sort(by_mass[MAX_LEVELS - 1 :]))
+    return [found[i] for i in kept] + [shared]
+
+
+def _encode_levels(column: Column, levels: list[Any] | None) -> NDArray[np.int32]:
+    """Codes of a categorical column; unknown levels are missing."""
+    assert levels is not None
+    code_of: dict[Any, int] = {}
+    for code, level in enumerate(levels, start=1):
+        for member in level if isinstance(level, tuple) else (level,):
+            code_of[member] = code
+    values = column.values
+    first = next((v for v in values if not _is_missing_level(v)), "")
+    if code_of and not isinstance(first, str) and all(isinstance(v, str) for v in code_of):
+        raise ValueError(
+            f"Column {column.name!r} has values such as {first!r}; expected text categories, as in "
+            "the data the model was fitted to."
+        )
+    return np.fromiter(map(code_of.get, values, repeat(0)), dtype=np.int32, count=len(values))

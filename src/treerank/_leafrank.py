@@ -1,0 +1,163 @@
+"""LeafRank: the splitting rule, and a two-level scorer on its own."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from treerank._binning import fit_binning
+from treerank._grow import LeafRankOptions, TreeRankOptions, check_monotonic, grow_trees
+from treerank._params import (
+    check_choice,
+    check_count_or_share,
+    check_integer,
+    check_max_features,
+    check_n_jobs,
+)
+from treerank._ranker import TreeRanker, check_max_bins
+from treerank._seed import seed_of
+from treerank._validate import all_or_nothing, validate_training_data
+
+# What LeafRank needs on its own but takes from TreeRank when it splits for one.
+DATA_PARAMETERS = ("categorical_features", "monotonic_cst", "max_bins", "n_jobs", "random_state")
+
+
+class LeafRank(TreeRanker):
+    """Split the feature space in two, the better part on the left.
+
+    Grows a small axis-parallel tree with the classes weighted alike, orders its leaves by
+    the ratio of positives to negatives, and cuts the order where the AUC of the two parts
+    is largest: the left part is a union of boxes, not a box [1]_. It is the default
+    splitting rule of :class:`TreeRank`, and a two-level scorer on its own.
+
+    Parameters
+    ----------
+    criterion : {"gini", "entropy", "auc"}, default="gini"
+        What a test of the inner tree maximises. "auc" is the gain in AUC of the test
+        alone, as in the first version of TreeRank.
+    max_depth : int or None, default=2
+        Depth of the inner tree.
+    max_leaf_nodes : int, optional
+        Grow best first until there are this many leaves. By default depth first.
+    min_samples_leaf : int or float, default=1
+        Least weight in a leaf of the inner tree; below 1 a share of all rows.
+    min_samples_split : int or float, default=2
+        Least weight of a node that is split.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of features drawn in every node of the inner tree.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Which columns hold categories. By default the text, boolean and category columns
+        of a data frame.
+    monotonic_cst : array-like or dict, optional
+        1, 0 or -1 for each feature: the score may only rise, do anything, or only fall
+        with it.
+    max_bins : int or "auto", default="auto"
+        Bins for each numeric feature. By default every value is told apart up to 10,000
+        rows, and 255 quantiles above.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all cores. The result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the feature draws; None means 0.
+
+    Attributes
+    ----------
+    partition_ : OrderedPartition
+        The two cells.
+    tree_ : RankTree
+    classes_ : array of shape (2,)
+    feature_importances_ : array of shape (n_features,)
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    References
+    ----------
+    .. [1] S. Clémençon, M. Depecker, N. Vayatis, "Adaptive partitioning schemes for
+       bipartite ranking", Machine Learning 83, 2011.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from treerank import LeafRank
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = LeafRank().fit(X, y)
+    >>> print(model.partition_)
+    OrderedPartition(2 cells, 569 rows, auc=0.9464)
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "gini",
+        max_depth: int | None = 2,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: float = 1,
+        min_samples_split: float = 2,
+        max_features: Any = None,
+        categorical_features: Any = "from_dtype",
+        monotonic_cst: Any = None,
+        max_bins: Any = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.min_samples_split = min_samples_split
+        self.max_features = max_features
+        self.categorical_features = categorical_features
+        self.monotonic_cst = monotonic_cst
+        self.max_bins = max_bins
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _options(self, n_rows: int, n_features: int) -> LeafRankOptions:
+        check_choice("criterion", self.criterion, ["gini", "entropy", "auc"])
+        depth = check_integer("max_depth", self.max_depth, 1, none=True)
+        leaves = check_integer("max_leaf_nodes", self.max_leaf_nodes, 2, none=True)
+        return LeafRankOptions(
+            criterion=self.criterion,
+            max_depth=-1 if depth is None else depth,
+            max_leaf_nodes=-1 if leaves is None else leaves,
+            min_mass_leaf=check_count_or_share("min_samples_leaf", self.min_samples_leaf, n_rows),
+            min_mass_split=check_count_or_share(
+                "min_samples_split", self.min_samples_split, n_rows
+            ),
+            max_features=check_max_features("max_features", self.max_features, n_features),
+        )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the better part of the feature space.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels of two classes; the larger one is ranked first.
+        sample_weight : array-like of shape (n_samples,), optional
+            Whole weights stand for repeated rows; others are relative.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            data = validate_training_data(self, X, y, sample_weight, self.categorical_features)
+            table, n_jobs = data.table, check_n_jobs(self.n_jobs)
+            options = TreeRankOptions(
+                leafrank=self._options(table.n_rows, table.n_features),
+                max_depth=1,
+                min_mass_leaf=1.0,
+                min_mass_split=2.0,
+                min_auc_gain=0.0,
+                max_features=-1,
+                seed=seed_of(self.random_state),
+            )
+            max_bins = check_max_bins(self.max_bins, table.n_rows)
+            binning = fit_binning(table, data.weights, max_bins, n_jobs)
+            monotonic = check_monotonic(self.monotonic_cst, table.names, binning)
+            codes = binning.transform(table, n_jobs)
+            [tree] = grow_trees(codes, data, binning, monotonic, options, None, n_jobs, verbose=0)
+            self._keep(tree, binning, data, np.nan, monotonic)
+        return self

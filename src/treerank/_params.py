@@ -1,0 +1,77 @@
+"""Checks of constructor parameters: what was got, what was expected."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+from collections.abc import Sequence
+from typing import Any
+
+
+def complain(name: str, value: object, expected: str) -> ValueError:
+    """Build the error for a parameter that cannot be used."""
+    return ValueError(f"Got {name}={value!r}; expected {expected}.")
+
+
+def check_integer(name: str, value: object, minimum: int, *, none: bool = False) -> int | None:
+    """Return an integer >= minimum, or None where that is allowed."""
+    if value is None and none:
+        return None
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_integer or int(value) < minimum:  # type: ignore[call-overload]
+        raise complain(name, value, f"an integer >= {minimum}" + (" or None" if none else ""))
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def check_number(name: str, value: object, minimum: float = 0.0) -> float:
+    """Return a finite number >= minimum."""
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value < minimum:  # type: ignore
+        raise complain(name, value, f"a finite number >= {minimum:g}")
+    return float(value)  # type: ignore[arg-type]
+
+
+def check_choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
+    """Return value if it is one of the choices."""
+    if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
+        raise complain(name, value, "one of " + ", ".join(map(repr, choices)))
+    return value
+
+
+def check_count_or_share(name: str, value: object, total: int) -> int:
+    """Turn an absolute count or a share of `total` into a count, at least 1."""
+    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral | bool):
+        if not 0 < float(value) < 1:
+            raise complain(name, value, "an integer >= 1 or a share in (0, 1)")
+        return max(1, math.ceil(float(value) * total))
+    count = check_integer(name, value, 1)
+    assert count is not None
+    return count
+
+
+def check_max_features(name: str, value: object, n_features: int) -> int:
+    """Turn a number of features to draw into a count; -1 stands for all."""
+    if value is None:
+        return -1
+    if isinstance(value, str):
+        if value not in ("sqrt", "log2"):
+            raise complain(name, value, "an integer >= 1, a share in (0, 1], 'sqrt', 'log2' or None")
+        count = math.sqrt(n_features) if value == "sqrt" else math.log2(n_features)
+        return max(1, int(count))
+    if isinstance(value, numbers.Real) and float(value) == 1.0 and not isinstance(value, int):
+        return -1
+    count = check_count_or_share(name, value, n_features)
+    if count > n_features:
+        raise complain(name, value, f"at most the number of features, {n_features}")
+    return count
+
+
+def check_n_jobs(n_jobs: object) -> int:
+    """Number of threads: None means 1, -1 all cores, -2 all but one."""
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, numbers.Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise complain("n_jobs", n_jobs, "None, an integer >= 1, or a negative one (-1: all cores)")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return int(n_jobs) if n_jobs > 0 else max(1, (cores or 1) + 1 + int(n_jobs))

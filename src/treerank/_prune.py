@@ -1,0 +1,221 @@
+"""Prune: choose among the nested subtrees, and how far to shrink, on held-out rows.
+
+Every fold's tree is judged only on the rows it has not seen. What a subtree is worth
+there follows from the held-out class counts of its cells alone, so one pass of the
+rows through a tree serves all its subtrees and all strengths of shrinkage.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
+
+from treerank import _core
+from treerank._binning import Codes
+from treerank._grow import Folds
+from treerank._params import check_integer, complain
+from treerank._tree import RankTree
+from treerank._validate import TrainingData
+
+# Strengths that shrinkage="cv" tries, in rows.
+STRENGTHS = np.concatenate([[0.0], np.geomspace(1.0, 1000.0, 10)])
+# A tree is kept only if its held-out AUC lies this many standard errors (of a
+# random ranking) above 1/2: the best of many subtrees of noise does so by chance.
+NOISE_LIMIT = 2.0
+
+
+@dataclass(frozen=True)
+class PruningPath:
+    """The nested subtrees, from the whole tree to the root, and what each is worth.
+
+    Attributes
+    ----------
+    lambdas : array of shape (n_subtrees,)
+        Subtree k maximises ``AUC - lambda * leaves`` for lambda in
+        ``[lambdas[k], lambdas[k + 1])``.
+    n_leaves : array of shape (n_subtrees,)
+    train_auc : array of shape (n_subtrees,)
+        In the tree's own order, on the training rows.
+    heldout_auc : array of shape (n_subtrees,)
+        Mean over the folds, with the shrinkage that does best for the subtree.
+    heldout_std_error : array of shape (n_subtrees,)
+        Standard error of that mean.
+    shrinkage : array of shape (n_subtrees,)
+        That strength of shrinkage; NaN where scores are not shrunk.
+    chosen : int
+        The subtree that `fit` kept.
+    """
+
+    lambdas: NDArray[np.float64]
+    n_leaves: NDArray[np.int64]
+    train_auc: NDArray[np.float64]
+    heldout_auc: NDArray[np.float64]
+    heldout_std_error: NDArray[np.float64]
+    shrinkage: NDArray[np.float64]
+    chosen: int
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """A fold's tree and the held-out class counts of all its cells."""
+
+    tree: RankTree
+    counts: NDArray[np.float64]
+
+
+def assign_folds(cv: Any, codes: Codes, data: TrainingData, seed: int) -> Folds | None:
+    """Give every row a fold, or return None when a class is too small for any.
+
+    With an integer, folds are keyed by the rows' content: equal rows share a fold, so the
+    order of the rows does not matter and a row of weight 2 does as two rows do. Within
+    each class the folds are of equal size, up to one distinct row.
+    """
+    if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
+        return _folds_of_splitter(cv, codes, data)
+    wanted = check_integer("cv", cv, 2)
+    assert wanted is not None
+    hashes = _core.row_hashes(codes, data.labels, seed)
+    ranks = np.empty(len(hashes), dtype=np.int64)
+    distinct = []
+    for k in range(len(data.classes)):
+        members = data.labels == k
+        values, ranks[members] = np.unique(hashes[members], return_inverse=True)
+        distinct.append(len(values))
+    n_folds = min(wanted, *distinct, 255)
+    if n_folds < 2:
+        warnings.warn(
+            f"Got a class with {min(distinct)} distinct row; cross-validation needs two of each "
+            "class. The tree is neither pruned nor shrunk.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return None
+    return Folds((ranks % n_folds).astype(np.uint8), n_folds)
+
+
+def _folds_of_splitter(cv: Any, codes: Codes, data: TrainingData) -> Folds:
+    n_rows = codes.shape[1]
+    try:
+        splits = list(check_cv(cv).split(np.zeros((n_rows, 1)), data.labels))
+    except (TypeError, ValueError) as error:
+        raise complain("cv", cv, "an integer >= 2 or a splitter of scikit-learn") from error
+    fold = np.full(n_rows, 255, dtype=np.uint8)
+    times = np.zeros(n_rows, dtype=np.int64)
+    for f, (_, held_out) in enumerate(splits):
+        fold[held_out] = f
+        times[held_out] += 1
+    if not (times == 1).all() or not 2 <= len(splits) < 255:
+        raise complain("cv", cv, "a splitter whose test folds hold every row just once")
+    for f in range(len(splits)):
+        for part in (fold == f, fold != f):
+            if len(np.unique(data.labels[part])) < len(data.classes):
+                raise ValueError(f"Got cv={cv!r}, whose fold {f} lacks a class; stratify it.")
+    return Folds(fold, len(splits))
+
+
+def count_held_out(
+    trees: list[RankTree], folds: Folds, codes: Codes, data: TrainingData, n_jobs: int
+) -> list[HeldOut]:
+    """Pass each fold's rows through the tree that was grown without them."""
+    units = data.weights.as_units
+    result = []
+    for f, tree in enumerate(trees):
+        rows = np.flatnonzero(folds.fold == f)
+        cells = tree.apply(np.ascontiguousarray(codes[:, rows]), n_jobs)
+        n_classes = len(data.classes)
+        place = cells.astype(np.int64) * n_classes + data.labels[rows]
+        weight = None if units is None else units[rows]
+        counts = np.bincount(place, weights=weight, minlength=tree.n_cells * n_classes)
+        leaf_counts = counts.reshape(tree.n_cells, n_classes) / data.weights.scale
+        result.append(HeldOut(tree, tree.cell_counts(leaf_counts.astype(np.float64))))
+    return result
+
+
+def choose_subtree(
+    tree: RankTree,
+    held_out: list[HeldOut],
+    strengths: NDArray[np.float64],
+    prune: bool,
+    one_standard_error: bool,
+) -> tuple[PruningPath, float]:
+    """Choose a subtree and a strength of shrinkage (NaN: keep the tree's own order).
+
+    Lambda is tried at the geometric means of neighbours, as in CART.
+    """
+    lambdas, collapsed_at = tree.sequence
+    n_subtrees = len(lambdas) if prune else 1
+    tried = np.sqrt(lambdas[:n_subtrees] * np.append(lambdas[1:], np.inf)[:n_subtrees])
+    auc = np.array([_held_out_auc(part, tried, strengths) for part in held_out])
+    mean = auc.mean(axis=0)
+    error = auc.std(axis=0, ddof=1) / np.sqrt(len(held_out))
+
+    # On ties the smaller tree, then the stronger shrinkage.
+    best_strength = mean.shape[1] - 1 - np.argmax(mean[:, ::-1], axis=1)
+    per_subtree = mean[np.arange(n_subtrees), best_strength]
+    best = n_subtrees - 1 - int(np.argmax(per_subtree[::-1]))
+    best_error = error[best, best_strength[best]]
+    chosen = best
+    if one_standard_error:
+        chosen = int(np.flatnonzero(per_subtree >= per_subtree[best] - best_error)[-1])
+    if prune and per_subtree[chosen] <= 0.5 + NOISE_LIMIT * _noise_error(held_out):
+        chosen = n_subtrees - 1
+    path = PruningPath(
+        lambdas=lambdas[:n_subtrees],
+        n_leaves=np.array([1 + np.sum(collapsed_at > k) for k in range(n_subtrees)]),
+        train_auc=np.array(
+            [0.5 + tree.cells["auc_gain"][collapsed_at > k].sum() for k in range(n_subtrees)]
+        ),
+        heldout_auc=per_subtree,
+        heldout_std_error=error[np.arange(n_subtrees), best_strength],
+        shrinkage=strengths[best_strength],
+        chosen=chosen,
+    )
+    return path, float(path.shrinkage[chosen])
+
+
+def _held_out_auc(
+    part: HeldOut, tried: NDArray[np.float64], strengths: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """AUC on the held-out rows for each (lambda, strength); a NaN strength is tree order."""
+    tree = part.tree
+    lambdas, collapsed_at = tree.sequence
+    step = np.searchsorted(lambdas, tried, side="right") - 1
+    split = collapsed_at[np.newaxis, :] > step[:, np.newaxis]
+    parents = tree.cells["parent"]
+    is_leaf = ~split
+    is_leaf[:, 1:] &= split[:, parents[1:]]
+    result = np.empty((len(tried), len(strengths)))
+    for j, strength in enumerate(strengths):
+        if np.isnan(strength):
+            values = -np.arange(tree.n_cells, dtype=np.float64)
+        else:
+            values = tree.shrunken_values(strength)[:, 0]
+        result[:, j] = _auc_of_leaves(is_leaf, values, part.counts)
+    return result
+
+
+def _auc_of_leaves(
+    is_leaf: NDArray[np.bool_], values: NDArray[np.float64], counts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """AUC of several choices of leaves, each scored by the cells' values."""
+    order = np.argsort(-values, kind="stable")
+    starts = np.flatnonzero(np.append(True, np.diff(values[order]) != 0))
+    negative = np.add.reduceat(is_leaf[:, order] * counts[order, 0], starts, axis=1)
+    positive = np.add.reduceat(is_leaf[:, order] * counts[order, -1], starts, axis=1)
+    above = np.cumsum(positive, axis=1) - positive / 2
+    area = np.sum(negative * above, axis=1)
+    return np.asarray(area / (negative.sum(axis=1) * positive.sum(axis=1)))
+
+
+def _noise_error(held_out: list[HeldOut]) -> float:
+    """Standard error of the mean held-out AUC of a random ranking (Mann-Whitney)."""
+    variance = 0.0
+    for part in held_out:
+        negative, positive = part.counts[0, 0], part.counts[0, -1]
+        variance += (negative + positive + 1) / (12 * negative * positive)
+    return float(np.sqrt(variance)) / len(held_out)

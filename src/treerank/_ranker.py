@@ -1,0 +1,205 @@
+"""What every ranking tree offers once it is fitted: scores, classes, cells, AUC."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.isotonic import isotonic_regression
+from sklearn.metrics import roc_auc_score
+from sklearn.utils.validation import check_is_fitted
+
+from treerank._binning import UINT8_BINS, UINT16_BINS, Binning
+from treerank._params import check_n_jobs, complain
+from treerank._partition import OrderedPartition
+from treerank._rules import cell_rules
+from treerank._tree import RankTree
+from treerank._validate import TrainingData, validate_rows
+
+# Up to this many rows every value is a code of its own; above, 255 quantiles do as well.
+EXACT_ROWS = 10_000
+
+
+class TreeRanker(ClassifierMixin, BaseEstimator):
+    """Base of the estimators that are one ranking tree."""
+
+    classes_: NDArray[Any]
+    tree_: RankTree
+    partition_: OrderedPartition
+    feature_importances_: NDArray[np.float64]
+    n_features_in_: int
+    n_jobs: int | None
+    _binning: Binning
+    _stratum: NDArray[np.int32]
+    _posterior: NDArray[np.float64]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _keep(
+        self,
+        tree: RankTree,
+        binning: Binning,
+        data: TrainingData,
+        strength: float,
+        monotonic: NDArray[np.int8],
+    ) -> None:
+        """Order the leaf cells of the tree and set the fitted attributes."""
+        leaves = tree.leaves
+        if np.isnan(strength):
+            posterior = _falling(OrderedPartition(tree.counts[leaves]).posterior(1.0)[:, -1])
+            scores = _position_scores(tree)[leaves]
+            scores = scores - _cut(scores, posterior)
+            order = np.arange(len(leaves))
+        else:
+            posterior = tree.shrunken_values(np.array([strength]))[leaves, 0]
+            if monotonic.any():
+                # Shrunken values need not follow the tree's order, which is monotone.
+                posterior = _falling(posterior, tree.counts[leaves].sum(axis=1))
+            scores = posterior - 0.5
+            order = np.argsort(-scores, kind="stable")
+        leaves = leaves[order]
+        stratum = np.full(tree.n_cells, -1, dtype=np.int32)
+        stratum[leaves] = np.arange(len(leaves))
+        names = data.table.names
+        self.classes_ = data.classes
+        self.tree_ = tree
+        self._binning = binning
+        self._stratum = stratum
+        self._posterior = posterior[order]
+        self.partition_ = OrderedPartition(
+            tree.counts[leaves],
+            classes=data.classes,
+            scores=scores[order],
+            rules=_Rules(tree, binning, names, leaves),
+        )
+        self.feature_importances_ = _importances(tree, len(names))
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Return the cell of each row; cell 0 is the best.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
+        n_jobs = check_n_jobs(self.n_jobs)
+        cells = self.tree_.apply(self._binning.transform(table, n_jobs), n_jobs)
+        return np.asarray(self._stratum[cells])
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Return the ranking score of each row; higher is better.
+
+        The score is positive exactly where `predict` gives the positive class.
+        """
+        cells = self.apply(X)
+        return np.asarray(self.partition_.scores[cells])
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the ranking score of each row, as `score_samples` does."""
+        return self.score_samples(X)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the class shares of each row's cell, in the order of `classes_`."""
+        positive = self._posterior[self.apply(X)]
+        return np.column_stack([1.0 - positive, positive])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the more probable class of each row."""
+        positive = self.score_samples(X) > 0
+        return np.asarray(self.classes_[positive.astype(np.intp)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the AUC of the score on the given rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        scores = self.score_samples(X)
+        return float(roc_auc_score(y, scores, sample_weight=sample_weight))
+
+
+class _Rules:
+    """Says the rule of each cell in words when asked; a class, so that it can be pickled."""
+
+    def __init__(
+        self, tree: RankTree, binning: Binning, names: list[str], leaves: NDArray[np.intp]
+    ) -> None:
+        self.tree, self.binning, self.names, self.leaves = tree, binning, names, leaves
+
+    def __call__(self) -> list[str]:
+        return cell_rules(self.tree, self.binning, self.names, self.leaves)
+
+
+def check_max_bins(max_bins: Any, n_rows: int) -> int:
+    """Number of bins: given, or by the number of rows."""
+    if isinstance(max_bins, str) and max_bins == "auto":
+        return UINT16_BINS if n_rows <= EXACT_ROWS else UINT8_BINS
+    whole = isinstance(max_bins, int | np.integer) and not isinstance(max_bins, bool)
+    if not whole or not 2 <= max_bins <= UINT16_BINS:
+        raise complain("max_bins", max_bins, f"'auto' or an integer from 2 to {UINT16_BINS}")
+    return int(max_bins)
+
+
+def _falling(
+    values: NDArray[np.float64], weight: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Nearest values that do not increase along the cells."""
+    return np.asarray(isotonic_regression(values, sample_weight=weight, increasing=False))
+
+
+def _position_scores(tree: RankTree) -> NDArray[np.float64]:
+    """Score of each cell by its place in the tree: 1 - k / 2^d at depth d, position k.
+
+    Too deep for doubles to tell positions apart, the rank of the leaf serves instead.
+    """
+    depth = tree.cells["depth"]
+    if depth.max() > 50:
+        scores = np.zeros(tree.n_cells)
+        scores[tree.leaves] = np.arange(len(tree.leaves), 0, -1) / len(tree.leaves)
+        return scores
+    scores = np.ones(tree.n_cells)
+    for cell in np.flatnonzero(tree.is_split):
+        left, right = tree.cells["left"][cell], tree.cells["right"][cell]
+        scores[left] = scores[cell]
+        scores[right] = scores[cell] - 2.0 ** -(depth[cell] + 1)
+    return scores
+
+
+def _cut(scores: NDArray[np.float64], posterior: NDArray[np.float64]) -> float:
+    """Score between the cells predicted positive and the others."""
+    n_positive = int(np.sum(posterior > 0.5))
+    if n_positive == 0:
+        return float(scores[0])
+    if n_positive == len(scores):
+        return 0.0
+    return float(scores[n_positive - 1] + scores[n_positive]) / 2
+
+
+def _importances(tree: RankTree, n_features: int) -> NDArray[np.float64]:
+    """Share of each feature in the sum of (Delta / 2)^2 over LeafRank nodes.
+
+    Delta as in ALGORITHMS, section 7: relative to the whole sample.
+    """
+    tests = tree.tests
+    inner = tests[tests["left"] >= 0]
+    left = tests[inner["left"]]
+    total = tree.counts[0]
+    delta = (
+        inner["negative"] * left["positive"] - inner["positive"] * left["negative"]
+    ) / (total[0] * total[-1])
+    importance = np.bincount(inner["feature"], weights=(delta / 2) ** 2, minlength=n_features)
+    return importance / importance.sum() if len(inner) else importance

@@ -1,0 +1,178 @@
+"""The ranking tree as fixed-width arrays, and what can be computed from them alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank import _core
+from treerank._binning import Codes
+
+# The records of the core (src/core/types.hpp), byte for byte.
+CELL = np.dtype(
+    [
+        ("parent", "<i4"), ("left", "<i4"), ("right", "<i4"), ("depth", "<i4"),
+        ("first_test", "<i4"), ("last_test", "<i4"), ("auc_gain", "<f8"),
+    ]
+)  # fmt: skip
+TEST = np.dtype(
+    [
+        ("feature", "<i4"), ("cut", "<i4"), ("categorical", "u1"), ("missing_left", "u1"),
+        ("unused", "<u2"), ("left", "<i4"), ("right", "<i4"), ("side", "<i4"),
+        ("negative", "<f8"), ("positive", "<f8"),
+    ]
+)  # fmt: skip
+SLOT = np.dtype([("next", "<u4"), ("feature", "<u2"), ("cut", "<u2")])
+
+Records = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class RankTree:
+    """A master ranking tree whose inner cells are split by LeafRank trees.
+
+    Parameters
+    ----------
+    cells : array of CELL records
+        In preorder, so that leaf cells appear from left (best) to right (worst).
+    counts : array of shape (n_cells, n_classes)
+        Sum of sample weights of each class in each cell.
+    tests : array of TEST records
+        Nodes of the LeafRank trees; those of a cell lie side by side.
+    category_sets : array of shape (n_sets, 4), uint64
+        Codes that go left in a categorical test, one bit a code.
+    """
+
+    cells: Records
+    counts: NDArray[np.float64]
+    tests: Records
+    category_sets: NDArray[np.uint64]
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells, inner ones included."""
+        return len(self.cells)
+
+    @cached_property
+    def is_split(self) -> NDArray[np.bool_]:
+        """Which cells have children."""
+        return np.asarray(self.cells["left"] >= 0)
+
+    @cached_property
+    def leaves(self) -> NDArray[np.intp]:
+        """Numbers of the leaf cells, best first by the tree's own order."""
+        return np.flatnonzero(~self.is_split)
+
+    @cached_property
+    def sequence(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Cost-complexity lambdas, and the step at which each cell is collapsed."""
+        cells = self.cells
+        lambdas, collapsed_at = _core.cost_complexity(
+            np.ascontiguousarray(cells["left"]),
+            np.ascontiguousarray(cells["right"]),
+            np.ascontiguousarray(cells["auc_gain"]),
+        )
+        return lambdas, collapsed_at
+
+    @cached_property
+    def _flat(self) -> tuple[Records, NDArray[np.int32]]:
+        slots, target = _core.freeze(
+            _bytes(self.cells), _bytes(self.tests), _set_bytes(self.category_sets),
+            self.is_split.astype(np.uint8),
+        )  # fmt: skip
+        return slots, target
+
+    def apply(self, codes: Codes, n_jobs: int = 1) -> NDArray[np.int32]:
+        """Leaf cell of each row."""
+        slots, target = self._flat
+        return _core.apply(slots, target, _set_bytes(self.category_sets), codes, n_jobs)
+
+    def subtree(self, keep_split: NDArray[np.bool_]) -> RankTree:
+        """Keep only the marked splits; cells below an unmarked one go."""
+        keep_split = keep_split & self.is_split
+        reachable = np.zeros(self.n_cells, dtype=bool)
+        reachable[0] = True
+        for cell in np.flatnonzero(keep_split):  # preorder: parents come first
+            if reachable[cell]:
+                reachable[self.cells["left"][cell]] = True
+                reachable[self.cells["right"][cell]] = True
+        keep_split = keep_split & reachable
+        number = np.cumsum(reachable) - 1
+        cells = self.cells[reachable].copy()
+        split = keep_split[reachable]
+        for name in ("left", "right", "first_test", "last_test"):
+            cells[name][~split] = -1
+        cells["auc_gain"][~split] = 0.0
+        for name in ("left", "right"):
+            cells[name][split] = number[cells[name][split]]
+        cells["parent"][1:] = number[cells["parent"][1:]]
+        return replace(
+            self, cells=cells, counts=self.counts[reachable], **self._pack_tests(cells, split)
+        )
+
+    def _pack_tests(self, cells: Records, split: NDArray[np.bool_]) -> dict[str, Any]:
+        """Drop the tests of cells that are gone, and renumber what is left."""
+        ranges = [slice(c["first_test"], c["last_test"]) for c in cells[split]]
+        tests = np.concatenate([self.tests[r] for r in ranges] or [self.tests[:0]])
+        sizes = np.array([r.stop - r.start for r in ranges], dtype=np.int32)
+        starts = np.cumsum(sizes, dtype=np.int32) - sizes
+        shift = np.repeat(starts - cells["first_test"][split], sizes)
+        inner = tests["left"] >= 0
+        for name in ("left", "right"):
+            tests[name][inner] += shift[inner]
+        cells["first_test"][split] = starts
+        cells["last_test"][split] = starts + sizes
+        categorical = tests["categorical"] == 1
+        used, position = np.unique(tests["cut"][categorical], return_inverse=True)
+        tests["cut"][categorical] = position
+        return {"tests": tests, "category_sets": self.category_sets[used]}
+
+    def cell_counts(self, leaf_counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Counts of all cells from those of the leaf cells (other rows are zero)."""
+        counts = leaf_counts.copy()
+        parents = self.cells["parent"]
+        for cell in range(self.n_cells - 1, 0, -1):  # children come after parents
+            counts[parents[cell]] += counts[cell]
+        return counts
+
+    def shrunken_values(self, strength: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Share of the last class in each cell, shrunk along the path from the root.
+
+        A step from a parent of mass n counts ``1 / (1 + strength / n)`` of what it
+        changes (ALGORITHMS, section 6). Shape (n_cells, len(strength)).
+        """
+        strength = np.atleast_1d(strength)
+        mass = self.counts.sum(axis=1)
+        share = self.counts[:, -1] / mass
+        parents = self.cells["parent"]
+        values = np.empty((self.n_cells, len(strength)))
+        values[0] = share[0]
+        depth = self.cells["depth"]
+        for d in range(1, int(depth.max(initial=0)) + 1):
+            at = np.flatnonzero(depth == d)
+            up = parents[at]
+            step = 1.0 / (1.0 + strength / mass[up][:, np.newaxis])
+            values[at] = values[up] + (share[at] - share[up])[:, np.newaxis] * step
+        return values
+
+
+def tree_from_core(arrays: tuple[Any, Any, Any, Any], scale: float) -> RankTree:
+    """Wrap what the core has grown; masses come back as weights."""
+    cells, mass, tests, sets = arrays
+    tests = tests.view(TEST).ravel()
+    tests["negative"] /= scale
+    tests["positive"] /= scale
+    cells = cells.view(CELL).ravel()
+    return RankTree(cells, mass.reshape(len(cells), -1) / scale, tests, sets.view(np.uint64))
+
+
+def _bytes(records: Records) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(records).view(np.uint8).reshape(len(records), records.itemsize)
+
+
+def _set_bytes(sets: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(sets).view(np.uint8).reshape(len(sets), 32)

@@ -1,0 +1,253 @@
+"""TreeRank: a ranking tree, grown, pruned and read."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._binning import Binning, Codes, fit_binning
+from treerank._grow import TreeRankOptions, check_monotonic, grow_trees
+from treerank._leafrank import DATA_PARAMETERS, LeafRank
+from treerank._params import (
+    check_choice,
+    check_count_or_share,
+    check_integer,
+    check_max_features,
+    check_n_jobs,
+    check_number,
+)
+from treerank._prune import STRENGTHS, PruningPath, assign_folds, choose_subtree, count_held_out
+from treerank._ranker import TreeRanker, check_max_bins
+from treerank._seed import seed_of
+from treerank._tree import RankTree
+from treerank._validate import Table, TrainingData, all_or_nothing, validate_training_data
+
+
+class TreeRank(TreeRanker):
+    """Learn to rank with a tree whose leaves are strata, best first.
+
+    A cell is split into a better and a worse part so that the AUC grows most, again and
+    again [1]_; each split is a union of boxes found by :class:`LeafRank` [2]_. Then the
+    tree is pruned, and the scores of its leaves are shrunk along the path from the root,
+    both as far as does best on held-out rows.
+
+    Parameters
+    ----------
+    splitter : LeafRank, optional
+        How a cell is split. By default ``LeafRank(max_depth=2)``.
+    max_depth : int or None, default=10
+        Depth of the ranking tree.
+    min_samples_leaf : int or float, default=10
+        Least weight of a stratum; below 1 a share of all rows.
+    min_samples_split : int or float, default=2
+        Least weight of a cell that is split.
+    min_auc_gain : float, default=0.0
+        A split must add more than this to the AUC.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of features drawn for each cell.
+    pruning : {"cv"} or None, default="cv"
+        "cv" chooses among the nested cost-complexity subtrees on held-out rows; a tree
+        that ranks them no better than chance is pruned to its root.
+    one_standard_error : bool, default=False
+        With ``pruning="cv"``, take the smallest subtree whose held-out AUC is within one
+        standard error of the best: fewer strata for a little AUC.
+    shrinkage : "cv", float or None, default="cv"
+        How many rows a parent's share of positives is worth in its child's score; "cv"
+        chooses on held-out rows. None scores the strata by their place in the tree.
+    cv : int or cross-validation splitter, default=5
+        Folds for pruning and shrinkage. Integer: folds keyed by the content of the rows,
+        so that the order of the rows does not matter.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Which columns hold categories. By default the text, boolean and category columns
+        of a data frame.
+    monotonic_cst : array-like or dict, optional
+        1, 0 or -1 for each feature: the score may only rise, do anything, or only fall
+        with it. Holds between any two rows that differ in that feature only.
+    max_bins : int or "auto", default="auto"
+        Bins for each numeric feature. By default every value is told apart up to 10,000
+        rows, and 255 quantiles above.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all cores. The result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of folds and feature draws; None means 0, so that a fit can be repeated.
+    verbose : int, default=0
+        Show progress.
+
+    Attributes
+    ----------
+    partition_ : OrderedPartition
+        The strata, best first: counts, ROC curve, AUC, rules.
+    tree_ : RankTree
+        The tree after pruning.
+    unpruned_tree_ : RankTree
+        The tree as grown.
+    pruning_path_ : PruningPath or None
+        Every nested subtree with its training and held-out AUC.
+    shrinkage_ : float
+        The strength of shrinkage used; NaN for none.
+    feature_importances_ : array of shape (n_features,)
+    classes_ : array of shape (2,)
+        The last class is ranked first.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    References
+    ----------
+    .. [1] S. Clémençon, N. Vayatis, "Tree-structured ranking rules and approximation of
+       the optimal ROC curve", 2008.
+    .. [2] S. Clémençon, M. Depecker, N. Vayatis, "Adaptive partitioning schemes for
+       bipartite ranking", Machine Learning 83, 2011.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import train_test_split
+    >>> from treerank import TreeRank
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    >>> model = TreeRank().fit(X_train, y_train)
+    >>> print(f"{model.score(X_test, y_test):.3f}")
+    0.982
+    """
+
+    def __init__(
+        self,
+        splitter: LeafRank | None = None,
+        *,
+        max_depth: int | None = 10,
+        min_samples_leaf: float = 10,
+        min_samples_split: float = 2,
+        min_auc_gain: float = 0.0,
+        max_features: Any = None,
+        pruning: str | None = "cv",
+        one_standard_error: bool = False,
+        shrinkage: Any = "cv",
+        cv: Any = 5,
+        categorical_features: Any = "from_dtype",
+        monotonic_cst: Any = None,
+        max_bins: Any = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_samples_split = min_samples_split
+        self.min_auc_gain = min_auc_gain
+        self.max_features = max_features
+        self.pruning = pruning
+        self.one_standard_error = one_standard_error
+        self.shrinkage = shrinkage
+        self.cv = cv
+        self.categorical_features = categorical_features
+        self.monotonic_cst = monotonic_cst
+        self.max_bins = max_bins
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    unpruned_tree_: RankTree
+    pruning_path_: PruningPath | None
+    shrinkage_: float
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow and prune the tree.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Numbers, with NaN for missing; text, boolean and category columns of a data
+            frame are categories.
+        y : array-like of shape (n_samples,)
+            Labels of two classes; the larger one is ranked first.
+        sample_weight : array-like of shape (n_samples,), optional
+            Whole weights stand for repeated rows; others are relative, and rescaled to
+            average 1.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            data = validate_training_data(self, X, y, sample_weight, self.categorical_features)
+            options, strengths = self._options(data.table), self._strengths()
+            n_jobs = check_n_jobs(self.n_jobs)
+            max_bins = check_max_bins(self.max_bins, data.table.n_rows)
+            binning = fit_binning(data.table, data.weights, max_bins, n_jobs)
+            monotonic = check_monotonic(self.monotonic_cst, data.table.names, binning)
+            codes = binning.transform(data.table, n_jobs)
+            strength = self._grow(codes, data, binning, monotonic, options, strengths, n_jobs)
+            self._keep(self.tree_, binning, data, strength, monotonic)
+        return self
+
+    def _grow(
+        self,
+        codes: Codes,
+        data: TrainingData,
+        binning: Binning,
+        monotonic: NDArray[np.int8],
+        options: TreeRankOptions,
+        strengths: NDArray[np.float64],
+        n_jobs: int,
+    ) -> float:
+        """Set the trees and the pruning path; return the strength of shrinkage."""
+        prune = self.pruning == "cv"
+        folds = None
+        if prune or len(strengths) > 1:
+            folds = assign_folds(self.cv, codes, data, options.seed)
+        tree, *fold_trees = grow_trees(
+            codes, data, binning, monotonic, options, folds, n_jobs, self.verbose
+        )
+        self.unpruned_tree_ = self.tree_ = tree
+        self.pruning_path_ = None
+        self.shrinkage_ = float(strengths[0])
+        if folds is not None:
+            held_out = count_held_out(fold_trees, folds, codes, data, n_jobs)
+            self.pruning_path_, self.shrinkage_ = choose_subtree(
+                tree, held_out, strengths, prune, self.one_standard_error
+            )
+            self.tree_ = tree.subtree(tree.sequence[1] > self.pruning_path_.chosen)
+        return self.shrinkage_
+
+    def _options(self, table: Table) -> TreeRankOptions:
+        check_choice("pruning", self.pruning, ["cv", None])
+        check_choice("one_standard_error", self.one_standard_error, [True, False])
+        check_integer("verbose", int(self.verbose), 0)
+        depth = check_integer("max_depth", self.max_depth, 1, none=True)
+        n_rows, n_features = table.n_rows, table.n_features
+        return TreeRankOptions(
+            leafrank=self._splitter()._options(n_rows, n_features),
+            max_depth=-1 if depth is None else depth,
+            min_mass_leaf=check_count_or_share("min_samples_leaf", self.min_samples_leaf, n_rows),
+            min_mass_split=check_count_or_share(
+                "min_samples_split", self.min_samples_split, n_rows
+            ),
+            min_auc_gain=check_number("min_auc_gain", self.min_auc_gain),
+            max_features=check_max_features("max_features", self.max_features, n_features),
+            seed=seed_of(self.random_state),
+        )
+
+    def _splitter(self) -> LeafRank:
+        splitter = LeafRank() if self.splitter is None else self.splitter
+        if not isinstance(splitter, LeafRank):
+            raise ValueError(f"Got splitter={splitter!r}; expected None or a LeafRank.")
+        plain = LeafRank()
+        for name in DATA_PARAMETERS:
+            given = getattr(splitter, name)
+            if given is not None and given is not getattr(plain, name) and given != "auto":
+                raise ValueError(
+                    f"Got splitter=LeafRank({name}={given!r}); set {name} on TreeRank instead."
+                )
+        return splitter
+
+    def _strengths(self) -> NDArray[np.float64]:
+        """Strengths of shrinkage to try; NaN stands for the tree's own order."""
+        if self.shrinkage is None:
+            return np.array([np.nan])
+        if isinstance(self.shrinkage, str):
+            check_choice("shrinkage", self.shrinkage, ["cv", None])
+            return STRENGTHS
+        return np.array([check_number("shrinkage", self.shrinkage)])

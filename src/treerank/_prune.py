@@ -76,7 +76,7 @@ def assign_folds(cv: Any, codes: Codes, data: TrainingData, seed: int) -> Folds 
     each class the folds are of equal size, up to one distinct row.
     """
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
-        return _folds_of_splitter(cv, codes, data)
+        return _folds_of_splitter(cv, data)
     wanted = check_integer("cv", cv, 2)
     assert wanted is not None
     hashes = _core.row_hashes(codes, data.labels, seed)
@@ -98,19 +98,22 @@ def assign_folds(cv: Any, codes: Codes, data: TrainingData, seed: int) -> Folds 
     return Folds((ranks % n_folds).astype(np.uint8), n_folds)
 
 
-def _folds_of_splitter(cv: Any, codes: Codes, data: TrainingData) -> Folds:
-    n_rows = codes.shape[1]
+def _folds_of_splitter(cv: Any, data: TrainingData) -> Folds:
+    """Folds of a splitter, which numbers the rows as they were given."""
+    labels = np.zeros(data.given_rows, dtype=np.intp)
+    labels[data.kept] = data.labels
     try:
-        splits = list(check_cv(cv).split(np.zeros((n_rows, 1)), data.labels))
+        splits = list(check_cv(cv).split(np.zeros((data.given_rows, 1)), labels))
     except (TypeError, ValueError) as error:
         raise complain("cv", cv, "an integer >= 2 or a splitter of scikit-learn") from error
-    fold = np.full(n_rows, 255, dtype=np.uint8)
-    times = np.zeros(n_rows, dtype=np.int64)
+    fold = np.full(data.given_rows, 255, dtype=np.uint8)
+    times = np.zeros(data.given_rows, dtype=np.int64)
     for f, (_, held_out) in enumerate(splits):
         fold[held_out] = f
         times[held_out] += 1
     if not (times == 1).all() or not 2 <= len(splits) < 255:
         raise complain("cv", cv, "a splitter whose test folds hold every row just once")
+    fold = fold[data.kept]
     for f in range(len(splits)):
         for part in (fold == f, fold != f):
             if len(np.unique(data.labels[part])) < len(data.classes):

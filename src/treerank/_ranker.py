@@ -111,7 +111,8 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the class shares of each row's cell, in the order of `classes_`."""
-        positive = self._posterior[self.apply(X)]
+        cells = self.apply(X)
+        positive = self._posterior[cells]
         return np.column_stack([1.0 - positive, positive])
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -92,6 +92,8 @@ class TrainingData:
     labels: NDArray[np.uint8]  # class numbers
     classes: NDArray[Any]
     weights: Weights
+    given_rows: int
+    kept: NDArray[np.intp]  # numbers of the given rows that have weight
 
 
 def validate_training_data(
@@ -102,15 +104,15 @@ def validate_training_data(
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
-    n_rows, matrix, frame = _open_table(estimator, X, reset=True)
-    labels, classes = _check_labels(y, n_rows)
-    weight = _check_weights(sample_weight, n_rows)
-    if weight is not None and not weight.all():
-        keep = np.flatnonzero(weight)
-        labels, weight = labels[keep], weight[keep]
-        matrix = matrix[keep] if matrix is not None else None
-        frame = frame[keep.tolist()] if frame is not None else None
-        n_rows = len(keep)
+    given_rows, matrix, frame = _open_table(estimator, X, reset=True)
+    labels, classes = _check_labels(y, given_rows)
+    weight = _check_weights(sample_weight, given_rows)
+    kept = np.arange(given_rows) if weight is None else np.flatnonzero(weight)
+    n_rows = len(kept)
+    if weight is not None and n_rows < given_rows:
+        labels, weight = labels[kept], weight[kept]
+        matrix = matrix[kept] if matrix is not None else None
+        frame = frame[kept.tolist()] if frame is not None else None
     counts = np.bincount(labels, minlength=len(classes))
     if not counts.all():
         raise ValueError(
@@ -119,25 +121,27 @@ def validate_training_data(
         )
     if n_rows > _core.MAX_ROWS:
         raise ValueError(f"Got {n_rows:,} rows; expected at most {_core.MAX_ROWS:,}.")
-    names = _feature_names(estimator)
+    names = _feature_names(estimator, frame)
     wanted = _wanted_categories(categorical_features, names)
     table = _make_table(n_rows, names, matrix, frame, wanted)
-    return TrainingData(table, labels, classes, _quantise(weight))
+    return TrainingData(table, labels, classes, _quantise(weight), given_rows, kept)
 
 
 def validate_rows(estimator: Any, X: Any, is_categorical: Sequence[bool]) -> Table:
     """Check rows to be scored against what the estimator was fitted to."""
     n_rows, matrix, frame = _open_table(estimator, X, reset=False)
-    names = _feature_names(estimator)
+    names = _feature_names(estimator, frame)
     wanted = {j for j, flag in enumerate(is_categorical) if flag}
     return _make_table(n_rows, names, matrix, frame, wanted, fitted=True)
 
 
-def _feature_names(estimator: Any) -> list[str]:
+def _feature_names(estimator: Any, frame: nw.DataFrame[Any] | None) -> list[str]:
     names = getattr(estimator, "feature_names_in_", None)
-    if names is not None:
-        return [str(name) for name in names]
-    return [f"x{j}" for j in range(estimator.n_features_in_)]
+    if names is None and frame is not None:  # a data frame whose names are not text
+        names = frame.columns
+    if names is None:
+        return [f"x{j}" for j in range(estimator.n_features_in_)]
+    return [str(name) for name in names]
 
 
 def _open_table(
@@ -320,7 +324,7 @@ def _make_table(
             columns.append(Column(name, values.tolist() if j in wanted else values))
         else:
             assert frame is not None
-            columns.append(_frame_column(frame[name], name, j, wanted, fitted))
+            columns.append(_frame_column(frame[:, j], name, j, wanted, fitted))
     return Table(n_rows, names, None, columns)
 
 

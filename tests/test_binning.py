@@ -1,0 +1,120 @@
+"""Thresholds and codes, against their slow twins."""
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from treerank import _core
+
+pytestmark = pytest.mark.core
+
+numbers = st.one_of(
+    st.sampled_from([np.nan, -0.0, 0.0, 1.0, -1.0, 2.5, 1e300, -1e300, 5e-324, 1.0 + 2**-52]),
+    st.floats(allow_nan=True, allow_infinity=False),
+    st.integers(-5, 5).map(float),
+)
+columns = arrays(np.float64, st.integers(1, 60), elements=numbers)
+
+
+def find(values, max_bins, weights=None, n_jobs=1):
+    sample = _core.threshold_sample(len(values), 200_000)
+    return _core.find_thresholds(values[:, np.newaxis], sample, weights, max_bins, n_jobs)[0]
+
+
+def encode(values, cuts, dtype=np.uint16):
+    codes = np.empty((1, len(values)), dtype=dtype)
+    _core.encode(values[:, np.newaxis], [cuts], codes, 1)
+    return codes[0]
+
+
+@given(columns, st.integers(2, 20))
+def test_thresholds_equal_their_slow_twin(values, max_bins):
+    assert np.array_equal(find(values, max_bins), oracles.thresholds(values, max_bins))
+
+
+@given(columns, st.integers(2, 20), st.randoms(use_true_random=False))
+def test_weighted_thresholds_equal_those_of_repeated_rows(values, max_bins, random):
+    repeats = np.array([random.randint(1, 4) for _ in values], dtype=np.int64)
+    cuts = find(values, max_bins, repeats)
+    assert np.array_equal(cuts, find(np.repeat(values, repeats), max_bins))
+    assert np.array_equal(cuts, oracles.thresholds(values, max_bins, repeats))
+
+
+@given(columns, st.integers(2, 300))
+def test_codes_equal_their_slow_twin(values, max_bins):
+    cuts = find(values, max_bins)
+    assert np.array_equal(encode(values, cuts), oracles.encode(values, cuts))
+
+
+@given(columns, st.integers(2, 20))
+def test_no_more_bins_than_asked_for(values, max_bins):
+    assert len(find(values, max_bins)) < max_bins
+
+
+@given(columns)
+def test_every_distinct_value_has_its_own_code_when_there_is_room(values):
+    codes = encode(values, find(values, 65_535))
+    known = values[~np.isnan(values)]
+    assert len(np.unique(codes[codes > 0])) == len(np.unique(known))
+
+
+@given(columns, st.integers(2, 20))
+def test_codes_keep_the_order_of_values(values, max_bins):
+    known = np.sort(values[~np.isnan(values)])
+    assert (np.diff(encode(known, find(values, max_bins)).astype(int)) >= 0).all()
+
+
+def test_a_value_that_fills_half_the_rows_keeps_the_bins_for_the_rest():
+    values = np.concatenate([np.zeros(5_000), np.linspace(1, 2, 5_000)])
+    cuts = find(values, 100)
+    assert len(cuts) > 90
+    assert cuts[0] == 0.5
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 500), st.integers(1, 40), st.integers(0, 2**32 - 1))
+def test_any_layout_of_the_table_gives_the_same_codes(n, p, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, p)).round(1)
+    x[rng.random((n, p)) < 0.1] = np.nan
+    sample = _core.threshold_sample(n, 200_000)
+    results = []
+    for table in (x, np.asfortranarray(x), np.repeat(x, 2, axis=0)[::2], x.astype(np.float32)):
+        for n_jobs in (1, 3):
+            cuts = _core.find_thresholds(table, sample, None, 16, n_jobs)
+            codes = np.empty((p, n), dtype=np.uint8)
+            _core.encode(table, cuts, codes, n_jobs)
+            results.append(codes)
+    assert all(np.array_equal(results[0], codes) for codes in results[1:])
+
+
+def test_the_sample_of_rows_is_spread_and_of_the_size_asked_for():
+    sample = _core.threshold_sample(100_000, 1_000)
+    assert len(sample) == len(np.unique(sample)) == 1_000
+    assert abs(sample.mean() - 50_000) < 5_000
+    first = _core.threshold_sample(50_000, 1_000)
+    assert np.isin(sample[sample < 50_000], first).all()
+
+
+def test_equal_rows_have_equal_hashes_wherever_they_stand():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, size=(4, 500)).astype(np.uint8)
+    labels = rng.integers(0, 2, size=500).astype(np.uint8)
+    order = rng.permutation(500)
+    hashes = _core.row_hashes(codes, labels, 7)
+    moved = _core.row_hashes(np.ascontiguousarray(codes[:, order]), labels[order], 7)
+    assert np.array_equal(hashes[order], moved)
+    distinct = np.unique(np.vstack([codes, labels]), axis=1).shape[1]
+    assert len(np.unique(hashes)) == distinct
+    assert not np.array_equal(hashes, _core.row_hashes(codes, labels, 8))
+
+
+def test_shapes_that_do_not_agree_are_refused():
+    codes = np.empty((2, 10), dtype=np.uint8)
+    with pytest.raises(ValueError, match="shapes"):
+        _core.encode(np.zeros((10, 1)), [np.empty(0)], codes, 1)
+    with pytest.raises(TypeError):
+        _core.encode(np.zeros((10, 2), dtype=int), [np.empty(0)] * 2, codes, 1)

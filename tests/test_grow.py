@@ -1,0 +1,150 @@
+"""Growing: every decision of a tree, audited against its definition."""
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treerank import LeafRank, TreeRank
+
+pytestmark = pytest.mark.core
+
+
+def table(n, p, seed, *, missing=0.0, digits=1, n_levels=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, p)).round(digits)
+    y = (x[:, 0] + rng.normal(size=n) > 0).astype(int)
+    y[:2] = 0, 1
+    if n_levels:
+        x[:, -1] = rng.integers(0, n_levels, size=n)
+    x[rng.random((n, p)) < missing] = np.nan
+    return x, y
+
+
+def grown(x, y, weight=None, **parameters):
+    return TreeRank(pruning=None, shrinkage=None, **parameters).fit(x, y, sample_weight=weight)
+
+
+def audit(model, x, y, weight, splitter, categorical=()):
+    codes = model._binning.transform(_table_of(model, x))
+    options = {
+        "criterion": splitter.criterion,
+        "max_depth": splitter.max_depth,
+        "min_samples_leaf": splitter.min_samples_leaf,
+        "min_auc_gain": model.min_auc_gain,
+    }
+    oracles.audit(model.tree_, codes, np.asarray(y), weight, options, categorical)
+
+
+def _table_of(model, x):
+    from treerank._validate import validate_rows
+
+    return validate_rows(model, x, model._binning.is_categorical.astype(bool).tolist())
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(4, 120), st.integers(1, 5), st.integers(0, 2**32 - 1),
+    st.sampled_from(["gini", "entropy", "auc"]), st.sampled_from([1, 2, 3, None]),
+    st.integers(1, 6), st.sampled_from([0.0, 0.2]), st.booleans(),
+)  # fmt: skip
+def test_every_decision_is_the_best_one(n, p, seed, criterion, depth, least, missing, weighted):
+    x, y = table(n, p, seed, missing=missing)
+    weight = np.random.default_rng(seed).integers(1, 40, size=n).astype(float)
+    weight = weight if weighted else np.ones(n)
+    splitter = LeafRank(criterion=criterion, max_depth=depth, min_samples_leaf=least)
+    model = grown(x, y, weight, splitter=splitter, max_depth=3, min_samples_leaf=1)
+    audit(model, x, y, weight, splitter)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(10, 150), st.integers(0, 2**32 - 1), st.sampled_from(["gini", "entropy"]))
+def test_a_categorical_test_is_the_best_of_all_sets_of_levels(n, seed, criterion):
+    x, y = table(n, 2, seed, missing=0.1, n_levels=6)
+    splitter = LeafRank(criterion=criterion, max_depth=2)
+    model = grown(
+        x, y, splitter=splitter, max_depth=2, min_samples_leaf=1, categorical_features=[1]
+    )
+    audit(model, x, y, np.ones(n), splitter, categorical={1})
+
+
+@pytest.mark.parametrize("max_bins", [16, 255, 1_000])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_large_nodes_decide_as_small_ones_do(max_bins, weighted):
+    """The vector scan over histograms and the walk over occupied codes must agree."""
+    x, y = table(2_000, 3, 5, missing=0.05, digits=2)
+    weight = np.random.default_rng(0).integers(1, 40, size=len(y)).astype(float)
+    weight = weight if weighted else np.ones(len(y))
+    splitter = LeafRank(max_depth=3)
+    model = grown(
+        x, y, weight, splitter=splitter, max_depth=2, min_samples_leaf=1, max_bins=max_bins
+    )
+    audit(model, x, y, weight, splitter)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(4, 200), st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 4]))
+def test_auc_is_one_half_plus_half_the_sum_of_deltas(n, seed, depth):
+    x, y = table(n, 3, seed)
+    model = grown(x, y, splitter=LeafRank(max_depth=depth), max_depth=None, min_samples_leaf=1)
+    identity = 0.5 + model.tree_.cells["auc_gain"].sum()
+    assert np.isclose(model.partition_.auc(), identity)
+    assert np.isclose(oracles.auc(y, model.score_samples(x)), identity)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(4, 200), st.integers(0, 2**32 - 1), st.booleans())
+def test_rows_walk_to_the_cells_they_were_counted_in(n, seed, categorical):
+    x, y = table(n, 3, seed, missing=0.1, n_levels=5)
+    model = grown(
+        x, y, max_depth=4, min_samples_leaf=2, categorical_features=[2] if categorical else None
+    )
+    codes = model._binning.transform(_table_of(model, x))
+    cells = model.tree_.apply(codes)
+    assert cells.tolist() == [oracles.walk(model.tree_, codes, i) for i in range(n)]
+    counts = np.array([np.bincount(y[cells == c], minlength=2) for c in model.tree_.leaves])
+    assert np.array_equal(counts, model.tree_.counts[model.tree_.leaves])
+
+
+def test_best_first_grows_the_leaves_that_gain_most():
+    x, y = table(500, 4, 3)
+    leaves = {}
+    for limit in (2, 4, 7):
+        splitter = LeafRank(max_depth=None, max_leaf_nodes=limit)
+        tree = grown(x, y, splitter=splitter, max_depth=1).tree_
+        leaves[limit] = int((tree.tests["left"] < 0).sum())
+    assert leaves == {2: 2, 4: 4, 7: 7}
+    deep = grown(x, y, splitter=LeafRank(max_depth=3), max_depth=1).tree_
+    best = grown(x, y, splitter=LeafRank(max_depth=3, max_leaf_nodes=8), max_depth=1).tree_
+    assert np.isclose(deep.cells["auc_gain"][0], best.cells["auc_gain"][0])
+
+
+def test_limits_hold():
+    x, y = table(1_000, 4, 7)
+    model = grown(x, y, max_depth=4, min_samples_leaf=30, min_auc_gain=0.001)
+    tree = model.tree_
+    assert tree.cells["depth"].max() <= 4
+    assert tree.counts.sum(axis=1).min() >= 30
+    assert tree.cells["auc_gain"][tree.is_split].min() > 0.001
+    split = grown(x, y, min_samples_split=400, min_samples_leaf=1).tree_
+    assert split.counts[split.is_split].sum(axis=1).min() >= 400
+
+
+@pytest.mark.parametrize("level", ["master", "inner"])
+def test_drawn_features_depend_on_the_seed_only(level):
+    x, y = table(800, 10, 11)
+    parameters = (
+        {"max_features": 2}
+        if level == "master"
+        else {"splitter": LeafRank(max_depth=3, max_features=2)}
+    )
+    first = grown(x, y, random_state=1, **parameters)
+    same = grown(x, y, random_state=1, n_jobs=2, **parameters)
+    other = grown(x, y, random_state=2, **parameters)
+    assert np.array_equal(first.tree_.tests, same.tree_.tests)
+    assert not np.array_equal(first.score_samples(x), other.score_samples(x))
+    if level == "master":
+        for cell in first.tree_.cells[first.tree_.is_split]:
+            tests = first.tree_.tests[cell["first_test"] : cell["last_test"]]
+            assert len(np.unique(tests["feature"][tests["left"] >= 0])) <= 2

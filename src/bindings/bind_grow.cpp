@@ -76,15 +76,15 @@ Watch::Report reporter(const nb::object& progress) {
     };
 }
 
-// Sample 0 is every row; sample t > 0 leaves out the rows of fold t - 1.
-std::vector<Row> rows_outside_fold(const std::uint8_t* labels, const std::uint8_t* repeats,
-                                   const std::uint8_t* folds, std::size_t n, std::size_t tree) {
+// Rows that count in one tree. With weights a row's repeats are not used.
+std::vector<Row> rows_of_sample(const std::uint8_t* labels, const std::uint8_t* repeats,
+                                const std::int64_t* weights, std::size_t n) {
     std::vector<Row> rows;
     rows.reserve(n);
     for (std::size_t i = 0; i < n; ++i) {
-        if (tree > 0 && folds[i] == tree - 1) continue;
-        rows.push_back(pack_row(static_cast<std::uint32_t>(i), labels[i] != 0,
-                                repeats != nullptr ? repeats[i] : 1));
+        const std::uint8_t repeat = repeats != nullptr ? repeats[i] : 1;
+        if (repeat == 0 || (weights != nullptr && weights[i] == 0)) continue;
+        rows.push_back(pack_row(static_cast<std::uint32_t>(i), labels[i] != 0, repeat));
     }
     return rows;
 }
@@ -97,24 +97,22 @@ nb::tuple to_tuple(RankTree&& tree) {
 
 template <class Code>
 nb::list py_grow_trees(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
-                       const std::optional<Vector<std::uint8_t>>& repeats,
+                       const std::optional<Matrix<std::uint8_t>>& repeats,
                        const std::optional<Vector<std::int64_t>>& weights,
-                       const std::optional<Vector<std::uint8_t>>& folds, std::size_t n_folds,
                        const Vector<std::int32_t>& n_codes,
                        const Vector<std::uint8_t>& categorical,
                        const Vector<std::int8_t>& monotonic, const nb::dict& options,
                        std::size_t n_jobs, const nb::object& progress) {
     const std::size_t n = codes.shape(1);
-    const auto fits = [n](const auto& array) { return !array || array->size() == n; };
-    if (labels.size() != n || !fits(repeats) || !fits(weights) || !fits(folds) || n > kMaxRows)
+    if (labels.size() != n || (repeats && repeats->shape(1) != n) ||
+        (weights && weights->size() != n) || n > kMaxRows)
         throw nb::value_error("grow_trees: arrays of different lengths, or too many rows");
     Table<Code> table;
     table.codes = code_matrix(codes);
     table.features = make_features(n_codes, categorical, monotonic, codes.shape(0));
     table.labels = labels.data();
     table.weights = weights ? weights->data() : nullptr;
-    const std::uint8_t* repeat = repeats ? repeats->data() : nullptr;
-    const std::uint8_t* fold = folds ? folds->data() : nullptr;
+    const std::size_t n_trees = repeats ? repeats->shape(0) : 1;
     const TreeRankOptions parsed = treerank_options(options);
     std::vector<RankTree> trees;
     try {
@@ -122,10 +120,10 @@ nb::list py_grow_trees(const Matrix<Code>& codes, const Vector<std::uint8_t>& la
         Watch watch(reporter(progress));
         Team team(n_jobs);
         const auto sample = [&](std::size_t tree) {
-            return rows_outside_fold(table.labels, repeat, fold, n, tree);
+            return rows_of_sample(table.labels, repeats ? repeats->data() + tree * n : nullptr,
+                                  table.weights, n);
         };
-        trees = grow_trees<Code>(table, 1 + (fold != nullptr ? n_folds : 0), sample, parsed, team,
-                                 watch);
+        trees = grow_trees<Code>(table, n_trees, sample, parsed, team, watch);
     } catch (const Interrupted&) {
         if (PyErr_Occurred()) throw nb::python_error();
         throw;
@@ -184,12 +182,11 @@ template <class Code>
 void bind_for_codes(nb::module_& m) {
     m.def("grow_trees", &py_grow_trees<Code>, nb::arg("codes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("repeats").noconvert().none(),
-          nb::arg("weights").noconvert().none(), nb::arg("folds").noconvert().none(),
-          nb::arg("n_folds"), nb::arg("n_codes").noconvert(), nb::arg("categorical").noconvert(),
-          nb::arg("monotonic").noconvert(), nb::arg("options"), nb::arg("n_jobs"),
-          nb::arg("progress").none(),
-          "Grows a tree on all rows and one for each fold on the rows outside it: "
-          "[(cells, masses, tests, category sets)].");
+          nb::arg("weights").noconvert().none(), nb::arg("n_codes").noconvert(),
+          nb::arg("categorical").noconvert(), nb::arg("monotonic").noconvert(), nb::arg("options"),
+          nb::arg("n_jobs"), nb::arg("progress").none(),
+          "Grows one tree for each row of `repeats` (how often each row of the table counts), or "
+          "one on all rows: [(cells, masses, tests, category sets)].");
     m.def("histogram", &py_histogram<Code>, nb::arg("codes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("rows").noconvert(), nb::arg("n_codes").noconvert(),
           nb::arg("repetitions") = 1,

@@ -123,6 +123,7 @@ void scan_gini(const Count* histogram, std::int32_t n_codes, bool missing_left,
                const CutSearch& search, Count* prefix, BestCut& best) {
     Count sum{};
     if (missing_left) sum = histogram[0];
+    const double missing = negatives(sum) + positives(sum);
     for (std::int32_t code = 1; code < n_codes; ++code) {
         add_to(sum, histogram[code]);
         prefix[code] = sum;
@@ -146,7 +147,9 @@ void scan_gini(const Count* histogram, std::int32_t n_codes, bool missing_left,
             const double left = positive_cost * positive + negative_cost * negative;
             const double mass = negative + positive;
             const double square = difference * difference;
-            const bool too_small = (mass < min_mass) | (node_mass - mass < min_mass);
+            // "Missing against the rest" is found with missing on the right.
+            const bool too_small =
+                (mass < min_mass) | (node_mass - mass < min_mass) | (mass <= missing);
             numerator[k] = too_small ? -1.0 : square;
             denominator[k] = left * (node_cost - left);
             promising |= numerator[k] > enough * denominator[k];

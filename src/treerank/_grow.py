@@ -58,42 +58,36 @@ class TreeRankOptions:
         }
 
 
-@dataclass(frozen=True)
-class Folds:
-    """Fold of each row; fold f is held out while the f-th tree is grown."""
-
-    fold: NDArray[np.uint8]
-    n_folds: int
-
-
 def grow_trees(
     codes: Codes,
     data: TrainingData,
     binning: Binning,
     monotonic: NDArray[np.int8],
     options: TreeRankOptions,
-    folds: Folds | None,
+    held_out: list[NDArray[Any]],
     n_jobs: int,
     verbose: int,
 ) -> list[RankTree]:
-    """Grow a tree on all rows, then one for each fold on the rows outside it."""
+    """Grow a tree on all rows, then one without each of the parts that are held out.
+
+    A part says for every row how much of its weight is held out, in units.
+    """
     weights = data.weights
-    with progress_bar("growing", verbose) as progress:
+
+    def grow(repeats: Any, units: Any, progress: Any) -> list[RankTree]:
         grown = _core.grow_trees(
-            codes,
-            data.labels,
-            weights.repeats,
-            weights.units,
-            folds.fold if folds is not None else None,
-            folds.n_folds if folds is not None else 0,
-            binning.n_codes,
-            binning.is_categorical,
-            monotonic,
-            options.for_core(weights.scale),
-            n_jobs,
-            progress,
-        )
-    return [tree_from_core(arrays, weights.scale) for arrays in grown]
+            codes, data.labels, repeats, units, binning.n_codes, binning.is_categorical,
+            monotonic, options.for_core(weights.scale), n_jobs, progress,
+        )  # fmt: skip
+        return [tree_from_core(arrays, weights.scale) for arrays in grown]
+
+    with progress_bar("growing", verbose) as progress:
+        if weights.units is not None:
+            parts = [0, *held_out]
+            return [grow(None, weights.units - part, progress)[0] for part in parts]
+        everything = weights.repeats if weights.repeats is not None else np.uint8(1)
+        parts = [np.zeros(data.table.n_rows, np.uint8), *held_out]
+        return grow(np.array([everything - part for part in parts], np.uint8), None, progress)
 
 
 def check_monotonic(monotonic_cst: Any, names: list[str], binning: Binning) -> NDArray[np.int8]:

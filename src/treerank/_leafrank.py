@@ -36,8 +36,9 @@ class LeafRank(TreeRanker):
     criterion : {"gini", "entropy", "auc"}, default="gini"
         What a test of the inner tree maximises. "auc" is the gain in AUC of the test
         alone, as in the first version of TreeRank.
-    max_depth : int or None, default=2
-        Depth of the inner tree.
+    max_depth : int or None, default=1
+        Depth of the inner tree. At 1 a split is a single test, and strata are boxes; at 2
+        and more they are unions of boxes, and a forest of such trees is the stronger.
     max_leaf_nodes : int, optional
         Grow best first until there are this many leaves. By default depth first.
     min_samples_leaf : int or float, default=1
@@ -89,7 +90,7 @@ class LeafRank(TreeRanker):
         self,
         *,
         criterion: str = "gini",
-        max_depth: int | None = 2,
+        max_depth: int | None = 1,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: float = 1,
         min_samples_split: float = 2,
@@ -158,6 +159,6 @@ class LeafRank(TreeRanker):
             binning = fit_binning(table, data.weights, max_bins, n_jobs)
             monotonic = check_monotonic(self.monotonic_cst, table.names, binning)
             codes = binning.transform(table, n_jobs)
-            [tree] = grow_trees(codes, data, binning, monotonic, options, None, n_jobs, verbose=0)
+            [tree] = grow_trees(codes, data, binning, monotonic, options, [], n_jobs, verbose=0)
             self._keep(tree, binning, data, np.nan, monotonic)
         return self

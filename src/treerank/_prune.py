@@ -17,16 +17,15 @@ from sklearn.model_selection import check_cv
 
 from treerank import _core
 from treerank._binning import Codes
-from treerank._grow import Folds
 from treerank._params import check_integer, complain
 from treerank._tree import RankTree
-from treerank._validate import TrainingData
+from treerank._validate import TrainingData, Weights
 
 # Strengths that shrinkage="cv" tries, in rows.
 STRENGTHS = np.concatenate([[0.0], np.geomspace(1.0, 1000.0, 10)])
 # A tree is kept only if its held-out AUC lies this many standard errors (of a
 # random ranking) above 1/2: the best of many subtrees of noise does so by chance.
-NOISE_LIMIT = 2.0
+NOISE_LIMIT = 2.5
 
 
 @dataclass(frozen=True)
@@ -68,34 +67,60 @@ class HeldOut:
     counts: NDArray[np.float64]
 
 
-def assign_folds(cv: Any, codes: Codes, data: TrainingData, seed: int) -> Folds | None:
-    """Give every row a fold, or return None when a class is too small for any.
+@dataclass(frozen=True)
+class Folds:
+    """How the weight of the rows is dealt out to the folds, unit by unit.
 
-    With an integer, folds are keyed by the rows' content: equal rows share a fold, so the
-    order of the rows does not matter and a row of weight 2 does as two rows do. Within
-    each class the folds are of equal size, up to one distinct row.
+    Unit u of a class goes to fold ``u mod n_folds``. Rows are dealt in the order of a
+    hash of their content, so that the order of the rows does not matter, equal rows are
+    spread evenly, and a row of weight 2 does as two rows do. Weights that are not whole
+    are not cut up: such a row is one unit.
     """
+
+    n_folds: int
+    first_unit: NDArray[np.int64]
+    weights: Weights
+
+    def held_out(self, fold: int) -> NDArray[Any]:
+        """Units of each row that the fold holds out."""
+        weights = self.weights
+        if weights.units is not None and weights.scale != 1.0:
+            return np.where(self.first_unit % self.n_folds == fold, weights.units, 0)
+        units = weights.as_units if weights.as_units is not None else 1
+        before = (self.first_unit - fold - 1) // self.n_folds
+        upto = (self.first_unit + units - fold - 1) // self.n_folds
+        return (upto - before).astype(np.int64 if weights.units is not None else np.uint8)
+
+
+def assign_folds(cv: Any, codes: Codes, data: TrainingData, seed: int) -> Folds | None:
+    """Deal the rows out to folds, or return None when a class is too small for any."""
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
         return _folds_of_splitter(cv, data)
     wanted = check_integer("cv", cv, 2)
     assert wanted is not None
-    hashes = _core.row_hashes(codes, data.labels, seed)
-    ranks = np.empty(len(hashes), dtype=np.int64)
-    distinct = []
-    for k in range(len(data.classes)):
-        members = data.labels == k
-        values, ranks[members] = np.unique(hashes[members], return_inverse=True)
-        distinct.append(len(values))
-    n_folds = min(wanted, *distinct, 255)
+    weights = data.weights
+    whole = weights.scale == 1.0
+    units = weights.as_units if weights.as_units is not None else np.ones(len(data.labels), int)
+    order = np.lexsort([units, _core.row_hashes(codes, data.labels, seed), data.labels])
+    dealt = units[order] if whole else np.ones(len(order), dtype=np.int64)
+    total = np.bincount(data.labels[order], weights=dealt).astype(np.int64)
+    start = np.cumsum(dealt) - dealt - np.repeat(np.cumsum(total) - total, _sizes(data.labels))
+    n_folds = min(wanted, int(total.min()))
     if n_folds < 2:
         warnings.warn(
-            f"Got a class with {min(distinct)} distinct row; cross-validation needs two of each "
-            "class. The tree is neither pruned nor shrunk.",
+            "Got a class with a single row; cross-validation needs two of each class. The tree is "
+            "neither pruned nor shrunk.",
             UserWarning,
             stacklevel=4,
         )
         return None
-    return Folds((ranks % n_folds).astype(np.uint8), n_folds)
+    first_unit = np.empty(len(order), dtype=np.int64)
+    first_unit[order] = start
+    return Folds(n_folds, first_unit, weights)
+
+
+def _sizes(labels: NDArray[np.uint8]) -> NDArray[np.int64]:
+    return np.bincount(labels)
 
 
 def _folds_of_splitter(cv: Any, data: TrainingData) -> Folds:
@@ -106,36 +131,43 @@ def _folds_of_splitter(cv: Any, data: TrainingData) -> Folds:
         splits = list(check_cv(cv).split(np.zeros((data.given_rows, 1)), labels))
     except (TypeError, ValueError) as error:
         raise complain("cv", cv, "an integer >= 2 or a splitter of scikit-learn") from error
-    fold = np.full(data.given_rows, 255, dtype=np.uint8)
+    fold = np.full(data.given_rows, -1, dtype=np.int64)
     times = np.zeros(data.given_rows, dtype=np.int64)
     for f, (_, held_out) in enumerate(splits):
         fold[held_out] = f
         times[held_out] += 1
-    if not (times == 1).all() or not 2 <= len(splits) < 255:
+    if not (times == 1).all() or len(splits) < 2:
         raise complain("cv", cv, "a splitter whose test folds hold every row just once")
     fold = fold[data.kept]
     for f in range(len(splits)):
         for part in (fold == f, fold != f):
             if len(np.unique(data.labels[part])) < len(data.classes):
                 raise ValueError(f"Got cv={cv!r}, whose fold {f} lacks a class; stratify it.")
-    return Folds(fold, len(splits))
+    return WholeRowFolds(len(splits), fold, data.weights)
+
+
+class WholeRowFolds(Folds):
+    """Folds that a splitter gave: each row is held out as a whole, by one fold."""
+
+    def held_out(self, fold: int) -> NDArray[Any]:
+        """Units of each row that the fold holds out."""
+        units = self.weights.repeats if self.weights.units is None else self.weights.units
+        return np.where(self.first_unit == fold, np.uint8(1) if units is None else units, 0)
 
 
 def count_held_out(
-    trees: list[RankTree], folds: Folds, codes: Codes, data: TrainingData, n_jobs: int
+    trees: list[RankTree], parts: list[NDArray[Any]], codes: Codes, data: TrainingData, n_jobs: int
 ) -> list[HeldOut]:
-    """Pass each fold's rows through the tree that was grown without them."""
-    units = data.weights.as_units
+    """Pass each held-out part through the tree that was grown without it."""
     result = []
-    for f, tree in enumerate(trees):
-        rows = np.flatnonzero(folds.fold == f)
+    n_classes = len(data.classes)
+    for tree, part in zip(trees, parts, strict=True):
+        rows = np.flatnonzero(part)
         cells = tree.apply(np.ascontiguousarray(codes[:, rows]), n_jobs)
-        n_classes = len(data.classes)
         place = cells.astype(np.int64) * n_classes + data.labels[rows]
-        weight = None if units is None else units[rows]
-        counts = np.bincount(place, weights=weight, minlength=tree.n_cells * n_classes)
+        counts = np.bincount(place, weights=part[rows], minlength=tree.n_cells * n_classes)
         leaf_counts = counts.reshape(tree.n_cells, n_classes) / data.weights.scale
-        result.append(HeldOut(tree, tree.cell_counts(leaf_counts.astype(np.float64))))
+        result.append(HeldOut(tree, tree.cell_counts(leaf_counts)))
     return result
 
 

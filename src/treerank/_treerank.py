@@ -36,10 +36,10 @@ class TreeRank(TreeRanker):
     Parameters
     ----------
     splitter : LeafRank, optional
-        How a cell is split. By default ``LeafRank(max_depth=2)``.
+        How a cell is split. By default ``LeafRank()``: one test a split.
     max_depth : int or None, default=10
         Depth of the ranking tree.
-    min_samples_leaf : int or float, default=10
+    min_samples_leaf : int or float, default=5
         Least weight of a stratum; below 1 a share of all rows.
     min_samples_split : int or float, default=2
         Least weight of a cell that is split.
@@ -117,7 +117,7 @@ class TreeRank(TreeRanker):
         splitter: LeafRank | None = None,
         *,
         max_depth: int | None = 10,
-        min_samples_leaf: float = 10,
+        min_samples_leaf: float = 5,
         min_samples_split: float = 2,
         min_auc_gain: float = 0.0,
         max_features: Any = None,
@@ -198,14 +198,15 @@ class TreeRank(TreeRanker):
         folds = None
         if prune or len(strengths) > 1:
             folds = assign_folds(self.cv, codes, data, options.seed)
+        parts = [] if folds is None else [folds.held_out(f) for f in range(folds.n_folds)]
         tree, *fold_trees = grow_trees(
-            codes, data, binning, monotonic, options, folds, n_jobs, self.verbose
+            codes, data, binning, monotonic, options, parts, n_jobs, self.verbose
         )
         self.unpruned_tree_ = self.tree_ = tree
         self.pruning_path_ = None
         self.shrinkage_ = float(strengths[0])
         if folds is not None:
-            held_out = count_held_out(fold_trees, folds, codes, data, n_jobs)
+            held_out = count_held_out(fold_trees, parts, codes, data, n_jobs)
             self.pruning_path_, self.shrinkage_ = choose_subtree(
                 tree, held_out, strengths, prune, self.one_standard_error
             )

@@ -150,9 +150,6 @@ def _open_table(
     """Return (rows, array, frame); one of the last two is None."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        if len(set(frame.columns)) < len(frame.columns):
-            twice = next(c for c in frame.columns if frame.columns.count(c) > 1)
-            raise ValueError(f"Got two columns named {twice!r}; expected unique names.")
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if len(frame) == 0 or frame.shape[1] == 0:
             raise ValueError(

@@ -5,14 +5,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit
+from scipy.special import ndtr, stdtr
 
-from ._input import BinarySample, FloatArray, check_binary, check_level
+from ._input import BinarySample, FloatArray, check_binary, check_level, check_scores
 from ._proportion import normal_quantile, wilson_for_share
+from ._structural import Spread, interval_within_unit, spread_of_mean
 from ._ties import tie_groups
-
-# Equal placements come out equal to the last bit or two; a standard error below this is zero.
-_NO_SPREAD = 1e-14
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +20,20 @@ class AucInterval:
     auc: float
     lower: float
     upper: float
+    standard_error: float
+    level: float
+
+
+@dataclass(frozen=True, slots=True)
+class AucComparison:
+    """Two AUCs on the same rows: `difference = auc1 - auc2`, its interval and p-value."""
+
+    auc1: float
+    auc2: float
+    difference: float
+    lower: float
+    upper: float
+    p_value: float
     standard_error: float
     level: float
 
@@ -38,12 +50,13 @@ def auc_interval(
 
     The variance is that of the two means of placements, a row's placement being the share of the
     other class it is ranked correctly against [1]_. The interval is built on the logit scale,
-    which keeps it within (0, 1) and lets it lean towards 1/2 where the AUC is high.
+    which keeps it within (0, 1), with Satterthwaite's degrees of freedom, which matter where one
+    class has few rows.
 
     Where DeLong's variance is of no use (a perfect, reversed or constant score, or a class with
     fewer than two effective rows) its upper bound `auc (1 - auc) / m`, m the effective size of the
     smaller class [2]_, takes its place in Wilson's interval: the sample holds m disjoint pairs, and
-    says about the AUC no less than m tosses do about a coin. The width is never zero.
+    says no less about the AUC than m tosses say about a coin. The width is never zero.
 
     Parameters
     ----------
@@ -79,21 +92,72 @@ def auc_interval(
     >>> from treerank.metrics import auc_interval
     >>> found = auc_interval([0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6])
     >>> round(found.auc, 3), round(found.lower, 3), round(found.upper, 3)
-    (0.889, 0.261, 0.995)
+    (0.889, 0.088, 0.998)
     """
     level = check_level(level)
     sample = check_binary(y, s, sample_weight, pos_label)
     placement = placements(sample)
-    auc = _mean_placement(sample, placement)
-    smaller = _smaller_class_size(sample)
-    error = float(np.sqrt(_covariance(sample, placement - auc, placement - auc)))
-    z = normal_quantile(level)
-    if smaller < 2 or error < _NO_SPREAD:
-        lower, upper = wilson_for_share(auc, smaller, level)
-        return AucInterval(auc, lower, upper, (upper - lower) / (2 * z), level)
-    half = z * error / (auc * (1 - auc))
-    lower, upper = expit(logit(auc) - half), expit(logit(auc) + half)
-    return AucInterval(auc, float(lower), float(upper), error, level)
+    auc = mean_placement(sample, placement)
+    spread = spread_of_mean(placement - auc, sample.code, sample.weight)
+    lower, upper, error = interval_within_unit(auc, spread, level)
+    return AucInterval(auc, lower, upper, error, level)
+
+
+def compare_auc(
+    y: Any,
+    s1: ArrayLike,
+    s2: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    level: float = 0.95,
+    pos_label: Any = None,
+) -> AucComparison:
+    """Compare the AUCs of two scores on the same rows: difference, interval and p-value.
+
+    DeLong's paired comparison: the variance is that of the differences between a row's two
+    placements, so what the scores have in common cancels. Interval and test agree: 0 lies outside
+    the interval exactly when `p_value < 1 - level`.
+
+    Where these differences show no spread, as for two scores that rank all rows alike, the interval
+    admits that up to `q = z^2 / (m + z^2)` of all pairs may differ (Wilson's limit after none of m
+    disjoint pairs did), instead of claiming certainty.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels of two classes; the higher one is positive.
+    s1, s2 : array-like of shape (n,)
+        The two scores, higher is better.
+    sample_weight : array-like of shape (n,), optional
+        Sampling weights, as in `auc_interval`.
+    level : float, default=0.95
+        Confidence level.
+    pos_label : label, optional
+        The positive class, where it is not the higher one.
+
+    Returns
+    -------
+    AucComparison
+        `auc1`, `auc2`, `difference`, `lower`, `upper`, `p_value`, `standard_error`, `level`.
+
+    Examples
+    --------
+    >>> from treerank.metrics import compare_auc
+    >>> y = [0, 0, 0, 0, 1, 1, 1, 1]
+    >>> found = compare_auc(y, [1, 2, 3, 5, 4, 6, 7, 8], [5, 2, 7, 1, 4, 6, 3, 8])
+    >>> round(found.difference, 3), round(found.p_value, 3)
+    (0.25, 0.372)
+    """
+    level = check_level(level)
+    first = check_binary(y, s1, sample_weight, pos_label)
+    kept = check_binary(y, check_scores(s2, name="s2"), sample_weight, pos_label)
+    placement1, placement2 = placements(first), placements(kept)
+    auc1, auc2 = mean_placement(first, placement1), mean_placement(kept, placement2)
+    difference = auc1 - auc2
+    deviation = placement1 - placement2 - difference
+    spread = spread_of_mean(deviation, first.code, first.weight)
+    lower, upper, error, p_value = _test_difference(difference, spread, level)
+    return AucComparison(auc1, auc2, difference, lower, upper, p_value, error, level)
 
 
 def placements(sample: BinarySample) -> FloatArray:
@@ -110,29 +174,30 @@ def placements(sample: BinarySample) -> FloatArray:
     return placement
 
 
-def _mean_placement(sample: BinarySample, placement: FloatArray) -> float:
+def mean_placement(sample: BinarySample, placement: FloatArray) -> float:
+    """Return the AUC: the mean placement of the positives."""
     auc = np.average(placement[sample.positive], weights=sample.weight[sample.positive])
     return float(np.clip(auc, 0.0, 1.0))
 
 
-def _smaller_class_size(sample: BinarySample) -> float:
-    """Kish's effective number of rows of the class that has fewer."""
-    sides = (sample.weight[sample.positive], sample.weight[~sample.positive])
-    return float(min(w.sum() ** 2 / (w @ w) for w in sides))
-
-
-def _covariance(sample: BinarySample, first: FloatArray, second: FloatArray) -> float:
-    """DeLong's covariance of two AUCs from the deviations of the placements from their means.
-
-    The two classes are independent, so their parts add up. A class with weights w adds
-    `sum w^2 d1 d2 / ((sum w)^2 - sum w^2)`, which for equal weights is S/n with S over n - 1.
-    """
-    total = 0.0
-    for side in (sample.positive, ~sample.positive):
-        weight = sample.weight[side]
-        weight = weight / weight.sum()
-        squared = weight * weight
-        spread = 1.0 - squared.sum()
-        if spread > 0:
-            total += float(np.sum(squared * first[side] * second[side])) / spread
-    return max(total, 0.0) if first is second else total
+def _test_difference(
+    difference: float, spread: Spread, level: float
+) -> tuple[float, float, float, float]:
+    """Return lower limit, upper limit, standard error and p-value of a difference of AUCs."""
+    m, z = spread.smaller_class, normal_quantile(level)
+    if not spread.is_unusable:
+        half = spread.half_width(level)
+        lower, upper, error = difference - half, difference + half, spread.error
+        p_value = 2 * stdtr(spread.freedom, -abs(difference) / error)
+    elif m < 2:
+        # One row cannot show a spread: bound it, as the mean of m values in [-1, 1].
+        lower, upper = (2 * w - 1 for w in wilson_for_share((1 + difference) / 2, m, level))
+        error = (upper - lower) / (2 * z)
+        p_value = 2 * ndtr(-abs(difference) * np.sqrt(m))
+    else:
+        # All pairs alike: a share q of them may take any value in [-1, 1].
+        q = z * z / (m + z * z)
+        lower, upper = difference - q * (1 + difference), difference + q * (1 - difference)
+        error = q / z
+        p_value = 2 * ndtr(-np.sqrt(m * abs(difference)))
+    return max(lower, -1.0), min(upper, 1.0), error, float(min(p_value, 1.0))

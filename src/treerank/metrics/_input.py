@@ -28,6 +28,11 @@ class BinarySample:
     score: NDArray[Any]
     weight: FloatArray
 
+    @property
+    def code(self) -> IntArray:
+        """1 for a positive row, else 0."""
+        return self.positive.astype(np.intp)
+
 
 @dataclass(frozen=True, slots=True)
 class OrderedSample:

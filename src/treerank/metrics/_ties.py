@@ -18,22 +18,28 @@ def tie_groups(score: NDArray[Any]) -> tuple[IntArray, IntArray]:
     """
     order = np.argsort(score)
     ranked = score[order]
-    rises = np.empty(ranked.size, dtype=np.intp)
-    rises[0] = 0
-    np.not_equal(ranked[1:], ranked[:-1], out=rises[1:], casting="unsafe")
-    return order, np.cumsum(rises)
+    group = np.zeros(ranked.size, dtype=np.intp)
+    np.cumsum(ranked[1:] != ranked[:-1], out=group[1:])
+    return order, group
+
+
+def group_masses(group: IntArray, code: IntArray, weight: FloatArray, n_classes: int) -> FloatArray:
+    """Return the weight of each class (row) in each group (column)."""
+    n_groups = int(group[-1]) + 1
+    masses = np.bincount(
+        code * n_groups + group, weights=weight, minlength=n_classes * n_groups
+    ).astype(np.float64, copy=False)
+    return masses.reshape(n_classes, n_groups)
 
 
 def class_masses(
     score: NDArray[Any], code: IntArray, weight: FloatArray, n_classes: int
 ) -> tuple[NDArray[Any], FloatArray]:
-    """Return the distinct scores, lowest first, and the weight of each class at each of them."""
+    """Return the distinct scores, lowest first, and the weight of each class (row) at each."""
     order, group = tie_groups(score)
-    n_values = int(group[-1]) + 1
-    cell = group * n_classes + code[order]
-    masses = np.bincount(cell, weights=weight[order], minlength=n_values * n_classes)
-    starts = np.searchsorted(group, np.arange(n_values))
-    return score[order][starts], masses.astype(np.float64, copy=False).reshape(n_values, n_classes)
+    first = np.ones(group.size, dtype=bool)
+    first[1:] = group[1:] != group[:-1]
+    return score[order[first]], group_masses(group, code[order], weight[order], n_classes)
 
 
 def cumulated_masses(sample: BinarySample) -> tuple[FloatArray, FloatArray, NDArray[Any]]:
@@ -41,11 +47,10 @@ def cumulated_masses(sample: BinarySample) -> tuple[FloatArray, FloatArray, NDAr
 
     Entry i > 0 counts the rows with a score of at least `thresholds[i - 1]`.
     """
-    code = sample.positive.astype(np.intp)
-    thresholds, masses = class_masses(sample.score, code, sample.weight, 2)
-    above = np.zeros((masses.shape[0] + 1, 2))
-    np.cumsum(masses[::-1], axis=0, out=above[1:])
-    return above[:, 0], above[:, 1], thresholds[::-1]
+    thresholds, masses = class_masses(sample.score, sample.code, sample.weight, 2)
+    above = np.zeros((2, thresholds.size + 1))
+    np.cumsum(masses[:, ::-1], axis=1, out=above[:, 1:])
+    return above[0], above[1], thresholds[::-1]
 
 
 def roc_knots(sample: BinarySample) -> tuple[FloatArray, FloatArray, NDArray[Any]]:

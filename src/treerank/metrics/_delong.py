@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtr
 
-from ._input import BinarySample, FloatArray, check_binary, check_level, check_scores
+from ._input import BinarySample, FloatArray, check_binary, check_level
 from ._proportion import normal_quantile, wilson_for_share
 from ._structural import Spread, interval_within_unit, spread_of_mean
 from ._ties import tie_groups
@@ -149,10 +149,10 @@ def compare_auc(
     (0.25, 0.372)
     """
     level = check_level(level)
-    first = check_binary(y, s1, sample_weight, pos_label)
-    kept = check_binary(y, check_scores(s2, name="s2"), sample_weight, pos_label)
-    placement1, placement2 = placements(first), placements(kept)
-    auc1, auc2 = mean_placement(first, placement1), mean_placement(kept, placement2)
+    first = check_binary(y, s1, sample_weight, pos_label, name="s1")
+    second = check_binary(y, s2, sample_weight, pos_label, name="s2")
+    placement1, placement2 = placements(first), placements(second)
+    auc1, auc2 = mean_placement(first, placement1), mean_placement(second, placement2)
     difference = auc1 - auc2
     deviation = placement1 - placement2 - difference
     spread = spread_of_mean(deviation, first.code, first.weight)

@@ -45,11 +45,16 @@ class OrderedSample:
 
 
 def check_binary(
-    y: Any, s: ArrayLike, sample_weight: ArrayLike | None = None, pos_label: Any = None
+    y: Any,
+    s: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    *,
+    name: str = "s",
 ) -> BinarySample:
     """Check labels of two classes against their scores."""
-    classes, code = read_labels(y)
-    score = check_scores(s, code.size)
+    classes, code = read_labels(y, binary=True)
+    score = check_scores(s, code.size, name)
     code, score, weight = _drop_zero_weights(code, score, check_weights(sample_weight, code.size))
     if pos_label is None:
         _check_two_classes(classes, code)
@@ -112,6 +117,8 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
     if wrong.any():
         row = _first(wrong)
         raise ValueError(f"Got sample_weight={weight[row]} in row {row}; expected a number >= 0.")
+    if not weight.any():
+        raise ValueError("Got sample_weight of zeros only; expected some weight above 0.")
     return weight
 
 
@@ -129,19 +136,21 @@ def check_rate(rate: float, name: str = "rate") -> float:
     return float(rate)
 
 
-def read_labels(y: Any, labels: Any = None) -> tuple[NDArray[Any], IntArray]:
+def read_labels(
+    y: Any, labels: Any = None, *, binary: bool = False
+) -> tuple[NDArray[Any], IntArray]:
     """Return the ordered classes and each row's place among them.
 
     The order is the one of `labels`, else of an ordered categorical, else of the values.
     """
     declared = None if labels is None else np.asarray(labels)
+    pandas = nw.dependencies.get_pandas()
+    if pandas is not None and isinstance(y, pandas.Categorical):
+        y = pandas.Series(y)
     series = nw.from_native(y, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series) and series.dtype in (nw.Categorical, nw.Enum):
-        if declared is None and series.dtype == nw.Enum:
-            declared = np.asarray(series.cat.get_categories().to_list(), dtype=object)
-            declared = declared[np.isin(declared, np.asarray(series.unique().to_list(), object))]
-        elif declared is None and series.n_unique() > 2:
-            raise ValueError("Got an unordered categorical y; make it ordered or pass labels=.")
+    if isinstance(series, nw.Series) and isinstance(series.dtype, (nw.Categorical, nw.Enum)):
+        if declared is None:
+            declared = _order_of_categories(series)
         y = series.to_list()
     values = np.asarray(y)
     if values.ndim != 1:
@@ -152,7 +161,7 @@ def read_labels(y: Any, labels: Any = None) -> tuple[NDArray[Any], IntArray]:
     classes, code = _sorted_codes(values)
     if declared is not None:
         return declared, _recode(classes, code, declared)
-    if classes.size > 2 and classes.dtype.kind not in "biuf":
+    if classes.size > 2 and classes.dtype.kind not in "biuf" and not binary:
         warnings.warn(
             f"Got text labels in no declared order; took {classes.tolist()} (lowest first). "
             "Pass labels=, an ordered categorical, or numbers to say the order.",
@@ -160,6 +169,17 @@ def read_labels(y: Any, labels: Any = None) -> tuple[NDArray[Any], IntArray]:
             stacklevel=4,
         )
     return classes, code
+
+
+def _order_of_categories(series: Any) -> NDArray[Any] | None:
+    """Categories that occur, in their declared order; None where two classes need no order."""
+    present = set(series.drop_nulls().unique().to_list())
+    if isinstance(series.dtype, nw.Enum):
+        ordered = [level for level in series.dtype.categories if level in present]
+        return np.array(ordered)
+    if len(present) > 2:
+        raise ValueError("Got an unordered categorical y; make it ordered or pass labels=.")
+    return None
 
 
 def _refuse_missing_labels(values: NDArray[Any]) -> None:
@@ -223,8 +243,6 @@ def _drop_zero_weights(
     keep = weight > 0
     if keep.all():
         return code, score, weight
-    if not keep.any():
-        raise ValueError("Got sample_weight of zeros only; expected some weight above 0.")
     return code[keep], score[keep], weight[keep]
 
 

@@ -70,3 +70,8 @@ def wilson_for_share(share: float, n: float, level: float) -> tuple[float, float
     """Wilson's interval for a share seen in `n` effective rows."""
     lower, upper = _wilson(np.asarray(share), np.asarray(n), normal_quantile(level))
     return float(lower), float(upper)
+
+
+def rows_per_weight(weight: FloatArray) -> float:
+    """Effective number of rows (Kish) that a unit of sampling weight stands for."""
+    return float(weight.sum() / (weight @ weight))

@@ -7,6 +7,9 @@ import numpy as np
 
 from ._input import FloatArray
 
+# The knots of a curve: false and true positive rates.
+Curve = tuple[FloatArray, FloatArray]
+
 # Cumulated shares may miss 0 and 1 by rounding.
 _ROUNDING = 1e-9
 
@@ -42,14 +45,14 @@ def roc_distance(a: Sequence[Any], b: Sequence[Any], norm: str = "sup") -> float
     first, second = _check_curve(a, "a"), _check_curve(b, "b")
     grid = np.union1d(first[0], second[0])
     left, right = grid[:-1], grid[1:]
-    gap_left = _right_limit(first, left) - _right_limit(second, left)
-    gap_right = _left_limit(first, right) - _left_limit(second, right)
+    gap_left = right_limit(first, left) - right_limit(second, left)
+    gap_right = left_limit(first, right) - left_limit(second, right)
     if norm == "sup":
         return float(max(np.abs(gap_left).max(), np.abs(gap_right).max()))
     return float(np.sum((right - left) * _mean_absolute(gap_left, gap_right)))
 
 
-def _check_curve(curve: Sequence[Any], name: str) -> tuple[FloatArray, FloatArray]:
+def _check_curve(curve: Sequence[Any], name: str) -> Curve:
     if len(curve) not in (2, 3):
         raise ValueError(f"Got {len(curve)} arrays in {name}; expected a pair (fpr, tpr).")
     fpr, tpr = (np.asarray(values, dtype=np.float64) for values in curve[:2])
@@ -72,12 +75,14 @@ def _check_curve(curve: Sequence[Any], name: str) -> tuple[FloatArray, FloatArra
     return fpr, tpr
 
 
-def _right_limit(curve: tuple[FloatArray, FloatArray], at: FloatArray) -> FloatArray:
+def right_limit(curve: Curve, at: FloatArray) -> FloatArray:
+    """Value of the curve just right of each abscissa."""
     # Among equal abscissae np.interp takes the last ordinate: the top of a vertical piece.
     return np.interp(at, *curve)
 
 
-def _left_limit(curve: tuple[FloatArray, FloatArray], at: FloatArray) -> FloatArray:
+def left_limit(curve: Curve, at: FloatArray) -> FloatArray:
+    """Value of the curve just left of each abscissa."""
     fpr, tpr = curve
     return np.interp(-at, -fpr[::-1], tpr[::-1])
 

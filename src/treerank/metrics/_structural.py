@@ -44,19 +44,18 @@ class Spread:
 def spread_of_mean(deviation: FloatArray, code: IntArray, weight: FloatArray) -> Spread:
     """Return the spread of a measure from the deviations of the placements from it.
 
-    Classes are independent, so their variances add up. A class with weights w adds
-    `sum w^2 d^2 / ((sum w)^2 - sum w^2)`: for equal weights S / n with S over n - 1.
+    Classes are independent, so their variances add up. A class with weights w that sum to 1 adds
+    `sum w^2 d^2`, divided by what makes it unbiased for exchangeable rows (for equal weights
+    1 - 1/n: DeLong's S / n with S over n - 1), with `(sum w^2)^2 / sum w^4 - 1` degrees of freedom.
     """
     weight = weight / np.bincount(code, weights=weight)[code]
-    squared = weight * weight
-    concentration = np.bincount(code, weights=squared)
-    rows = 1 / concentration
-    spread = np.bincount(code, weights=squared * deviation**2)
-    parts = spread / np.maximum(1 - concentration, np.finfo(float).eps)
+    w2, w3, w4 = (np.bincount(code, weights=weight**k) for k in (2, 3, 4))
+    unbiased = np.maximum(1 - 2 * w3 / w2 + w2, np.finfo(float).eps)
+    parts = np.bincount(code, weights=(weight * deviation) ** 2) / unbiased
     variance = float(parts.sum())
-    uncertainty = float(np.sum(parts**2 / np.maximum(rows - 1, 1e-9)))
+    uncertainty = float(np.sum(parts**2 / np.maximum(w2**2 / w4 - 1, 1e-9)))
     freedom = variance**2 / uncertainty if uncertainty > 0 else np.inf
-    return Spread(float(np.sqrt(variance)), freedom, float(rows.min()))
+    return Spread(float(np.sqrt(variance)), freedom, float(np.min(1 / w2)))
 
 
 def interval_within_unit(value: float, spread: Spread, level: float) -> tuple[float, float, float]:

@@ -33,6 +33,8 @@ ORDINAL = [metrics.ordinal_vus_score, metrics.pairwise_auc_scores, metrics.vus_i
         ([[0], [1]], [1, 2], None, r"Got y of shape \(2, 1\)"),
         ([0, np.nan], [1, 2], None, r"missing label in y \(first: row 1\)"),
         (["a", None], [1, 2], None, r"missing label in y \(first: row 1\)"),
+        (pd.Series([0, None], dtype="Int64"), [1, 2], None, r"missing label in y \(first: row 1\)"),
+        (pl.Series([None, "a"]), [1, 2], None, r"missing label in y \(first: row 0\)"),
         (np.array(["a", 1], dtype=object), [1, 2], None, "labels of mixed types"),
         ([], [], None, "Got no row in y"),
         ([0, 1], [1, 2], [1, -1], "Got sample_weight=-1.0 in row 1"),

@@ -248,6 +248,10 @@ def test_the_order_of_numeric_categories_is_followed():
     assert ordinal_vus_score(y, [1, 2, 3]) == 1
 
 
+def test_numbers_in_an_object_array_are_numbers():
+    assert ordinal_vus_score(np.array([2, 10, 30], dtype=object), [1, 2, 3]) == 1
+
+
 def test_the_order_can_be_declared():
     y, s = np.array(GRADES), [1, 2, 3]
     assert ordinal_vus_score(y, s, labels=GRADES) == 1

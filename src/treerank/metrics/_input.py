@@ -6,6 +6,7 @@ higher one is the positive one; a higher score is better. Rows of weight zero ar
 
 import warnings
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import narwhals as nw
@@ -18,6 +19,7 @@ BoolArray = NDArray[np.bool_]
 
 # Integer labels within this range are coded by a table in O(n), the others by sorting.
 _MAX_LABEL_TABLE = 65_536
+_NONE = np.array(None, dtype=object)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,20 +150,25 @@ def read_labels(
     if pandas is not None and isinstance(y, pandas.Categorical):
         y = pandas.Series(y)
     series = nw.from_native(y, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series) and isinstance(series.dtype, (nw.Categorical, nw.Enum)):
-        if declared is None:
-            declared = _order_of_categories(series)
-        y = series.to_list()
+    if isinstance(series, nw.Series):
+        _refuse_missing(series.is_null().to_numpy())
+        if isinstance(series.dtype, (nw.Categorical, nw.Enum)):
+            declared = _order_of_categories(series) if declared is None else declared
+            y = series.to_list()
     values = np.asarray(y)
     if values.ndim != 1:
         raise ValueError(f"Got y of shape {values.shape}; expected one label per row (1-D).")
     if values.size == 0:
         raise ValueError("Got no row in y; expected at least one per class.")
-    _refuse_missing_labels(values)
+    if values.dtype.kind == "f":
+        _refuse_missing(np.isnan(values))
+    elif values.dtype.kind == "O":
+        # NaN is the one value that differs from itself.
+        _refuse_missing(np.equal(values, _NONE) | np.not_equal(values, values))
     classes, code = _sorted_codes(values)
     if declared is not None:
         return declared, _recode(classes, code, declared)
-    if classes.size > 2 and classes.dtype.kind not in "biuf" and not binary:
+    if classes.size > 2 and not binary and not all(isinstance(c, Real) for c in classes.tolist()):
         warnings.warn(
             f"Got text labels in no declared order; took {classes.tolist()} (lowest first). "
             "Pass labels=, an ordered categorical, or numbers to say the order.",
@@ -173,7 +180,7 @@ def read_labels(
 
 def _order_of_categories(series: Any) -> NDArray[Any] | None:
     """Categories that occur, in their declared order; None where two classes need no order."""
-    present = set(series.drop_nulls().unique().to_list())
+    present = set(series.unique().to_list())
     if isinstance(series.dtype, nw.Enum):
         ordered = [level for level in series.dtype.categories if level in present]
         return np.array(ordered)
@@ -182,14 +189,7 @@ def _order_of_categories(series: Any) -> NDArray[Any] | None:
     return None
 
 
-def _refuse_missing_labels(values: NDArray[Any]) -> None:
-    if values.dtype.kind == "f":
-        missing = np.isnan(values)
-    elif values.dtype.kind == "O":
-        # NaN is the one value that differs from itself.
-        missing = np.array([v is None or v != v for v in values], dtype=bool)  # noqa: PLR0124
-    else:
-        return
+def _refuse_missing(missing: BoolArray) -> None:
     if missing.any():
         raise ValueError(f"Got a missing label in y (first: row {_first(missing)}); drop it.")
 

@@ -1,0 +1,79 @@
+"""Measures of rankings, with intervals.
+
+What scikit-learn has is imported, not written again; the rest is here.
+"""
+
+from sklearn.metrics import (
+    average_precision_score,
+    brier_score_loss,
+    roc_auc_score,
+    roc_curve,
+)
+
+from ._band import RocBand, roc_band
+from ._calibration import CalibrationFit, calibration_slope
+from ._decision import (
+    DecisionCurve,
+    OperatingPoint,
+    choose_cutoff,
+    decision_curve,
+    operating_point,
+)
+from ._delong import AucComparison, AucInterval, auc_interval, compare_auc
+from ._ordinal import (
+    VusInterval,
+    ordinal_vus_score,
+    pairwise_auc_scores,
+    vus_interval,
+    vus_scorer,
+)
+from ._proportion import wilson_interval
+from ._rankings import instability, ranking_distance
+from ._roc import roc_distance
+from ._scorecard import (
+    cap_curve,
+    gains_table,
+    gini_score,
+    ks_score,
+    population_stability_index,
+)
+from ._surface import RocSurface, roc_surface
+from ._top import hit_rate_score, local_auc_score
+
+__all__ = [
+    "AucComparison",
+    "AucInterval",
+    "CalibrationFit",
+    "DecisionCurve",
+    "OperatingPoint",
+    "RocBand",
+    "RocSurface",
+    "VusInterval",
+    "auc_interval",
+    "average_precision_score",
+    "brier_score_loss",
+    "calibration_slope",
+    "cap_curve",
+    "choose_cutoff",
+    "compare_auc",
+    "decision_curve",
+    "gains_table",
+    "gini_score",
+    "hit_rate_score",
+    "instability",
+    "ks_score",
+    "local_auc_score",
+    "operating_point",
+    "ordinal_vus_score",
+    "pairwise_auc_scores",
+    "population_stability_index",
+    "ranking_distance",
+    "roc_auc_score",
+    "roc_band",
+    "roc_curve",
+    "roc_distance",
+    "roc_surface",
+    "vus_interval",
+    "vus_scorer",
+    "wilson_interval",
+]

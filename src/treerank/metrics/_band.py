@@ -1,0 +1,206 @@
+"""A simultaneous confidence band for the whole ROC curve."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+
+from ._input import BinarySample, FloatArray, check_binary, check_level
+from ._proportion import normal_quantile
+from ._roc import Curve, left_limit, right_limit
+from ._ties import tie_groups
+
+# Curves with more cuts are resampled at this many, evenly spaced along the curve: the curve between
+# two of them moves by less than the band is wide by orders of magnitude.
+_MAX_CUTS = 512
+# The curve's direction is taken over this share of its length times n^(-1/3) to either side:
+# coverage by simulation is 0.93 to 0.97 for AUC 0.6 to 0.95 and n = 100 to 1,000.
+_REACH = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class RocBand:
+    """A ROC curve with a simultaneous confidence band, as polygons over common abscissae.
+
+    `fpr` holds every abscissa twice, for the limits from the left and from the right, so that
+    vertical pieces are kept: `ax.fill_between(band.fpr, band.lower, band.upper)` draws the band.
+    """
+
+    fpr: FloatArray
+    tpr: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    level: float
+
+
+def roc_band(
+    y: Any,
+    s: ArrayLike,
+    level: float = 0.95,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    n_resamples: int = 2000,
+    random_state: Any = 0,
+) -> RocBand:
+    """Band that holds the *whole* ROC curve of the population with the given confidence.
+
+    A band of pointwise intervals misses the curve somewhere far more often than its level says;
+    this one does not. It is the empirical curve moved by `k / sqrt(n0)` to the left and
+    `k / sqrt(n1)` up (upper limit), and as far right and down (lower limit), n0 and n1 the class
+    sizes [1]_. Moving in both directions keeps the band honest where the curve is steep. k is the
+    `level` quantile of how far resampled curves need to be moved, under the Bayesian bootstrap
+    [2]_, so it adapts to the curve (k = 1.36, the Kolmogorov-Smirnov value, is always enough).
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels of two classes; the higher one is positive.
+    s : array-like of shape (n,)
+        Scores, higher is better.
+    level : float, default=0.95
+        Simultaneous confidence level.
+    sample_weight : array-like of shape (n,), optional
+        Sampling weights, as in `auc_interval`.
+    pos_label : label, optional
+        The positive class, where it is not the higher one.
+    n_resamples : int, default=2000
+        Number of resampled curves.
+    random_state : int, RandomState or None, default=0
+        Seed of the resampling; the default gives the same band for the same data.
+
+    Returns
+    -------
+    RocBand
+        `fpr`, `tpr`, `lower`, `upper`, `level`.
+
+    References
+    ----------
+    .. [1] Campbell (1994), "Advances in statistical methodology for the evaluation of diagnostic
+       and laboratory tests", Statistics in Medicine 13.
+    .. [2] Gu, Ghosal and Roy (2008), "Bayesian bootstrap estimation of ROC curve", Statistics in
+       Medicine 27.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treerank.metrics import roc_band
+    >>> y = np.repeat([0, 1], 200)
+    >>> s = np.random.default_rng(0).normal(size=400) + y
+    >>> band = roc_band(y, s)
+    >>> bool(np.all((band.lower <= band.tpr) & (band.tpr <= band.upper)))
+    True
+    """
+    level = check_level(level)
+    if n_resamples < 1:
+        raise ValueError(f"Got n_resamples={n_resamples}; expected an integer >= 1.")
+    sample = check_binary(y, s, sample_weight, pos_label)
+    mass, squared = _masses_at_cuts(sample)
+    size = mass.sum(axis=1) ** 2 / squared.sum(axis=1)
+    scale = np.sqrt(size)
+    rng = check_random_state(random_state)
+    shifts = _resampled_shift(mass, squared, scale, n_resamples, rng)
+    k = float(np.quantile(shifts, level, method="higher"))
+    # A class of n rows that never shows a thing may still do it in z^2 / (n + z^2) of its cases
+    # (Wilson): without this a perfect score would be banded by itself.
+    z = normal_quantile(level)
+    right, up = np.maximum(k / scale, z * z / (size + z * z))
+    fpr, tpr = _cumulated(mass)
+    return _band_around((fpr, tpr), right, up, level)
+
+
+def _masses_at_cuts(sample: BinarySample) -> tuple[FloatArray, FloatArray]:
+    """Weights and squared weights of both classes (rows) between cuts of the score, best first."""
+    order, group = tie_groups(sample.score)
+    n_cells = int(group[-1]) + 1
+    code, weight = sample.code[order], sample.weight[order]
+    if n_cells > _MAX_CUTS:
+        # Position along the curve: the mean of the two classes' cumulated shares.
+        share = weight / np.bincount(code, weights=weight)[code]
+        position = np.cumsum(np.bincount(group, weights=share)) / 2
+        group = np.minimum((position * _MAX_CUTS).astype(np.intp), _MAX_CUTS - 1)[group]
+        n_cells = _MAX_CUTS
+    cell = code * n_cells + (n_cells - 1 - group)
+    mass, squared = np.zeros((2, 2 * n_cells))
+    mass += np.bincount(cell, weights=weight, minlength=2 * n_cells)
+    squared += np.bincount(cell, weights=weight**2, minlength=2 * n_cells)
+    return mass.reshape(2, n_cells), squared.reshape(2, n_cells)
+
+
+def _resampled_shift(
+    mass: FloatArray, squared: FloatArray, scale: FloatArray, n_resamples: int, rng: Any
+) -> FloatArray:
+    """How far resampled curves need to be moved along (-1/sqrt(n0), 1/sqrt(n1)).
+
+    A cut with errors (dx, dy), in units of 1/sqrt(n0) and 1/sqrt(n1), takes the curve off by
+    `(1 - t) dy - t dx` in that direction, where t = dy/d(x + y) is the curve's direction there. It
+    must be that of the smooth curve: at the steps of the empirical one it is 0 or 1 by turns, which
+    would take the worse of the two errors everywhere and make the band too wide.
+    """
+    curve = _cumulated(mass) * scale[:, None]
+    direction = _smooth_direction(curve, min(scale) ** 2)[1:-1]
+    error = np.empty((2, n_resamples, mass.shape[1] - 1))
+    for side in (0, 1):
+        drawn = _cumulated(_draw_masses(mass[side], squared[side], n_resamples, rng))
+        error[side] = (scale[side] * drawn - curve[side])[:, 1:-1]
+    gap = (1 - direction) * error[1] - direction * error[0]
+    shifts: FloatArray = np.abs(gap).max(axis=1, initial=0.0)
+    return shifts
+
+
+def _smooth_direction(curve: FloatArray, size: float) -> FloatArray:
+    """Share of the second coordinate in the progress of the curve around each knot."""
+    along = curve[0] + curve[1]
+    reach = _REACH * along[-1] * size ** (-1 / 3)
+    ahead, behind = np.minimum(along + reach, along[-1]), np.maximum(along - reach, 0.0)
+    rise = np.interp(ahead, along, curve[1]) - np.interp(behind, along, curve[1])
+    direction: FloatArray = rise / (ahead - behind)
+    return direction
+
+
+def _draw_masses(mass: FloatArray, squared: FloatArray, n: int, rng: Any) -> FloatArray:
+    """Draw the cells' masses under the Bayesian bootstrap.
+
+    Each row's weight is multiplied by a standard exponential variable. Sums over a cell are Gamma
+    variables, exactly for equal weights, else with the same mean and variance.
+    """
+    drawn = np.zeros((n, mass.size))
+    full = mass > 0
+    shape = mass[full] ** 2 / squared[full]
+    drawn[:, full] = rng.gamma(shape, squared[full] / mass[full], size=(n, shape.size))
+    return drawn
+
+
+def _cumulated(mass: FloatArray) -> FloatArray:
+    """Cumulate masses over the last axis into shares that start at 0."""
+    shares = np.zeros((*mass.shape[:-1], mass.shape[-1] + 1))
+    np.cumsum(mass, axis=-1, out=shares[..., 1:])
+    shares /= shares[..., -1:]
+    return shares
+
+
+def _band_around(curve: Curve, right: float, up: float, level: float) -> RocBand:
+    """Return the curve and its two moved copies over all abscissae where one of them bends."""
+    x, y = _move(curve, right, -up)
+    below = (np.append(0.0, x), np.append(0.0, y))
+    x, y = _move(curve, -right, up)
+    above = (np.append(x, 1.0), np.append(y, 1.0))
+    grid = np.unique(np.concatenate([curve[0], below[0], above[0]]))
+    tpr, lower, upper = (
+        np.maximum.accumulate(np.column_stack([left_limit(c, grid), right_limit(c, grid)]).ravel())
+        for c in (curve, below, above)
+    )
+    return RocBand(np.repeat(grid, 2), tpr, lower, upper, level)
+
+
+def _move(curve: Curve, right: float, up: float) -> Curve:
+    """Move a curve and cut off what leaves the unit square."""
+    fpr, tpr = curve
+    edge = -right if right < 0 else 1 - right
+    place = int(np.searchsorted(fpr, edge, side="right"))
+    x = np.clip(np.insert(fpr, place, edge) + right, 0.0, 1.0)
+    x[place] = round(x[place])  # on the border exactly, whatever the rounding
+    y = np.insert(tpr, place, right_limit(curve, np.array(edge)))
+    return x, np.clip(y + up, 0.0, 1.0)

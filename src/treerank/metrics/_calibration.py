@@ -1,0 +1,158 @@
+"""Calibration of predicted probabilities: intercept and slope."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit, logit
+
+from ._input import BoolArray, FloatArray, check_binary, check_level, check_scores
+from ._proportion import normal_quantile
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationFit:
+    """Calibration of probabilities p: `logit P(y = 1) = intercept + slope * logit p`.
+
+    `in_the_large` is the intercept at slope 1: above 0 the probabilities are too low on the whole.
+    A slope below 1 says that they are too extreme (overfitting), above 1 too timid. The limits are
+    pairs (lower, upper).
+    """
+
+    in_the_large: float
+    in_the_large_limits: tuple[float, float]
+    intercept: float
+    slope: float
+    slope_limits: tuple[float, float]
+    level: float
+
+
+def calibration_slope(
+    y: Any,
+    p: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    level: float = 0.95,
+    clip: float = 1e-6,
+    pos_label: Any = None,
+) -> CalibrationFit:
+    """Calibration intercept and slope of predicted probabilities, with intervals.
+
+    Cox's recalibration model: a logistic regression of the outcome on the logit of the predicted
+    probability. Perfect calibration has slope 1 and intercept 0.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels of two classes; the higher one is positive.
+    p : array-like of shape (n,)
+        Predicted probabilities of the positive class.
+    sample_weight : array-like of shape (n,), optional
+        Sampling weights, as in `auc_interval`; standard errors are robust (sandwich).
+    level : float, default=0.95
+        Confidence level.
+    clip : float, default=1e-6
+        Probabilities are moved to at least this and at most 1 less this, as 0 and 1 have no logit.
+    pos_label : label, optional
+        The positive class, where it is not the higher one.
+
+    Returns
+    -------
+    CalibrationFit
+        Where the probabilities separate the classes, the slope is infinite; where they are all
+        equal, there is none (NaN).
+
+    References
+    ----------
+    Cox (1958), "Two further applications of a model for binary regression", Biometrika 45.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treerank.metrics import calibration_slope
+    >>> rng = np.random.default_rng(0)
+    >>> logits = rng.normal(size=2000)
+    >>> y = rng.random(2000) < 1 / (1 + np.exp(-logits))
+    >>> overconfident = 1 / (1 + np.exp(-2 * logits))
+    >>> round(calibration_slope(y, overconfident).slope, 1)
+    0.5
+    """
+    level = check_level(level)
+    if not 0 < clip < 0.5:
+        raise ValueError(f"Got clip={clip!r}; expected a number between 0 and 0.5.")
+    sample = check_binary(y, check_probabilities(p), sample_weight, pos_label, name="p")
+    x = logit(np.clip(sample.score, clip, 1 - clip))
+    weight = sample.weight / sample.weight.mean()
+    ones = np.ones((x.size, 1))
+    z = normal_quantile(level)
+    large, large_error = _fit_logistic(ones, sample.positive, weight, offset=x)
+    slope, error, intercept = _slope(x, sample.positive, weight)
+    return CalibrationFit(
+        in_the_large=float(large[0]),
+        in_the_large_limits=_limits(large[0], z * large_error[0]),
+        intercept=intercept,
+        slope=slope,
+        slope_limits=_limits(slope, z * error),
+        level=level,
+    )
+
+
+def check_probabilities(p: ArrayLike, name: str = "p") -> FloatArray:
+    """Check predicted probabilities: numbers from 0 to 1."""
+    values = check_scores(p, name=name).astype(np.float64, copy=False)
+    wrong = ~((values >= 0) & (values <= 1))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"Got {name}={values[row]} in row {row}; expected probabilities.")
+    return values
+
+
+def _slope(x: FloatArray, positive: BoolArray, weight: FloatArray) -> tuple[float, float, float]:
+    """Return slope, its standard error and the intercept."""
+    inside, outside = x[positive], x[~positive]
+    if x.min() == x.max():
+        return np.nan, np.nan, np.nan
+    if inside.min() >= outside.max():
+        return np.inf, np.nan, np.nan
+    if inside.max() <= outside.min():
+        return -np.inf, np.nan, np.nan
+    centre = np.average(x, weights=weight)
+    design = np.column_stack([np.ones(x.size), x - centre])
+    found, error = _fit_logistic(design, positive, weight, offset=np.zeros(x.size))
+    return float(found[1]), float(error[1]), float(found[0] - found[1] * centre)
+
+
+def _fit_logistic(
+    design: FloatArray, positive: BoolArray, weight: FloatArray, offset: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Maximise the weighted likelihood by Newton's method with halved steps.
+
+    Returns the coefficients and their robust standard errors.
+    """
+    beta = np.zeros(design.shape[1])
+    value = _log_loss(design @ beta + offset, positive, weight)
+    for _ in range(100):
+        p = expit(design @ beta + offset)
+        gradient = design.T @ (weight * (positive - p))
+        information = (design * (weight * p * (1 - p))[:, None]).T @ design
+        step = np.linalg.lstsq(information, gradient, rcond=None)[0]
+        while (new := _log_loss(design @ (beta + step) + offset, positive, weight)) > value:
+            step = step / 2
+            if np.all(np.abs(step) < 1e-12):
+                break
+        beta, value = beta + step, new
+        if np.all(np.abs(step) < 1e-10):
+            break
+    p = expit(design @ beta + offset)
+    bread = np.linalg.pinv((design * (weight * p * (1 - p))[:, None]).T @ design)
+    score = design * (weight * (positive - p))[:, None]
+    return beta, np.sqrt(np.diag(bread @ (score.T @ score) @ bread))
+
+
+def _log_loss(eta: FloatArray, positive: BoolArray, weight: FloatArray) -> float:
+    return float(weight @ (np.logaddexp(0.0, eta) - positive * eta))
+
+
+def _limits(value: float, half: float) -> tuple[float, float]:
+    return float(value - half), float(value + half)

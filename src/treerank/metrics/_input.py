@@ -1,0 +1,250 @@
+"""What the measures accept: labels, scores and weights, checked once and said once.
+
+Conventions of the whole package: labels are ordered classes, lowest first; with two classes the
+higher one is the positive one; a higher score is better. Rows of weight zero are dropped.
+"""
+
+import warnings
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
+
+# Integer labels within this range are coded by a table in O(n), the others by sorting.
+_MAX_LABEL_TABLE = 65_536
+_NONE = np.array(None, dtype=object)
+
+
+@dataclass(frozen=True, slots=True)
+class BinarySample:
+    """Rows of two classes with their scores and weights."""
+
+    positive: BoolArray
+    score: NDArray[Any]
+    weight: FloatArray
+
+    @property
+    def code(self) -> IntArray:
+        """1 for a positive row, else 0."""
+        return self.positive.astype(np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedSample:
+    """Rows of K ordered classes: `code` counts from 0, the lowest class of `classes`."""
+
+    classes: NDArray[Any]
+    code: IntArray
+    score: NDArray[Any]
+    weight: FloatArray
+
+
+def check_binary(
+    y: Any,
+    s: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    *,
+    name: str = "s",
+) -> BinarySample:
+    """Check labels of two classes against their scores."""
+    classes, code = read_labels(y, binary=True)
+    score = check_scores(s, code.size, name)
+    code, score, weight = _drop_zero_weights(code, score, check_weights(sample_weight, code.size))
+    if pos_label is None:
+        _check_two_classes(classes, code)
+        return BinarySample(code == 1, score, weight)
+    matches = np.flatnonzero(classes == pos_label)
+    if matches.size != 1:
+        raise ValueError(f"Got pos_label={pos_label!r}; expected one of {classes.tolist()}.")
+    positive = code == matches[0]
+    if positive.all() or not positive.any():
+        raise ValueError(f"Got y on one side of pos_label={pos_label!r}; expected both classes.")
+    return BinarySample(positive, score, weight)
+
+
+def check_ordered(
+    y: Any, s: ArrayLike, sample_weight: ArrayLike | None = None, labels: Any = None
+) -> OrderedSample:
+    """Check labels of two or more ordered classes against their scores."""
+    classes, code = read_labels(y, labels)
+    score = check_scores(s, code.size)
+    code, score, weight = _drop_zero_weights(code, score, check_weights(sample_weight, code.size))
+    if classes.size < 2:
+        raise ValueError(f"Got y with one class, {classes.tolist()}; expected at least two.")
+    rows = np.bincount(code, minlength=classes.size)
+    if not rows.all():
+        missing = classes[rows == 0].tolist()
+        raise ValueError(
+            f"Got no row of the classes {missing}; expected rows of every class (of positive "
+            "weight): stratify the sample, or leave these classes out of labels."
+        )
+    return OrderedSample(classes, code, score, weight)
+
+
+def check_scores(s: ArrayLike, n_rows: int | None = None, name: str = "s") -> NDArray[Any]:
+    """Check scores: one number per row, infinite ones allowed (only their order counts)."""
+    score = np.asarray(s)
+    if score.ndim != 1:
+        raise ValueError(f"Got {name} of shape {score.shape}; expected one score per row (1-D).")
+    if score.dtype.kind not in "iuf":
+        try:
+            score = score.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"Got {name} of dtype {score.dtype}; expected numbers.") from None
+    if n_rows is not None and score.size != n_rows:
+        raise ValueError(f"Got {score.size} scores in {name}; expected {n_rows}, one per label.")
+    if score.size == 0:
+        raise ValueError(f"Got no row in {name}; expected at least one.")
+    if score.dtype.kind == "f" and np.isnan(score).any():
+        raise ValueError(f"Got NaN in {name} (first: row {_first(np.isnan(score))}); drop it.")
+    return score
+
+
+def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
+    """Check weights: one finite number >= 0 per row; None stands for ones."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n_rows,):
+        raise ValueError(f"Got sample_weight of shape {weight.shape}; expected ({n_rows},).")
+    wrong = ~(np.isfinite(weight) & (weight >= 0))
+    if wrong.any():
+        row = _first(wrong)
+        raise ValueError(f"Got sample_weight={weight[row]} in row {row}; expected a number >= 0.")
+    if not weight.any():
+        raise ValueError("Got sample_weight of zeros only; expected some weight above 0.")
+    return weight
+
+
+def check_level(level: float) -> float:
+    """Check a confidence level."""
+    if not 0 < level < 1:
+        raise ValueError(f"Got level={level!r}; expected a number between 0 and 1, as 0.95.")
+    return float(level)
+
+
+def check_rate(rate: float, name: str = "rate") -> float:
+    """Check a share of the rows."""
+    if not 0 < rate <= 1:
+        raise ValueError(f"Got {name}={rate!r}; expected a number above 0 and at most 1.")
+    return float(rate)
+
+
+def read_labels(
+    y: Any, labels: Any = None, *, binary: bool = False
+) -> tuple[NDArray[Any], IntArray]:
+    """Return the ordered classes and each row's place among them.
+
+    The order is the one of `labels`, else of an ordered categorical, else of the values.
+    """
+    declared = None if labels is None else np.asarray(labels)
+    pandas = nw.dependencies.get_pandas()
+    if pandas is not None and isinstance(y, pandas.Categorical):
+        y = pandas.Series(y)
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        _refuse_missing(series.is_null().to_numpy())
+        if isinstance(series.dtype, (nw.Categorical, nw.Enum)):
+            declared = _order_of_categories(series) if declared is None else declared
+            y = series.to_list()
+    values = np.asarray(y)
+    if values.ndim != 1:
+        raise ValueError(f"Got y of shape {values.shape}; expected one label per row (1-D).")
+    if values.size == 0:
+        raise ValueError("Got no row in y; expected at least one per class.")
+    if values.dtype.kind == "f":
+        _refuse_missing(np.isnan(values))
+    elif values.dtype.kind == "O":
+        # NaN is the one value that differs from itself.
+        _refuse_missing(np.equal(values, _NONE) | np.not_equal(values, values))
+    classes, code = _sorted_codes(values)
+    if declared is not None:
+        return declared, _recode(classes, code, declared)
+    if classes.size > 2 and not binary and not all(isinstance(c, Real) for c in classes.tolist()):
+        warnings.warn(
+            f"Got text labels in no declared order; took {classes.tolist()} (lowest first). "
+            "Pass labels=, an ordered categorical, or numbers to say the order.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return classes, code
+
+
+def _order_of_categories(series: Any) -> NDArray[Any] | None:
+    """Categories that occur, in their declared order; None where two classes need no order."""
+    present = set(series.unique().to_list())
+    if isinstance(series.dtype, nw.Enum):
+        ordered = [level for level in series.dtype.categories if level in present]
+        return np.array(ordered)
+    if len(present) > 2:
+        raise ValueError("Got an unordered categorical y; make it ordered or pass labels=.")
+    return None
+
+
+def _refuse_missing(missing: BoolArray) -> None:
+    if missing.any():
+        raise ValueError(f"Got a missing label in y (first: row {_first(missing)}); drop it.")
+
+
+def _sorted_codes(values: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
+    """Like `np.unique(values, return_inverse=True)`, in O(n) for small whole numbers."""
+    if values.dtype.kind in "biuf":
+        low, high = float(values.min()), float(values.max())
+        if max(abs(low), abs(high)) < 2**53 and high - low < _MAX_LABEL_TABLE:
+            whole = values.astype(np.int64)
+            if values.dtype.kind != "f" or np.array_equal(whole, values):
+                offset = whole - int(low)
+                present = np.bincount(offset) > 0
+                table = np.cumsum(present) - 1
+                found = np.flatnonzero(present) + int(low)
+                return found.astype(values.dtype), table[offset]
+    try:
+        classes, code = np.unique(values, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(v).__name__ for v in values})
+        raise ValueError(f"Got labels of mixed types in y, {kinds}; expected one type.") from None
+    return classes, code.astype(np.intp)
+
+
+def _recode(classes: NDArray[Any], code: IntArray, declared: NDArray[Any]) -> IntArray:
+    """Change codes by sorted order into codes by the declared order."""
+    place = {label: i for i, label in enumerate(declared.tolist())}
+    if len(place) != declared.size:
+        raise ValueError(f"Got labels={declared.tolist()} with repeats; expected each label once.")
+    unknown = [label for label in classes.tolist() if label not in place]
+    if unknown:
+        raise ValueError(
+            f"Got labels={declared.tolist()}, which misses {unknown} of y; list every class, "
+            "lowest first."
+        )
+    return np.array([place[label] for label in classes.tolist()], dtype=np.intp)[code]
+
+
+def _check_two_classes(classes: NDArray[Any], code: IntArray) -> None:
+    if classes.size > 2:
+        raise ValueError(f"Got y with {classes.size} classes; expected two (or pass pos_label).")
+    present = np.unique(code)
+    if present.size < 2:
+        only = classes[present].tolist()
+        raise ValueError(f"Got y with one class, {only}; expected rows of both classes.")
+
+
+def _drop_zero_weights(
+    code: IntArray, score: NDArray[Any], weight: FloatArray
+) -> tuple[IntArray, NDArray[Any], FloatArray]:
+    keep = weight > 0
+    if keep.all():
+        return code, score, weight
+    return code[keep], score[keep], weight[keep]
+
+
+def _first(mask: BoolArray) -> int:
+    return int(np.argmax(mask))

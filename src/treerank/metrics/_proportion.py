@@ -1,0 +1,77 @@
+"""Intervals for shares."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+
+from ._input import FloatArray, check_level
+
+
+def normal_quantile(level: float) -> float:
+    """Return the z with P(-z < N(0, 1) < z) = level."""
+    return float(ndtri(0.5 + check_level(level) / 2))
+
+
+def wilson_interval(successes: ArrayLike, total: ArrayLike, level: float = 0.95) -> tuple[Any, Any]:
+    """Interval for a share: the event rate of a stratum, a hit rate, a false positive rate.
+
+    Wilson's interval inverts the score test, so it stays within [0, 1], is never of zero width,
+    and holds its level down to a handful of rows, where the textbook interval fails.
+
+    Parameters
+    ----------
+    successes : array-like of float, between 0 and `total`
+        Number of events. Fractions are allowed (weighted rows with an effective size).
+    total : array-like of float, >= 0
+        Number of rows. Where it is 0 nothing is known and the interval is [0, 1].
+    level : float, default=0.95
+        Confidence level.
+
+    Returns
+    -------
+    lower, upper : float or ndarray
+        The limits, of the common shape of the inputs.
+
+    References
+    ----------
+    Wilson (1927), "Probable inference, the law of succession, and statistical inference",
+    Journal of the American Statistical Association 22.
+
+    Examples
+    --------
+    >>> from treerank.metrics import wilson_interval
+    >>> lower, upper = wilson_interval(0, 10)
+    >>> print(lower, round(upper, 3))
+    0.0 0.278
+    """
+    z = normal_quantile(level)
+    k = np.asarray(successes, dtype=np.float64)
+    n = np.asarray(total, dtype=np.float64)
+    if not (np.all(np.isfinite(n)) and np.all(n >= 0)):
+        raise ValueError(f"Got total={total!r}; expected numbers >= 0.")
+    if not np.all((k >= 0) & (k <= n)):
+        raise ValueError(f"Got successes={successes!r}; expected numbers from 0 to total.")
+    lower, upper = _wilson(k / np.maximum(n, np.finfo(float).tiny), n, z)
+    return lower[()], upper[()]
+
+
+def _wilson(share: FloatArray, n: FloatArray, z: float) -> tuple[FloatArray, FloatArray]:
+    centre = share * n + z * z / 2
+    half = z * np.sqrt(share * (1 - share) * n + z * z / 4)
+    # At a share of 0 or 1 centre and half are equal up to rounding: say so exactly.
+    lower = np.where(share <= 0, 0.0, np.maximum(centre - half, 0.0) / (n + z * z))
+    upper = np.where(share >= 1, 1.0, np.minimum((centre + half) / (n + z * z), 1.0))
+    return np.where(n > 0, lower, 0.0), np.where(n > 0, upper, 1.0)
+
+
+def wilson_for_share(share: float, n: float, level: float) -> tuple[float, float]:
+    """Wilson's interval for a share seen in `n` effective rows."""
+    lower, upper = _wilson(np.asarray(share), np.asarray(n), normal_quantile(level))
+    return float(lower), float(upper)
+
+
+def rows_per_weight(weight: FloatArray) -> float:
+    """Effective number of rows (Kish) that a unit of sampling weight stands for."""
+    return float(weight.sum() / (weight @ weight))

@@ -1,0 +1,276 @@
+"""Measures of credit scorecards and campaigns: KS, Gini, CAP, gains and lift, stability."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import auc as area
+
+from ._input import FloatArray, check_binary, check_weights
+from ._proportion import rows_per_weight, wilson_interval
+from ._ties import cumulated_masses, roc_knots
+
+
+def ks_score(
+    y: Any, s: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
+) -> float:
+    """Kolmogorov-Smirnov distance: the largest `tpr - fpr` over all cut-offs.
+
+    One-sided: 0 for a score that ranks negatives first. It is Youden's index at its best cut-off.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels of two classes; the higher one is positive.
+    s : array-like of shape (n,)
+        Scores, higher is better.
+    sample_weight : array-like of shape (n,), optional
+        Weights; integers equal repeated rows.
+    pos_label : label, optional
+        The positive class, where it is not the higher one.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from treerank.metrics import ks_score
+    >>> ks_score([0, 0, 1, 1], [1, 3, 2, 4])
+    0.5
+    """
+    fpr, tpr, _ = roc_knots(check_binary(y, s, sample_weight, pos_label))
+    return float(np.max(tpr - fpr))
+
+
+def gini_score(
+    y: Any, s: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
+) -> float:
+    """Gini coefficient, or accuracy ratio: `2 AUC - 1`, from -1 to 1.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels of two classes; the higher one is positive.
+    s : array-like of shape (n,)
+        Scores, higher is better.
+    sample_weight : array-like of shape (n,), optional
+        Weights; integers equal repeated rows.
+    pos_label : label, optional
+        The positive class, where it is not the higher one.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from treerank.metrics import gini_score
+    >>> gini_score([0, 0, 1, 1], [1, 3, 2, 4])
+    0.5
+    """
+    fpr, tpr, _ = roc_knots(check_binary(y, s, sample_weight, pos_label))
+    return float(2 * area(fpr, tpr) - 1)
+
+
+def cap_curve(
+    y: Any, s: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
+) -> tuple[FloatArray, FloatArray]:
+    """Cumulative accuracy profile (gains curve): rows taken from the top, positives found.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels of two classes; the higher one is positive.
+    s : array-like of shape (n,)
+        Scores, higher is better.
+    sample_weight : array-like of shape (n,), optional
+        Weights; integers equal repeated rows.
+    pos_label : label, optional
+        The positive class, where it is not the higher one.
+
+    Returns
+    -------
+    rows, positives : ndarray
+        Shares of all rows and of all positives at the knots, from 0 to 1, best score first.
+
+    Examples
+    --------
+    >>> from treerank.metrics import cap_curve
+    >>> rows, positives = cap_curve([0, 0, 1, 1], [1, 3, 2, 4])
+    >>> rows
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    >>> positives
+    array([0. , 0.5, 0.5, 1. , 1. ])
+    """
+    negative, positive, _ = cumulated_masses(check_binary(y, s, sample_weight, pos_label))
+    called = negative + positive
+    return called / called[-1], positive / positive[-1]
+
+
+def gains_table(
+    y: Any,
+    s: ArrayLike,
+    *,
+    n_bands: int = 10,
+    sample_weight: ArrayLike | None = None,
+    level: float = 0.95,
+    pos_label: Any = None,
+) -> dict[str, NDArray[Any]]:
+    """Gains and lift by bands of the ranking (deciles by default), best band first.
+
+    All bands hold the same share of the rows: where equal scores lie across a border, their rows
+    and positives are shared between the bands in proportion, as if ties were broken at random.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels of two classes; the higher one is positive.
+    s : array-like of shape (n,)
+        Scores, higher is better.
+    n_bands : int, default=10
+        Number of bands.
+    sample_weight : array-like of shape (n,), optional
+        Weights; integers equal repeated rows in all columns but the intervals, where they count as
+        sampling weights (see `auc_interval`).
+    level : float, default=0.95
+        Confidence level of Wilson's intervals for the event rates.
+    pos_label : label, optional
+        The positive class, where it is not the higher one.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (n_bands,)
+        Columns for a data frame: `band` (1 is best), `score_min`, `score_max`, `rows`, `events`,
+        `event_rate`, `lower`, `upper`, `lift` (event rate over that of all rows),
+        `cumulative_rows` and `cumulative_events` (shares: the CAP curve), `cumulative_lift`, `ks`
+        (share of events less share of non-events so far).
+
+    Examples
+    --------
+    >>> from treerank.metrics import gains_table
+    >>> table = gains_table([0, 0, 0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6, 7, 8], n_bands=2)
+    >>> table["event_rate"], table["lift"], table["cumulative_events"]
+    (array([0.75, 0.  ]), array([2., 0.]), array([1., 1.]))
+    """
+    if n_bands < 1:
+        raise ValueError(f"Got n_bands={n_bands}; expected an integer >= 1.")
+    sample = check_binary(y, s, sample_weight, pos_label)
+    negative, positive, scores = cumulated_masses(sample)
+    called = negative + positive
+    ends = called[-1] * np.arange(1, n_bands + 1) / n_bands
+    found = np.interp(ends, called, positive)
+    events, rows = np.diff(found, prepend=0.0), np.diff(ends, prepend=0.0)
+    events = np.clip(events, 0.0, rows)
+    per_weight = rows_per_weight(sample.weight)
+    lower, upper = wilson_interval(events * per_weight, rows * per_weight, level)
+    rate = positive[-1] / called[-1]
+    first, last = _band_scores(called, ends)
+    return {
+        "band": np.arange(1, n_bands + 1),
+        "score_min": scores[last],
+        "score_max": scores[first],
+        "rows": rows,
+        "events": events,
+        "event_rate": events / rows,
+        "lower": lower,
+        "upper": upper,
+        "lift": events / rows / rate,
+        "cumulative_rows": ends / ends[-1],
+        "cumulative_events": found / positive[-1],
+        "cumulative_lift": found / ends / rate,
+        "ks": found / positive[-1] - (ends - found) / negative[-1],
+    }
+
+
+def population_stability_index(
+    expected: ArrayLike,
+    actual: ArrayLike,
+    *,
+    n_bins: int = 10,
+    expected_weight: ArrayLike | None = None,
+    actual_weight: ArrayLike | None = None,
+) -> float:
+    """Measure how far a distribution has moved between two samples (PSI).
+
+    The population stability index is `sum (a - e) ln(a / e)` over bins with shares e and a. Numbers
+    are binned at the quantiles of the expected sample; texts and categories are their own bins, and
+    so are missing values. Below 0.1 is usually read as stable, above 0.25 as moved. A bin that is
+    empty in one sample counts as half a row there.
+
+    Parameters
+    ----------
+    expected : array-like of shape (n,)
+        Scores, or a feature, of the sample the model was made on.
+    actual : array-like of shape (m,)
+        The same of the new sample.
+    n_bins : int, default=10
+        Number of quantile bins; fewer where values repeat.
+    expected_weight, actual_weight : array-like, optional
+        Weights of the rows; integers equal repeated rows.
+
+    Returns
+    -------
+    float
+        0 for equal shares; no upper limit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treerank.metrics import population_stability_index
+    >>> population_stability_index(np.arange(100), np.arange(100))
+    0.0
+    >>> round(population_stability_index(["a", "b", "b", "b"], ["a", "a", "b", "b"]), 4)
+    0.2747
+    """
+    if n_bins < 2:
+        raise ValueError(f"Got n_bins={n_bins}; expected an integer >= 2.")
+    columns = _check_column(expected, "expected"), _check_column(actual, "actual")
+    kinds = ["numbers" if column.dtype.kind == "f" else "text" for column in columns]
+    if kinds[0] != kinds[1]:
+        raise ValueError(f"Got expected of {kinds[0]} and actual of {kinds[1]}; expected one kind.")
+    weights = (
+        check_weights(expected_weight, columns[0].size),
+        check_weights(actual_weight, columns[1].size),
+    )
+    if kinds[0] == "numbers":
+        edges = _quantile_edges(columns[0], weights[0], n_bins)
+        codes = [np.where(np.isnan(c), edges.size + 1, np.searchsorted(edges, c)) for c in columns]
+    else:
+        levels = np.unique(np.concatenate(columns))
+        codes = [np.searchsorted(levels, column) for column in columns]
+    size = 1 + int(max(code.max() for code in codes))
+    mass = np.stack([np.bincount(c, w, size) for c, w in zip(codes, weights, strict=True)])
+    mass = mass[:, mass.any(axis=0)]
+    half_row = np.array([[w.mean() / 2] for w in weights])
+    e, a = np.where(mass > 0, mass, half_row) / mass.sum(axis=1, keepdims=True)
+    return float(np.sum((a - e) * np.log(a / e)))
+
+
+def _band_scores(called: FloatArray, ends: FloatArray) -> tuple[Any, Any]:
+    """Return the places of the highest and the lowest score with rows in each band."""
+    starts = np.append(0.0, ends[:-1])
+    first = np.searchsorted(called[1:], starts, side="right")
+    last = np.searchsorted(called[1:], ends, side="left")
+    limit = called.size - 2
+    return np.minimum(first, limit), np.minimum(last, limit)
+
+
+def _check_column(values: ArrayLike, name: str) -> NDArray[Any]:
+    column = np.asarray(values)
+    if column.ndim != 1 or column.size == 0:
+        raise ValueError(f"Got {name} of shape {column.shape}; expected one value per row.")
+    return column.astype(np.float64) if column.dtype.kind in "biuf" else column.astype(str)
+
+
+def _quantile_edges(values: FloatArray, weight: FloatArray, n_bins: int) -> FloatArray:
+    """Upper edges of all bins but the last: bin i holds edge[i-1] < x <= edge[i]."""
+    known = ~np.isnan(values)
+    order = np.argsort(values[known])
+    ranked, mass = values[known][order], np.cumsum(weight[known][order])
+    if not ranked.size or mass[-1] <= 0:
+        raise ValueError("Got expected without a value of positive weight; expected some.")
+    targets = mass[-1] * np.arange(1, n_bins) / n_bins
+    # Slightly below the target, so that rounding of the sums does not move an edge by one row.
+    places = np.searchsorted(mass, targets * (1 - 1e-12))
+    return np.unique(ranked[places])

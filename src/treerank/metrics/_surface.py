@@ -1,0 +1,118 @@
+"""The ROC surface of three ordered classes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._input import FloatArray, check_ordered
+from ._ties import class_masses
+
+
+@dataclass(frozen=True, slots=True)
+class RocSurface:
+    """A ROC surface of three classes over a grid of two cuts.
+
+    Cut i parts the i best cells from the others; class 3 is called above the cut j, class 1 below
+    the cut i, class 2 between them.
+
+    Attributes
+    ----------
+    low : ndarray of shape (cells + 1,)
+        Share of class 1 below each cut i, from 1 down to 0.
+    high : ndarray of shape (cells + 1,)
+        Share of class 3 above each cut j, from 0 up to 1.
+    middle : ndarray of shape (cells + 1, cells + 1)
+        Entry [i, j] is the share of class 2 between the cuts; 0 where i <= j.
+    thresholds : ndarray of shape (cells,)
+        Lowest score of each cell, best first: cut i > 0 lies just below `thresholds[i - 1]`.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    middle: FloatArray
+    thresholds: NDArray[Any]
+
+    def volume(self) -> float:
+        """Volume under the surface: the VUS of the cells' order."""
+        below, above = -np.diff(self.low), np.diff(self.high)
+        corners = self.middle[:-1] + self.middle[1:]
+        corners = (corners[:, :-1] + corners[:, 1:]) / 4
+        # On the diagonal both cuts run through one cell: half of the square is a pyramid of height
+        # c, the cell's share of class 2, the other half is empty: c/6 instead of the mean corner.
+        np.fill_diagonal(corners, np.diagonal(self.middle[1:, :-1]) / 6)
+        return float(below @ np.tril(corners) @ above)
+
+
+def roc_surface(
+    y: Any,
+    s: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    labels: Any = None,
+    max_cells: int = 200,
+) -> RocSurface:
+    """ROC surface of three ordered classes: what all pairs of cuts of the score achieve.
+
+    The three coordinates are the shares of class 1 below the lower cut, of class 2 between the
+    cuts and of class 3 above the upper one. The volume under the surface is the VUS.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels of three ordered classes.
+    s : array-like of shape (n,)
+        Scores, higher is better.
+    sample_weight : array-like of shape (n,), optional
+        Weights; integers equal repeated rows.
+    labels : array-like of shape (3,), optional
+        The classes, lowest first.
+    max_cells : int, default=200
+        A score with more distinct values is cut into this many cells of neighbouring values with
+        about equal shares of the classes; the surface is that of the coarser score.
+
+    Returns
+    -------
+    RocSurface
+        `low`, `high`, `middle`, `thresholds`; `volume()`.
+
+    References
+    ----------
+    Clémençon and Robbiano (2013), "The TreeRank Tournament algorithm for multipartite ranking".
+
+    Examples
+    --------
+    >>> from treerank.metrics import roc_surface
+    >>> surface = roc_surface([1, 2, 3, 2], [1, 2, 3, 3])
+    >>> surface.middle[2, 1], surface.volume()
+    (np.float64(0.5), 0.75)
+    """
+    if max_cells < 1:
+        raise ValueError(f"Got max_cells={max_cells}; expected an integer >= 1.")
+    sample = check_ordered(y, s, sample_weight, labels)
+    if sample.classes.size != 3:
+        raise ValueError(
+            f"Got y with {sample.classes.size} classes; a ROC surface needs three (see "
+            "ordinal_vus_score and pairwise_auc_scores for other numbers)."
+        )
+    values, masses = class_masses(sample.score, sample.code, sample.weight, 3)
+    values, shares = values[::-1], masses[:, ::-1] / masses.sum(axis=1, keepdims=True)
+    values, shares = _merge_cells(values, shares, max_cells)
+    above = np.zeros((3, values.size + 1))
+    np.cumsum(shares, axis=1, out=above[:, 1:])
+    above[:, -1] = 1.0
+    middle = np.maximum(above[1][:, None] - above[1][None, :], 0.0)
+    return RocSurface(1 - above[0], above[2], middle, values)
+
+
+def _merge_cells(
+    values: NDArray[Any], shares: FloatArray, max_cells: int
+) -> tuple[NDArray[Any], FloatArray]:
+    if values.size <= max_cells:
+        return values, shares
+    position = np.cumsum(shares.mean(axis=0))
+    cell = np.minimum((position * max_cells).astype(np.intp), max_cells - 1)
+    starts = np.flatnonzero(np.diff(cell, prepend=-1))
+    ends = np.append(starts[1:], values.size) - 1
+    return values[ends], np.add.reduceat(shares, starts, axis=1)

@@ -1,0 +1,63 @@
+"""Rows grouped by equal scores: what every measure of a ranking starts from."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._input import BinarySample, FloatArray, IntArray
+
+
+def tie_groups(score: NDArray[Any]) -> tuple[IntArray, IntArray]:
+    """Sort by score and number the groups of equal scores, lowest score first.
+
+    Returns
+    -------
+    order : the rows in increasing order of their score.
+    group : the group of each row *in that order*, counted from 0.
+    """
+    order = np.argsort(score)
+    ranked = score[order]
+    group = np.zeros(ranked.size, dtype=np.intp)
+    np.cumsum(ranked[1:] != ranked[:-1], out=group[1:])
+    return order, group
+
+
+def group_masses(group: IntArray, code: IntArray, weight: FloatArray, n_classes: int) -> FloatArray:
+    """Return the weight of each class (row) in each group (column)."""
+    n_groups = int(group[-1]) + 1
+    masses = np.bincount(
+        code * n_groups + group, weights=weight, minlength=n_classes * n_groups
+    ).astype(np.float64, copy=False)
+    return masses.reshape(n_classes, n_groups)
+
+
+def class_masses(
+    score: NDArray[Any], code: IntArray, weight: FloatArray, n_classes: int
+) -> tuple[NDArray[Any], FloatArray]:
+    """Return the distinct scores, lowest first, and the weight of each class (row) at each."""
+    order, group = tie_groups(score)
+    first = np.ones(group.size, dtype=bool)
+    first[1:] = group[1:] != group[:-1]
+    return score[order[first]], group_masses(group, code[order], weight[order], n_classes)
+
+
+def cumulated_masses(sample: BinarySample) -> tuple[FloatArray, FloatArray, NDArray[Any]]:
+    """Return the negative and the positive weight above each cut, best first, from (0, 0) on.
+
+    Entry i > 0 counts the rows with a score of at least `thresholds[i - 1]`.
+    """
+    thresholds, masses = class_masses(sample.score, sample.code, sample.weight, 2)
+    above = np.zeros((2, thresholds.size + 1))
+    np.cumsum(masses[:, ::-1], axis=1, out=above[:, 1:])
+    return above[0], above[1], thresholds[::-1]
+
+
+def roc_knots(sample: BinarySample) -> tuple[FloatArray, FloatArray, NDArray[Any]]:
+    """Return the knots of the ROC curve from (0, 0) to (1, 1) and the score of each.
+
+    Knot i > 0 calls positive the rows with a score of at least `thresholds[i - 1]`; between knots
+    the curve is straight, which counts tied pairs one half.
+    """
+    negative, positive, thresholds = cumulated_masses(sample)
+    return negative / negative[-1], positive / positive[-1], thresholds

@@ -12,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning import UINT8_BINS, UINT16_BINS, Binning
+from treerank._monotone import check_monotone_splits, monotone_values
 from treerank._params import check_n_jobs, complain
 from treerank._partition import OrderedPartition
 from treerank._rules import cell_rules
@@ -51,6 +52,8 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
     ) -> None:
         """Order the leaf cells of the tree and set the fitted attributes."""
         leaves = tree.leaves
+        if monotonic.any():
+            check_monotone_splits(tree, binning, monotonic)
         if np.isnan(strength):
             posterior = _falling(OrderedPartition(tree.counts[leaves]).posterior(1.0)[:, -1])
             scores = _position_scores(tree)[leaves]
@@ -59,8 +62,7 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
         else:
             posterior = tree.shrunken_values(np.array([strength]))[leaves, 0]
             if monotonic.any():
-                # Shrunken values need not follow the tree's order, which is monotone.
-                posterior = _falling(posterior, tree.counts[leaves].sum(axis=1))
+                posterior = monotone_values(tree, binning, monotonic, leaves, posterior)
             scores = posterior - 0.5
             order = np.argsort(-scores, kind="stable")
         leaves = leaves[order]
@@ -155,11 +157,9 @@ def check_max_bins(max_bins: Any, n_rows: int) -> int:
     return int(max_bins)
 
 
-def _falling(
-    values: NDArray[np.float64], weight: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
+def _falling(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Nearest values that do not increase along the cells."""
-    return np.asarray(isotonic_regression(values, sample_weight=weight, increasing=False))
+    return np.asarray(isotonic_regression(values, increasing=False))
 
 
 def _position_scores(tree: RankTree) -> NDArray[np.float64]:

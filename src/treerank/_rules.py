@@ -54,10 +54,10 @@ def _cell_rule(tree: RankTree, binning: Binning, names: list[str], cell: int) ->
     return say_boxes(boxes, binning, names)
 
 
-def side_boxes(tree: RankTree, binning: Binning, cell: int, side: int) -> list[Box | None]:
+def side_boxes(tree: RankTree, binning: Binning, cell: int, side: int) -> list[Box]:
     """Boxes of the LeafRank leaves that make up one side of a cell."""
     n_codes = binning.n_codes
-    boxes: list[Box | None] = []
+    boxes: list[Box] = []
     stack: list[tuple[int, Box]] = [(int(tree.cells["first_test"][cell]), {})]
     while stack:
         number, box = stack.pop()

@@ -376,6 +376,16 @@ def test_long_lists_of_levels_are_counted(customers):
     assert any("(12 levels)" in text for text in words(display))
 
 
+def test_missing_is_said_after_a_shortened_list(customers):
+    X = customers[0][["job"]].copy()
+    X.loc[::5, "job"] = None
+    good = X["job"].isna() | X["job"].isin([f"job{i}" for i in range(12)])
+    model = LeafRank(max_depth=1).fit(X, good.astype(int))
+    [[[condition]]] = [rule for rule in TreeDisplay.from_estimator(model).rules if rule]
+    assert condition.startswith("(job is any of job0, ")
+    assert condition.endswith("… (12\N{NO-BREAK SPACE}levels) or job is missing)")
+
+
 def test_a_tree_that_is_its_root_is_drawn(cancer):
     X, y = cancer
     y = np.random.default_rng(3).permutation(y)

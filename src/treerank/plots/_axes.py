@@ -1,0 +1,37 @@
+"""What the displays share: matplotlib on demand, axes, and text shown as it stands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Names of columns and models are no formulas: `$` and `_` are shown literally.
+LITERAL = {"parse_math": False, "usetex": False}
+
+
+def require_pyplot() -> Any:
+    """Return matplotlib.pyplot, or say how to get it."""
+    try:
+        import matplotlib.pyplot as plt  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "Plots need matplotlib; install it with: pip install 'treerank-ml[plot]'"
+        ) from error
+    return plt
+
+
+def axes_for(ax: Any, size: tuple[float, float], **layout: Any) -> Any:
+    """Return the given axes, or those of a new figure of the given size in inches."""
+    if ax is not None:
+        return ax
+    return require_pyplot().subplots(figsize=size, **layout)[1]
+
+
+def add_legend(ax: Any, handles: list[Any], labels: list[str], **options: Any) -> Any:
+    """Draw a legend whose labels are shown literally.
+
+    The labels are put in afterwards: matplotlib leaves out those that start with `_`.
+    """
+    legend = ax.legend(handles, ["label"] * len(handles), **options)
+    for text, label in zip(legend.get_texts(), labels, strict=True):
+        text.set(text=label, **LITERAL)
+    return legend

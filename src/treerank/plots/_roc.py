@@ -1,0 +1,370 @@
+"""RocDisplay: ROC curves with ties joined by straight lines."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import auc as area_under
+from sklearn.metrics import roc_curve
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from treerank._partition import OrderedPartition
+from treerank.plots._axes import LITERAL, add_legend, axes_for
+from treerank.plots._scores import is_positive, ranking_scores
+
+Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+# How the pieces of several displays find each other on one axes.
+CURVE, CHANCE = "treerank-roc-curve", "treerank-roc-chance"
+
+
+class RocDisplay:
+    """ROC curve of a model, of scores, or of an ordered partition.
+
+    Rows of equal score are joined by a straight line, so that the area under the drawn
+    curve is the AUC with ties counted 1/2. For a ranking tree the knots are marked, one a
+    stratum, and the curve on the training rows can be drawn beside the other.
+
+    Make one with `from_estimator`, `from_predictions` or `from_partition`. To compare
+    models, pass the axes of the first display to the next.
+
+    Parameters
+    ----------
+    fpr, tpr : array-like of shape (n_knots,)
+        Knots of the curve: false positive and true positive rates.
+    name : str, optional
+        Name in the legend.
+    interval : tuple of two floats, optional
+        Confidence limits of the AUC, for the legend.
+    level : float, default=0.95
+        Confidence level of the interval.
+    mark_knots : bool, default=False
+        Whether a dot marks each knot.
+    training : tuple of two arrays, optional
+        Knots of the curve on the training rows, drawn dashed.
+    optimal : tuple of two arrays, optional
+        Knots of the best curve possible, where it is known; drawn dotted.
+
+    Attributes
+    ----------
+    auc : float
+        Area under the curve.
+    ax_, figure_ : matplotlib axes and figure
+    line_ : matplotlib line of the curve
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import train_test_split
+    >>> from treerank import LeafRank, TreeRank
+    >>> from treerank.plots import RocDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    >>> model = TreeRank().fit(X_train, y_train)
+    >>> display = RocDisplay.from_estimator(model, X_test, y_test)
+    >>> print(f"{display.auc:.2f}")
+    0.98
+    >>> other = LeafRank().fit(X_train, y_train)
+    >>> both = RocDisplay.from_estimator(other, X_test, y_test, ax=display.ax_)
+    """
+
+    ax_: Any
+    figure_: Any
+    line_: Any
+
+    def __init__(
+        self,
+        fpr: Any,
+        tpr: Any,
+        *,
+        name: str | None = None,
+        interval: tuple[float, float] | None = None,
+        level: float = 0.95,
+        mark_knots: bool = False,
+        training: Curve | None = None,
+        optimal: Curve | None = None,
+    ) -> None:
+        self.fpr, self.tpr = check_curve("fpr, tpr", (fpr, tpr))
+        self.auc = float(area_under(self.fpr, self.tpr))
+        self.name = name
+        self.interval = interval
+        self.level = level
+        self.mark_knots = mark_knots
+        self.training = None if training is None else check_curve("training", training)
+        self.optimal = None if optimal is None else check_curve("optimal", optimal)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        name: str | None = None,
+        training: bool = False,
+        optimal: Curve | None = None,
+        mark_knots: bool | None = None,
+        level: float = 0.95,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the curve of a fitted model on the given rows.
+
+        Parameters
+        ----------
+        model : estimator
+            A fitted model of this library, or any classifier of two classes.
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        name : str, optional
+            By default the class of the model.
+        training : bool, default=False
+            Draw the tree's own piecewise linear curve on its training rows as well.
+        optimal : tuple of two arrays, optional
+            The best curve possible, where it is known.
+        mark_knots : bool, optional
+            By default for ranking trees.
+        level : float, default=0.95
+            Confidence level of the interval in the legend.
+        ax : matplotlib axes, optional
+        **kwargs : options of matplotlib's `plot`
+
+        Returns
+        -------
+        RocDisplay
+        """
+        check_is_fitted(model)
+        classes = getattr(model, "classes_", None)
+        pos_label = None
+        if classes is not None:
+            if len(classes) != 2:
+                raise ValueError(f"Got a model of {len(classes)} classes; expected two.")
+            unknown = set(np.unique(np.asarray(y)).tolist()) - set(np.asarray(classes).tolist())
+            if unknown:
+                raise ValueError(
+                    f"Got y with {sorted(map(repr, unknown))[0]}, unknown to the model; "
+                    f"expected labels among {np.asarray(classes).tolist()}."
+                )
+            pos_label = classes[1]
+        partition = getattr(model, "partition_", None)
+        if training and partition is None:
+            raise ValueError(
+                f"Got training=True; {type(model).__name__} keeps no curve of its training rows."
+            )
+        return cls.from_predictions(
+            y,
+            ranking_scores(model, X),
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+            name=type(model).__name__ if name is None else name,
+            training=partition.roc() if training and partition is not None else None,
+            optimal=optimal,
+            mark_knots=partition is not None if mark_knots is None else mark_knots,
+            level=level,
+            ax=ax,
+            **kwargs,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: Any,
+        score: Any,
+        *,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        training: Curve | None = None,
+        optimal: Curve | None = None,
+        mark_knots: bool = False,
+        level: float = 0.95,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the empirical curve of scores.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+        score : array-like of shape (n_samples,)
+            Higher is better.
+        sample_weight : array-like of shape (n_samples,), optional
+        pos_label : label, optional
+            The positive class; by default the larger label.
+        name : str, optional
+        training, optimal : tuple of two arrays, optional
+        mark_knots : bool, default=False
+        level : float, default=0.95
+            Confidence level of the interval in the legend.
+        ax : matplotlib axes, optional
+        **kwargs : options of matplotlib's `plot`
+
+        Returns
+        -------
+        RocDisplay
+        """
+        positive, score, weight = _check_sample(y, score, sample_weight, pos_label)
+        # Every stratum is a knot, also where the curve does not bend.
+        fpr, tpr, _ = roc_curve(positive, score, sample_weight=weight, drop_intermediate=False)
+        display = cls(
+            fpr,
+            tpr,
+            name=name,
+            interval=_interval(positive, score, weight, level),
+            level=level,
+            mark_knots=mark_knots,
+            training=training,
+            optimal=optimal,
+        )
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_partition(
+        cls,
+        partition: OrderedPartition,
+        *,
+        name: str | None = None,
+        optimal: Curve | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the curve of an ordered partition on its own rows, one knot a cell.
+
+        Parameters
+        ----------
+        partition : OrderedPartition
+            Such as ``model.partition_``.
+        name : str, optional
+        optimal : tuple of two arrays, optional
+        ax : matplotlib axes, optional
+        **kwargs : options of matplotlib's `plot`
+
+        Returns
+        -------
+        RocDisplay
+        """
+        if not isinstance(partition, OrderedPartition):
+            raise ValueError(f"Got partition={partition!r}; expected an OrderedPartition.")
+        fpr, tpr = partition.roc()
+        return cls(fpr, tpr, name=name, mark_knots=True, optimal=optimal).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            By default those of a new figure.
+        name : str, optional
+            Replaces the name given before.
+        **kwargs : options of matplotlib's `plot`
+
+        Returns
+        -------
+        self
+        """
+        if name is not None:
+            self.name = name
+        self.ax_ = ax = axes_for(ax, (5.6, 5.6), layout="constrained")
+        self.figure_ = ax.figure
+        _set_frame(ax)
+        knots = {"marker": "o", "markersize": 4} if self.mark_knots else {}
+        style = {"linewidth": 1.8, **knots, "clip_on": False, "zorder": 3, **kwargs}
+        [self.line_] = ax.plot(self.fpr, self.tpr, label=self._label(), gid=CURVE, **style)
+        if self.training is not None:
+            drawn = {"linestyle": (0, (4, 2)), "linewidth": 1.1, "zorder": 2.5, "alpha": 0.9}
+            label = self._say("on training rows", area_under(*self.training))
+            ax.plot(*self.training, label=label, gid=CURVE, color=self.line_.get_color(), **drawn)
+        if self.optimal is not None:
+            drawn = {"linestyle": (0, (1, 1.5)), "linewidth": 1.6, "zorder": 2.4}
+            label = f"optimal: AUC {area_under(*self.optimal):.3f}"
+            ax.plot(*self.optimal, label=label, gid=CURVE, color="black", **drawn)
+        lines = [line for line in ax.get_lines() if line.get_gid() == CURVE]
+        add_legend(ax, lines, [line.get_label() for line in lines], loc="lower right")
+        return self
+
+    def _label(self) -> str:
+        said = self._say("", self.auc)
+        if self.interval is None:
+            return said
+        lower, upper = self.interval
+        return f"{said}, {100 * self.level:g} % interval {lower:.3f} to {upper:.3f}"
+
+    def _say(self, what: str, auc: float) -> str:
+        name = ", ".join(part for part in (self.name, what) if part)
+        return f"{name}: AUC {auc:.3f}" if name else f"AUC {auc:.3f}"
+
+
+def check_curve(name: str, curve: Any) -> Curve:
+    """Return the knots of a ROC curve from (0, 0) to (1, 1) as two arrays."""
+    error = ValueError(
+        f"Got {name} that is no ROC curve; expected two arrays of equal length >= 2 that rise "
+        "from 0 to 1."
+    )
+    try:
+        fpr, tpr = (np.array(rates, dtype=np.float64) for rates in curve)
+    except (TypeError, ValueError):
+        raise error from None
+    for rates in (fpr, tpr):
+        if rates.ndim != 1 or len(rates) < 2 or len(rates) != len(fpr):
+            raise error
+        # Comparisons with NaN are false, so that NaN is refused too.
+        if not (rates[0] == 0 and np.isclose(rates[-1], 1) and (np.diff(rates) >= 0).all()):
+            raise error
+    return fpr, tpr
+
+
+def _check_sample(
+    y: Any, score: Any, sample_weight: Any, pos_label: Any
+) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64] | None]:
+    positive = is_positive(y, pos_label)
+    score = np.asarray(score, dtype=np.float64)
+    if score.ndim != 1:
+        raise ValueError(f"Got score of shape {score.shape}; expected one score a row.")
+    if not np.isfinite(score).all():
+        raise ValueError("Got scores that are NaN or infinite; expected finite scores.")
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    check_consistent_length(positive, score, weight)
+    if weight is not None:
+        if not (np.isfinite(weight).all() and (weight >= 0).all()):
+            raise ValueError("Got sample_weight that is negative or not finite; expected >= 0.")
+        keep = weight > 0
+        positive, score, weight = positive[keep], score[keep], weight[keep]
+    if positive.all() or not positive.any():
+        raise ValueError("Got rows of one class only; expected rows of two classes.")
+    return positive, score, weight
+
+
+def _interval(
+    positive: NDArray[np.bool_],
+    score: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    level: float,
+) -> tuple[float, float] | None:
+    """Limits of the AUC by DeLong, where this installation offers them."""
+    try:
+        auc_interval = import_module("treerank.metrics").auc_interval
+    except (ModuleNotFoundError, AttributeError):
+        return None
+    found = auc_interval(positive.astype(int), score, sample_weight=weight, level=level)
+    return float(found.lower), float(found.upper)
+
+
+def _set_frame(ax: Any) -> None:
+    """Square axes with the diagonal of chance, once for all curves on them."""
+    if any(line.get_gid() == CHANCE for line in ax.get_lines()):
+        return
+    ax.plot([0, 1], [0, 1], color="0.75", linewidth=1, zorder=1, gid=CHANCE, label="_chance")
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    ax.set_xlabel("False positive rate", **LITERAL)
+    ax.set_ylabel("True positive rate", **LITERAL)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(color="0.93", linewidth=0.8)
+    ax.set_axisbelow(True)

@@ -1,0 +1,44 @@
+"""Scores and labels as the displays need them, from models of this library and others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_is_fitted
+
+
+def ranking_scores(model: Any, X: Any) -> NDArray[np.float64]:
+    """Score of each row, higher is better, from any fitted two-class model."""
+    check_is_fitted(model)
+    for method in ("score_samples", "decision_function", "predict_proba"):
+        if hasattr(model, method):
+            scores = np.asarray(getattr(model, method)(X), dtype=np.float64)
+            if method == "predict_proba" and scores.ndim == 2 and scores.shape[1] == 2:
+                scores = scores[:, 1]
+            if scores.ndim == 1:
+                return scores
+            raise ValueError(
+                f"Got a {type(model).__name__} whose {method} has shape {scores.shape}; expected "
+                "a model of two classes, with one score a row."
+            )
+    raise ValueError(
+        f"Got a {type(model).__name__}, which gives no score; expected a model with score_samples, "
+        "decision_function or predict_proba."
+    )
+
+
+def is_positive(y: Any, pos_label: Any = None) -> NDArray[np.bool_]:
+    """Mark the rows of the positive class, by default the larger of two labels."""
+    y = column_or_1d(np.asarray(y))
+    classes = np.unique(y)
+    if pos_label is None:
+        if len(classes) != 2:
+            shown = ", ".join(map(repr, classes[:6].tolist())) + (", …" * (len(classes) > 6))
+            raise ValueError(f"Got y with classes {shown}; expected labels of two classes.")
+        pos_label = classes[1]
+    elif pos_label not in classes.tolist():
+        raise ValueError(f"Got pos_label={pos_label!r}; expected one of {classes.tolist()}.")
+    return np.asarray(y == pos_label)

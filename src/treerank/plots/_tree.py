@@ -1,0 +1,270 @@
+"""TreeDisplay: a ranking tree drawn from the root to its strata."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from treerank._binning import Binning
+from treerank._params import check_choice, check_integer, check_number, complain
+from treerank._ranker import TreeRanker
+from treerank._rules import Box, merge_boxes, say_boxes, side_boxes
+from treerank.plots._axes import require_pyplot
+from treerank.plots._tree_layout import (
+    DOWNWARD_LEAVES,
+    LINE,
+    Layout,
+    Shape,
+    Skeleton,
+    Typesetting,
+    make_layout,
+    make_skeleton,
+)
+from treerank.plots._tree_paint import Painter, measure_at
+from treerank.plots._tree_text import NO_BREAK, Conditions, say_mass, say_rate, say_strata
+
+# Levels of a category are listed up to about this many characters.
+LONGEST_LIST = 48
+
+StrataTable = list[tuple[str, str, str]]  # stratum, rows, event rate
+
+
+class TreeDisplay:
+    """Picture of a ranking tree: strata side by side, best first.
+
+    Every circle is a cell: its colour tells the share of positives, its area the rows.
+    The rule at an inner cell says which of its rows go to the better side. The strata
+    are listed with their number, rows and event rate; the numbers follow the score, which
+    need not follow the order of the tree.
+
+    Make one with `from_estimator`.
+
+    Parameters
+    ----------
+    parent : array-like of shape (n_cells,)
+        Parent of each cell, in preorder with the better child first; -1 for the root.
+    counts : array-like of shape (n_cells, n_classes)
+        Sum of sample weights of each class in each cell.
+    rules : list of lists of tuples of str
+        For each cell the alternatives that send a row to the better side, each with the
+        conditions that it asks for; empty for leaves.
+    stratum : array-like of shape (n_cells,)
+        Number of each leaf in the ranking, 0 the best; -1 for inner cells.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+    nodes_ : matplotlib collection of the circles, in preorder
+    texts_ : list of matplotlib texts
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from treerank import TreeRank
+    >>> from treerank.plots import TreeDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> display = TreeDisplay.from_estimator(TreeRank().fit(X, y))
+    >>> print(display.rules[0])
+    [('worst perimeter <= 105.95', 'worst concave points <= 0.13495')]
+    >>> display.figure_.savefig("tree.svg")  # doctest: +SKIP
+    """
+
+    ax_: Any
+    figure_: Any
+    nodes_: Any
+    texts_: list[Any]
+
+    def __init__(
+        self, parent: Any, counts: Any, rules: list[list[Conditions]], stratum: Any
+    ) -> None:
+        self.parent = np.asarray(parent, dtype=np.intp)
+        self.counts = np.asarray(counts, dtype=np.float64)
+        self.rules = rules
+        self.stratum = np.asarray(stratum, dtype=np.intp)
+        n_cells = len(self.parent)
+        if self.counts.ndim != 2 or not (
+            len(self.counts) == len(rules) == len(self.stratum) == n_cells > 0
+        ):
+            raise ValueError("Got parent, counts, rules and stratum that do not fit; expected one "
+                             "entry a cell.")  # fmt: skip
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        *,
+        max_depth: int | None = None,
+        max_text: int | None = None,
+        orientation: str = "auto",
+        cmap: Any = "RdBu_r",
+        fontsize: float = 8,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the tree of a fitted model.
+
+        Parameters
+        ----------
+        model : TreeRank or LeafRank
+        max_depth : int, optional
+            Draw the tree to this depth; a cell that is cut off is listed with the strata
+            in it.
+        max_text : int, optional
+            Longest rule shown, in characters; 0 shows none. A longer one loses its last
+            alternatives. By default 200, and more for a tree of few strata.
+        orientation : {"auto", "down", "right"}, default="auto"
+            "down": root on top, best stratum on the left. "right": root on the left, best
+            stratum on top. By default down for at most 12 strata, and in given axes
+            whichever fits better.
+        cmap : str or matplotlib colormap, default="RdBu_r"
+            Diverging colours; the middle one is the share of positives in all rows.
+        fontsize : float, default=8
+            In a figure of its own; in given axes the tree is scaled to fit.
+        ax : matplotlib axes, optional
+            By default those of a new figure, as large as the tree needs.
+
+        Returns
+        -------
+        TreeDisplay
+        """
+        if not isinstance(model, TreeRanker):
+            raise ValueError(
+                f"Got model={type(model).__name__}; expected a fitted TreeRank or LeafRank."
+            )
+        check_is_fitted(model)
+        display = cls(
+            model.tree_.cells["parent"], model.tree_.counts, _better_sides(model), model._stratum
+        )
+        return display.plot(
+            ax,
+            max_depth=max_depth,
+            max_text=max_text,
+            orientation=orientation,
+            cmap=cmap,
+            fontsize=fontsize,
+        )
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        max_depth: int | None = None,
+        max_text: int | None = None,
+        orientation: str = "auto",
+        cmap: Any = "RdBu_r",
+        fontsize: float = 8,
+    ) -> Self:
+        """Draw the tree; the parameters are those of `from_estimator`.
+
+        Returns
+        -------
+        self
+        """
+        cmap = require_pyplot().get_cmap(cmap)
+        max_depth = check_integer("max_depth", max_depth, 0, none=True)
+        max_text = check_integer("max_text", max_text, 0, none=True)
+        if check_number("fontsize", fontsize) == 0:
+            raise complain("fontsize", fontsize, "a number > 0")
+        check_choice("orientation", orientation, ["auto", "down", "right"])
+        skeleton = make_skeleton(self.parent, max_depth)
+        if max_text is None:
+            max_text = max(200, 1200 // skeleton.n_leaves)
+        setting = Typesetting(measure_at(fontsize), LINE * fontsize / 72, max_text)
+        table = self._table(skeleton)
+        painters = [
+            Painter(self._layout(skeleton, table, setting, shape), table, cmap, fontsize)
+            for shape in _shapes(skeleton, orientation, given=ax is not None)
+        ]
+        painter = max(painters, key=lambda painter: painter.scale_in(ax))
+        self.ax_ = painter.open(ax)
+        self.figure_ = self.ax_.figure
+        self._paint(painter)
+        return self
+
+    def _paint(self, painter: Painter) -> None:
+        skeleton = painter.layout.skeleton
+        mass = self.counts[skeleton.cell].sum(axis=1)
+        is_cut = skeleton.is_leaf & (self.stratum[skeleton.cell] < 0)
+        painter.branches()
+        painter.rules()
+        self.nodes_ = painter.nodes(self.counts[skeleton.cell, -1] / mass, is_cut)
+        painter.table()
+        painter.legend(mass)
+        self.texts_ = painter.texts
+
+    def _layout(
+        self, skeleton: Skeleton, table: StrataTable, setting: Typesetting, shape: Shape
+    ) -> Layout:
+        mass = self.counts[skeleton.cell].sum(axis=1)
+        share = self.counts[skeleton.cell, -1] / mass
+        texts = [
+            (f"{say_mass(m)} rows, {say_rate(s)}", self.rules[cell])
+            for cell, m, s in zip(skeleton.cell, mass, share, strict=True)
+        ]
+        widest = max(setting.measure(text) for row in table for text in row)
+        return make_layout(skeleton, mass, texts, setting, replace(shape, widest_entry=widest))
+
+    def _table(self, skeleton: Skeleton) -> StrataTable:
+        """Stratum, rows and event rate of each leaf drawn, in the order of the tree."""
+        shown = skeleton.cell[skeleton.is_leaf]
+        strata: dict[int, list[int]] = {int(cell): [] for cell in shown}
+        for leaf in np.flatnonzero(self.stratum >= 0):
+            cell = int(leaf)
+            while cell not in strata:
+                cell = int(self.parent[cell])
+            strata[cell].append(int(self.stratum[leaf]))
+        table = []
+        for cell, inside in strata.items():
+            mass = self.counts[cell].sum()
+            rate = self.counts[cell, -1] / mass
+            table.append((say_strata(inside), say_mass(mass), say_rate(rate)))
+        return table
+
+
+def _shapes(skeleton: Skeleton, orientation: str, given: bool) -> list[Shape]:
+    """Shapes to choose from: one for a figure of its own, several to fit given axes."""
+    if orientation == "auto" and not given:
+        orientation = "down" if skeleton.n_leaves <= DOWNWARD_LEAVES else "right"
+    turns = [turn for turn in ("down", "right") if orientation in ("auto", turn)]
+    return [
+        Shape(turn == "down", (10.0 if turn == "down" else 5.0) / tighter)
+        for turn in turns
+        for tighter in ((1, 1.5, 2.5) if given else (1,))
+    ]
+
+
+def _better_sides(model: TreeRanker) -> list[list[Conditions]]:
+    """Alternatives that send a row of each inner cell to its left child, shortest first."""
+    tree, binning = model.tree_, model._binning
+    names = [str(name) for name in getattr(model, "feature_names_in_", [])] or [
+        f"x{j}" for j in range(model.n_features_in_)
+    ]
+    rules: list[list[Conditions]] = [[] for _ in range(tree.n_cells)]
+    for cell in np.flatnonzero(tree.is_split):
+        boxes = merge_boxes(side_boxes(tree, binning, int(cell), 0))
+        said = [_say_conditions(box, binning, names) for box in boxes]
+        rules[cell] = sorted(
+            said, key=lambda conditions: (len(" and ".join(conditions)), conditions)
+        )
+    return rules
+
+
+def _say_conditions(box: Box, binning: Binning, names: list[str]) -> Conditions:
+    said = [_say_condition(feature, box[feature], binning, names) for feature in sorted(box)]
+    return tuple(condition for condition in said if condition != "all rows") or ("all rows",)
+
+
+def _say_condition(feature: int, codes: int, binning: Binning, names: list[str]) -> str:
+    """One condition in words; of a long list of levels the first few and their number."""
+    said = say_boxes([{feature: codes}], binning, names)
+    levels = binning.levels[feature]
+    if levels is None or len(said) <= LONGEST_LIST:
+        return said
+    known = say_boxes([{feature: codes & ~1}], binning, names)
+    n_allowed = (codes >> 1).bit_count()
+    n_listed = min(n_allowed, len(levels) - n_allowed)
+    short = f"{known[: known.rfind(', ', 0, LONGEST_LIST) + 1]} … ({n_listed}{NO_BREAK}levels)"
+    return short if known == said else f"({short} or {names[feature]} is missing)"

@@ -1,0 +1,76 @@
+"""
+What about categories and missing values?
+=========================================
+
+Text, boolean and category columns of a data frame are taken as categories. Missing values need no
+filling in: each split learns which side they belong to.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from treerank import LeafRank, TreeRank
+
+# %%
+# A made-up table of credits. Business and holiday loans fail more often, large amounts on a small
+# income fail more often, and those who keep their income to themselves fail most often.
+
+rng = np.random.default_rng(1)
+n = 3000
+credit = pd.DataFrame(
+    {
+        "income": rng.lognormal(3.4, 0.4, n).round(1),
+        "amount": rng.lognormal(2.0, 0.6, n).round(1),
+        "purpose": rng.choice(["car", "furniture", "business", "holiday"], n),
+        "owns_home": rng.random(n) < 0.5,
+    }
+)
+risk = (
+    0.05
+    + 0.25 * (credit.amount > 0.3 * credit.income)
+    + 0.15 * credit.purpose.isin(["business", "holiday"])
+    + 0.10 * ~credit.owns_home
+)
+silent = rng.random(n) < 0.15
+credit.loc[silent, "income"] = np.nan
+failed = (rng.random(n) < risk + 0.25 * silent).astype(int)
+credit.head()
+
+# %%
+# The table goes in as it is.
+
+model = TreeRank(LeafRank(max_depth=1), max_depth=3).fit(credit, failed)
+pd.set_option("display.max_colwidth", None)
+model.partition_.to_frame()[["rows", "event_rate", "rule"]].round(3)
+
+# %%
+# A purpose that was not in the training table counts as missing. And where a split has seen no
+# missing purpose in training, a missing one goes to the side that most of its rows took.
+
+new = pd.DataFrame(
+    {
+        "income": [25.0, np.nan, 25.0, 25.0],
+        "amount": [12.0, 12.0, 12.0, 12.0],
+        "purpose": ["holiday", "holiday", "spaceship", None],
+        "owns_home": [False, False, False, False],
+    }
+)
+new.assign(stratum=model.apply(new), probability=model.predict_proba(new)[:, 1].round(3))
+
+# %%
+# How often credits of each kind failed, and what the model says on average.
+
+credit["kind"] = credit.purpose + np.where(silent, ", income unknown", "")
+by_kind = pd.DataFrame(
+    {
+        "failed": failed,
+        "model": model.predict_proba(credit.drop(columns="kind"))[:, 1],
+        "kind": credit.kind,
+    }
+)
+rates = by_kind.groupby("kind").mean().sort_values("failed")
+ax = rates.plot.barh(figsize=(7, 4), color=["0.6", "tab:blue"])
+ax.set(xlabel="share of credits that failed", ylabel="")
+ax.figure.set_layout_engine("constrained")
+plt.show()

@@ -66,8 +66,8 @@ class KernelLogisticRegression(ProbabilisticRanker, KernelRanker):
     >>> from treerank.baselines import KernelLogisticRegression
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = KernelLogisticRegression().fit(X[::2], y[::2])
-    >>> round(model.score(X[1::2], y[1::2]), 2)
-    0.99
+    >>> model.score(X[1::2], y[1::2]) > 0.98
+    True
     """
 
     intercept_: float

@@ -64,7 +64,7 @@ class KernelRanker(RankingClassifier):
             return LinearFeatures(X)
         gamma = self.gamma
         if isinstance(gamma, str):
-            gamma = 1.0 / max(1, np.count_nonzero(np.ptp(X, axis=0)))
+            gamma = 1.0 / max(1, int(np.count_nonzero(np.ptp(X, axis=0))))
         few = len(X) <= MAX_EXACT_ROWS
         if self.approximation == "exact" or (self.approximation == "auto" and few):
             return cholesky_features(X, gamma)

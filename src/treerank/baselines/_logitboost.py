@@ -32,7 +32,7 @@ class LogitBoost(ProbabilisticRanker):
     n_estimators : int, default=100
         Number of trees.
     learning_rate : float, default=0.5
-        Factor on every tree.
+        Factor on every tree; 1.0 is the original method, smaller ones overfit less.
     max_depth : int, default=1
         Depth of the trees; 1 makes stumps.
     random_state : int, RandomState or None, default=None
@@ -56,8 +56,8 @@ class LogitBoost(ProbabilisticRanker):
     >>> from treerank.baselines import LogitBoost
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = LogitBoost(random_state=0).fit(X[::2], y[::2])
-    >>> round(model.score(X[1::2], y[1::2]), 2)
-    0.99
+    >>> model.score(X[1::2], y[1::2]) > 0.98
+    True
     """
 
     estimators_: list[DecisionTreeRegressor]
@@ -82,6 +82,8 @@ class LogitBoost(ProbabilisticRanker):
 
     def _fit_rows(self, rows: TrainingRows) -> FloatArray:
         rng = check_random_state(self.random_state)
+        # Trees break ties by rounding; in one fixed order of rows, equal tables give equal trees.
+        rows = merge_equal_rows(rows)
         log_odds = np.zeros(len(rows.X))
         self.estimators_ = []
         for _ in range(self.n_estimators):
@@ -99,6 +101,14 @@ class LogitBoost(ProbabilisticRanker):
         for tree in self.estimators_:
             log_odds += self.learning_rate * tree.predict(X)
         return log_odds
+
+
+def merge_equal_rows(rows: TrainingRows) -> TrainingRows:
+    """Sort the rows and add up the weights of equal ones."""
+    table = np.column_stack([rows.X, rows.rank])
+    distinct, place = np.unique(table, axis=0, return_inverse=True)
+    weight = np.bincount(place.ravel(), rows.weight)
+    return TrainingRows(distinct[:, :-1], distinct[:, -1].astype(np.intp), weight, rows.n_classes)
 
 
 def working_response(log_odds: FloatArray, rank: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:

@@ -75,8 +75,8 @@ def pairwise_logistic(
     --------
     >>> import numpy as np
     >>> loss, gradient = pairwise_logistic(np.zeros(2), np.array([0, 1]), np.ones(2), 2)
-    >>> round(loss, 12) == round(np.log(2), 12)
-    True
+    >>> round(loss, 12)
+    0.69314718056
     >>> gradient.round(12)
     array([ 0.5, -0.5])
     """

@@ -27,9 +27,9 @@ class RankBoost(RankingClassifier):
     ----------
     n_estimators : int, default=100
         Number of stumps.
-    learning_rate : float, default=1.0
-        Factor on every step.
-    smoothing : float, default=1e-4
+    learning_rate : float, default=0.3
+        Factor on every step; 1.0 is the original method, smaller ones overfit less.
+    smoothing : float, default=1e-3
         Mass added to W+ and W- in the step, which bounds it when a stump makes no error.
     max_bins : int, default=1024
         A feature with more distinct values than this is cut at so many quantiles only.
@@ -54,8 +54,8 @@ class RankBoost(RankingClassifier):
     >>> from treerank.baselines import RankBoost
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = RankBoost(n_estimators=30).fit(X[::2], y[::2])
-    >>> round(model.score(X[1::2], y[1::2]), 2)
-    0.99
+    >>> model.score(X[1::2], y[1::2]) > 0.98
+    True
     """
 
     stumps_: StumpSum
@@ -64,8 +64,8 @@ class RankBoost(RankingClassifier):
         self,
         n_estimators: int = 100,
         *,
-        learning_rate: float = 1.0,
-        smoothing: float = 1e-4,
+        learning_rate: float = 0.3,
+        smoothing: float = 1e-3,
         max_bins: int = 1024,
     ) -> None:
         self.n_estimators = n_estimators
@@ -80,8 +80,8 @@ class RankBoost(RankingClassifier):
         check_integer("max_bins", self.max_bins, least=2)
 
     def _fit_rows(self, rows: TrainingRows) -> FloatArray:
-        def weigh(above: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatArray]:
-            right, wrong = pair_masses(above, total)
+        def weigh(above: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray]:
+            right, wrong = pair_masses(above, below)
             gain = np.square(np.sqrt(right) - np.sqrt(wrong))
             step = 0.5 * np.log((right + self.smoothing) / (wrong + self.smoothing))
             return gain, step
@@ -116,16 +116,16 @@ def row_masses(scores: FloatArray, rows: TrainingRows) -> FloatArray:
     return masses
 
 
-def pair_masses(above: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatArray]:
+def pair_masses(above: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the shares of pair mass that each stump orders rightly and wrongly."""
-    n_levels = len(total) // 2
-    below = total - above
-    # Row k of class k+1 as the better half meets all worse classes 0..k.
+    n_levels = above.shape[1] // 2
+    # Column k: all worse classes 0..k, which meet the better class k + 1.
     worse_above = np.cumsum(above[:, n_levels:], axis=1)
     worse_below = np.cumsum(below[:, n_levels:], axis=1)
-    everything = float(total[:n_levels] @ np.cumsum(total[n_levels:]))
-    if everything == 0:
-        return np.zeros(len(above)), np.zeros(len(above))
-    right = np.einsum("ck,ck->c", above[:, :n_levels], worse_below) / everything
-    wrong = np.einsum("ck,ck->c", below[:, :n_levels], worse_above) / everything
-    return right, wrong
+    better_above, better_below = above[:, :n_levels], below[:, :n_levels]
+    right = np.sum(better_above * worse_below, axis=1)
+    wrong = np.sum(better_below * worse_above, axis=1)
+    tied = np.sum(better_above * worse_above + better_below * worse_below, axis=1)
+    # Products of masses vanish when all pairs are ordered by a gap of hundreds: no gain left.
+    everything = np.maximum(right + wrong + tied, np.finfo(np.float64).tiny)
+    return right / everything, wrong / everything

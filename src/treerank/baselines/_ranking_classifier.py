@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import roc_auc_score
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -84,8 +84,8 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_rows,)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._raw_scores(X) - self.offset_
+        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        return self._raw_scores(rows) - self.offset_
 
     @available_if(_has_two_classes)  # type: ignore[untyped-decorator]
     def decision_function(self, X: ArrayLike) -> FloatArray:
@@ -149,15 +149,17 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _validate_rows(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> TrainingRows:
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        weight = _validate_weight(sample_weight, X)
+        rows: FloatArray
+        labels: NDArray[Any]
+        rows, labels = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(labels)
+        weight = _validate_weight(sample_weight, len(rows))
         keep = weight > 0
         if not keep.any():
             raise ValueError("Got sample_weight with zero for every row; expected some above zero.")
         if not keep.all():
-            X, y, weight = X[keep], y[keep], weight[keep]
-        self.classes_, rank = np.unique(y, return_inverse=True)
+            rows, labels, weight = rows[keep], labels[keep], weight[keep]
+        self.classes_, rank = np.unique(labels, return_inverse=True)
         n_classes = len(self.classes_)
         if n_classes < 2:
             raise ValueError(
@@ -168,7 +170,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "Only binary classification is supported. "
                 f"Got {n_classes} classes; {type(self).__name__} ranks two."
             )
-        return TrainingRows(X, rank, weight, n_classes)
+        return TrainingRows(rows, rank, weight, n_classes)
 
     def _set_cut_offs(self, scores: FloatArray, rows: TrainingRows) -> None:
         cuts = best_cut_offs(scores, rows.rank, rows.weight, rows.n_classes)
@@ -176,15 +178,14 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.cut_offs_ = cuts - self.offset_
 
 
-def _validate_weight(sample_weight: ArrayLike | None, X: FloatArray) -> FloatArray:
+def _validate_weight(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
     if sample_weight is None:
-        return np.ones(len(X))
+        return np.ones(n_rows)
     weight: FloatArray = check_array(
         sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
     )
-    if weight.ndim != 1:
-        raise ValueError(f"Got sample_weight of shape {weight.shape}; expected one per row.")
-    check_consistent_length(X, weight)
+    if weight.shape != (n_rows,):
+        raise ValueError(f"Got sample_weight of shape {weight.shape}; expected ({n_rows},).")
     if weight.min() < 0:
         worst = int(np.argmin(weight))
         raise ValueError(f"Got sample_weight[{worst}]={weight[worst]:g}; expected weights >= 0.")

@@ -32,7 +32,7 @@ class RankNet(RankingClassifier):
     ----------
     hidden_units : int, default=10
         Size of the hidden layer.
-    alpha : float, default=1e-3
+    alpha : float, default=1e-2
         Penalty on the squared weights (not on the biases).
     tol : float, default=1e-6
         L-BFGS stops when no entry of the gradient is larger.
@@ -47,7 +47,7 @@ class RankNet(RankingClassifier):
     network_ : Network
         `hidden`, `bias` and `output`, for standardised features.
     loss_ : float
-        Penalised loss at the end.
+        The minimum found, penalty included.
     n_iter_ : int
         L-BFGS steps taken.
     scaler_ : StandardScaler
@@ -68,8 +68,8 @@ class RankNet(RankingClassifier):
     >>> from treerank.baselines import RankNet
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = RankNet(random_state=0).fit(X[::2], y[::2])
-    >>> round(model.score(X[1::2], y[1::2]), 2)
-    0.99
+    >>> model.score(X[1::2], y[1::2]) > 0.98
+    True
     """
 
     network_: Network
@@ -81,7 +81,7 @@ class RankNet(RankingClassifier):
         self,
         hidden_units: int = 10,
         *,
-        alpha: float = 1e-3,
+        alpha: float = 1e-2,
         tol: float = 1e-6,
         max_iter: int = 200,
         random_state: int | np.random.RandomState | None = None,

@@ -77,8 +77,8 @@ class RankRLS(KernelRanker):
     >>> from treerank.baselines import RankRLS
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = RankRLS(kernel="rbf").fit(X[::2], y[::2])
-    >>> round(model.score(X[1::2], y[1::2]), 2)
-    0.99
+    >>> model.score(X[1::2], y[1::2]) > 0.98
+    True
     """
 
     alpha_: float

@@ -23,8 +23,8 @@ class StumpTable:
     Candidate c is ``X[:, feature[c]] > threshold[c]``; candidates are ordered by feature,
     then by threshold. Thresholds lie midway between neighbouring distinct values: all of
     them, or on a feature with more than `max_bins` values those at the quantiles. A one-hot
-    sparse matrix (bins by rows) turns the sums of a round over all features into one product
-    of O(rows x features).
+    sparse matrix (features and bins by rows) turns the sums of a round over all features into
+    one product of O(rows x features).
     """
 
     n_rows: int
@@ -36,31 +36,33 @@ class StumpTable:
         self.n_rows = n_rows
         self._X = X
         thresholds = [_thresholds(X[:, j], weight, max_bins) for j in range(n_features)]
-        n_bins = np.array([len(of_feature) + 1 for of_feature in thresholds])
-        start = np.concatenate([[0], np.cumsum(n_bins)])
-        self.feature = np.repeat(np.arange(n_features), n_bins - 1)
+        n_candidates = np.array([len(of_feature) for of_feature in thresholds])
+        self.feature = np.repeat(np.arange(n_features), n_candidates)
         self.threshold = np.concatenate(thresholds)
-        # The last bin of a feature is no candidate: nothing lies above it.
-        self._is_candidate = np.ones(start[-1], dtype=bool)
-        self._is_candidate[start[1:] - 1] = False
+        # A grid of features by bins; the candidate after bin b cuts it from bin b + 1.
+        self._grid = (n_features, int(n_candidates.max()) + 1)
+        self._is_candidate = np.arange(self._grid[1] - 1) < n_candidates[:, None]
 
-        bins = np.empty((n_rows, n_features), dtype=np.int32)
+        cells = np.empty((n_rows, n_features), dtype=np.intp)
         for j, of_feature in enumerate(thresholds):
-            bins[:, j] = start[j] + np.searchsorted(of_feature, X[:, j], side="left")
-        row_starts = np.arange(0, bins.size + 1, n_features)
+            cells[:, j] = j * self._grid[1] + np.searchsorted(of_feature, X[:, j], side="left")
+        row_starts = np.arange(0, cells.size + 1, n_features)
         by_row = sparse.csr_array(
-            (np.ones(bins.size), bins.ravel(), row_starts), shape=(n_rows, start[-1])
+            (np.ones(cells.size), cells.ravel(), row_starts),
+            shape=(n_rows, n_features * self._grid[1]),
         )
-        self._rows_of_bin = by_row.T.tocsr()
+        self._rows_of_cell = by_row.T.tocsr()
 
-    def sums_above(self, amounts: FloatArray) -> FloatArray:
-        """Return, for each candidate and each column of `amounts`, the sum over rows above."""
-        per_bin = self._rows_of_bin @ amounts
-        below = np.cumsum(per_bin, axis=0)[self._is_candidate]
-        total = amounts.sum(axis=0)
-        # Each feature's bins add up to the total: take off the features before.
-        below -= self.feature[:, None] * total
-        return np.clip(total - below, 0.0, total)
+    def sums(self, amounts: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the sums of each column of `amounts` over rows above and below each candidate.
+
+        Both are running sums of their own, not differences from a total: a side without mass
+        has the sum 0 exactly.
+        """
+        per_bin = (self._rows_of_cell @ amounts).reshape(*self._grid, -1)
+        below = np.cumsum(per_bin, axis=1)[:, :-1]
+        above = np.cumsum(per_bin[:, ::-1], axis=1)[:, -2::-1]
+        return above[self._is_candidate], below[self._is_candidate]
 
     def is_above(self, candidate: int) -> NDArray[np.bool_]:
         """Return which rows satisfy the candidate."""
@@ -104,7 +106,7 @@ def boost_stumps(
     amounts : callable
         From the current scores to what the method sums over rows, (n_rows, n_columns).
     weigh : callable
-        From those sums above each candidate, and over all rows, to (gain, step).
+        From those sums above and below each candidate to (gain, step).
     n_estimators : int
         Number of rounds; fewer if no candidate gains any more.
     learning_rate : float
@@ -118,8 +120,7 @@ def boost_stumps(
     chosen: list[int] = []
     steps: list[float] = []
     for _ in range(n_estimators):
-        of_row = amounts(scores)
-        gain, step = weigh(table.sums_above(of_row), of_row.sum(axis=0))
+        gain, step = weigh(*table.sums(amounts(scores)))
         if len(gain) == 0 or not gain.max() > TIE:
             break
         best = int(np.argmax(gain >= gain.max() * (1 - TIE)))
@@ -133,11 +134,12 @@ def boost_stumps(
 def _thresholds(values: FloatArray, weight: FloatArray, max_bins: int) -> FloatArray:
     """Return where a feature may be cut: between all distinct values, or at quantiles."""
     distinct, place = np.unique(values, return_inverse=True)
-    middle = distinct[:-1] / 2 + distinct[1:] / 2
+    middle: FloatArray = distinct[:-1] / 2 + distinct[1:] / 2
     # Neighbouring floats have no number between them: keep "value > threshold" true above.
     middle = np.where(middle < distinct[1:], middle, distinct[:-1])
     if len(distinct) <= max_bins:
         return middle
     mass = np.bincount(place, weight)
     level = (np.cumsum(mass) - mass / 2) / mass.sum()
-    return middle[np.diff(np.floor(level * max_bins)) > 0]
+    at_quantile: FloatArray = middle[np.diff(np.floor(level * max_bins)) > 0]
+    return at_quantile

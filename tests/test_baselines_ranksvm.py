@@ -64,7 +64,10 @@ def test_linear_machine_equals_a_classifier_of_pair_differences(n_classes, C):
     # The pair both ways round: LinearSVC wants two classes.
     pairs = LinearSVC(C=C * 60 / len(better) / 2, fit_intercept=False, tol=1e-10, max_iter=10**6)
     pairs.fit(np.vstack([differences, -differences]), np.repeat([1, 0], len(better)))
-    np.testing.assert_allclose(model.scoring_rule_.coef, pairs.coef_[0], rtol=1e-4, atol=1e-5)
+    coef = model.scoring_rule_.coef
+    np.testing.assert_allclose(coef, pairs.coef_[0], rtol=1e-4, atol=1e-5)
+    hinge = np.mean(np.maximum(0, 1 - differences @ coef) ** 2)
+    assert model.loss_ == pytest.approx(coef @ coef / 2 + C * 60 * hinge)
 
 
 def test_kernel_machine_is_stationary_in_the_kernel_space():

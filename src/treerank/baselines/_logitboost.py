@@ -107,7 +107,7 @@ def merge_equal_rows(rows: TrainingRows) -> TrainingRows:
     """Sort the rows and add up the weights of equal ones."""
     table = np.column_stack([rows.X, rows.rank])
     distinct, place = np.unique(table, axis=0, return_inverse=True)
-    weight = np.bincount(place.ravel(), rows.weight)
+    weight: FloatArray = np.bincount(place.ravel(), rows.weight).astype(np.float64)
     return TrainingRows(distinct[:, :-1], distinct[:, -1].astype(np.intp), weight, rows.n_classes)
 
 

@@ -50,7 +50,7 @@ class RankSVM(KernelRanker):
         Size of Nystroem's basis.
     tol : float, default=1e-8
         The gradient's norm at the end, relative to its norm at the start.
-    max_iter : int, default=200
+    max_iter : int, default=100
         Largest number of Newton steps.
     random_state : int, RandomState or None, default=None
         Draws Nystroem's basis.
@@ -98,7 +98,7 @@ class RankSVM(KernelRanker):
         approximation: str = "auto",
         n_components: int = 1000,
         tol: float = 1e-8,
-        max_iter: int = 200,
+        max_iter: int = 100,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.C = C
@@ -138,7 +138,8 @@ class MarginObjective:
     def __init__(self, features: FloatArray, rows: TrainingRows, C: float) -> None:
         self.features = features
         self._rows = rows
-        self._factor = C * rows.weight.sum() / pair_mass(rows.rank, rows.weight, rows.n_classes)
+        pairs = pair_mass(rows.rank, rows.weight, rows.n_classes)
+        self._factor = C * float(rows.weight.sum()) / pairs
 
     def pairs_at(self, scores: FloatArray) -> PairwiseHinge:
         """Return the loss over pairs at these scores: one sort."""
@@ -219,6 +220,7 @@ def best_step(slope: Callable[[float], float], at_zero: float) -> float:
     while at_right < 0 and right < LONGEST_STEP:
         right *= 4
         at_right = slope(right)
-    if at_right < 0:
+    # At the limit of precision the slope at zero may not be negative: nothing left to search.
+    if at_right < 0 or slope(0.0) >= 0:
         return right
     return float(brentq(slope, 0.0, right, xtol=1e-12, rtol=1e-3))

@@ -1,0 +1,23 @@
+"""Rivals: the ranking and scoring methods that ranking trees are compared with.
+
+AdaBoost, the one rival of the papers that is not here, is scikit-learn's
+`sklearn.ensemble.AdaBoostClassifier`.
+"""
+
+from treerank.baselines._kernel_logistic import KernelLogisticRegression
+from treerank.baselines._logitboost import LogitBoost
+from treerank.baselines._pnorm_push import PNormPush
+from treerank.baselines._rankboost import RankBoost
+from treerank.baselines._ranknet import RankNet
+from treerank.baselines._rankrls import RankRLS
+from treerank.baselines._ranksvm import RankSVM
+
+__all__ = [
+    "KernelLogisticRegression",
+    "LogitBoost",
+    "PNormPush",
+    "RankBoost",
+    "RankNet",
+    "RankRLS",
+    "RankSVM",
+]

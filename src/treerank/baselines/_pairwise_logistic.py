@@ -1,0 +1,156 @@
+"""The logistic loss over pairs of rows, in O(n log n) and to the precision of a double.
+
+The loss of a pair, ``log(1 + exp(-(s_i - s_j)))``, does not split into sorted running sums as
+the hinge does, but it is smooth in the score: analytic up to a distance pi off the real line.
+So scores are put in boxes of width 1 and the rows of a box replaced by masses at its Chebyshev
+nodes, chosen to have the same interpolating polynomial: with 12 nodes the error is about
+``(2 pi + sqrt(4 pi^2 + 1))^-12``, 1e-13 of the mass. Sums between nodes of near boxes are small
+matrix products; boxes further apart than 40 see only ``max(0, s_j - s_i)``, to a double's last
+bit, and are read off running sums. This is a fast multipole method in one dimension.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+N_NODES = 12
+# Between boxes further apart than this, exp(-distance) is below a double's precision.
+REACH = 40
+NODES = (chebyshev.chebpts1(N_NODES) + 1) / 2
+# Lagrange's polynomials of the nodes, as combinations of Chebyshev's.
+TO_LAGRANGE = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, N_NODES - 1))
+# Score differences [distance + REACH, source node, target node] between boxes so far apart.
+NEAR = np.arange(-REACH, REACH + 1)[:, None, None] + NODES[:, None] - NODES
+NEAR_SOFTPLUS: FloatArray = np.logaddexp(0, NEAR)
+NEAR_EXPIT: FloatArray = expit(NEAR)
+
+
+class _Boxes(NamedTuple):
+    """Rows in boxes of width 1; only boxes that hold rows are listed, in ascending order."""
+
+    corner: FloatArray
+    of_row: IntArray
+    interpolation: FloatArray
+
+
+class _Masses(NamedTuple):
+    """For each class and box: masses at the nodes, their sum, and their first moment."""
+
+    at_nodes: FloatArray
+    total: FloatArray
+    moment: FloatArray
+
+
+def pairwise_logistic(
+    scores: FloatArray, rank: IntArray, weight: FloatArray, n_classes: int
+) -> tuple[float, FloatArray]:
+    """Return the sum of ``w_i w_j log(1 + exp(s_j - s_i))`` over pairs, and its gradient.
+
+    The pairs are those with rank i above rank j.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,)
+    rank : ndarray of shape (n_rows,)
+        Class of each row, 0 is the worst.
+    weight : ndarray of shape (n_rows,)
+    n_classes : int
+
+    Returns
+    -------
+    loss : float
+    gradient : ndarray of shape (n_rows,)
+        Derivative of the loss by the scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> loss, gradient = pairwise_logistic(np.zeros(2), np.array([0, 1]), np.ones(2), 2)
+    >>> round(loss, 12)
+    0.69314718056
+    >>> gradient.round(12)
+    array([ 0.5, -0.5])
+    """
+    boxes = _put_in_boxes(scores)
+    masses = _collect(boxes, scores, rank, weight, n_classes)
+    worse = _Masses(*(np.cumsum(values, axis=0) - values for values in masses))
+    other = _Masses(*(values.sum(axis=0) - values for values in masses))
+    loss_at_nodes = _near_sums(boxes, worse, NEAR_SOFTPLUS) + _far_differences(boxes, worse)
+    above_at_nodes = _near_sums(boxes, other, NEAR_EXPIT) + _far_totals(boxes, other)
+    # A worse row j pushes row i up by expit(s_j - s_i), a better one down by
+    # 1 - expit(s_j - s_i).
+    of_class = np.bincount(rank, weight, n_classes)
+    better = of_class.sum() - np.cumsum(of_class)
+    slope_at_nodes = better[:, None, None] - above_at_nodes
+
+    def at_rows(at_nodes: FloatArray) -> FloatArray:
+        values: FloatArray = np.einsum(
+            "ij,ij->i", at_nodes[rank, boxes.of_row], boxes.interpolation
+        )
+        return values
+
+    loss = float(weight @ at_rows(loss_at_nodes))
+    return loss, weight * at_rows(slope_at_nodes)
+
+
+def _put_in_boxes(scores: FloatArray) -> _Boxes:
+    floor = np.floor(scores)
+    corner, of_row = np.unique(floor, return_inverse=True)
+    inside = 2 * (scores - floor) - 1
+    return _Boxes(corner, of_row, chebyshev.chebvander(inside, N_NODES - 1) @ TO_LAGRANGE)
+
+
+def _collect(
+    boxes: _Boxes, scores: FloatArray, rank: IntArray, weight: FloatArray, n_classes: int
+) -> _Masses:
+    n_boxes = len(boxes.corner)
+    cell = rank * n_boxes + boxes.of_row
+    rows_of_cell = sparse.csr_array(
+        (weight, (cell, np.arange(len(cell)))), shape=(n_classes * n_boxes, len(cell))
+    )
+    columns = np.column_stack([boxes.interpolation, np.ones(len(cell)), scores])
+    sums = (rows_of_cell @ columns).reshape(n_classes, n_boxes, N_NODES + 2)
+    return _Masses(sums[..., :N_NODES], sums[..., N_NODES], sums[..., N_NODES + 1])
+
+
+def _near_sums(boxes: _Boxes, masses: _Masses, kernel: FloatArray) -> FloatArray:
+    """Return at each node t the sum of mass times kernel(s - t), s in boxes within reach."""
+    corner = boxes.corner
+    sums = np.zeros_like(masses.at_nodes)
+    reach = int(min(REACH, corner[-1] - corner[0]))
+    for distance in range(-reach, reach + 1):
+        place = np.searchsorted(corner, corner + distance)
+        found = corner[np.minimum(place, len(corner) - 1)] == corner + distance
+        sums[:, found] += masses.at_nodes[:, place[found]] @ kernel[distance + REACH]
+    return sums
+
+
+def _far_totals(boxes: _Boxes, masses: _Masses) -> FloatArray:
+    """Return at each node the mass in boxes above, out of reach: expit is 1 there."""
+    return _tails(masses.total)[:, _out_of_reach(boxes), None]
+
+
+def _far_differences(boxes: _Boxes, masses: _Masses) -> FloatArray:
+    """Return the sum of mass times s - t in boxes above, out of reach: softplus is that."""
+    moment = _tails(masses.moment)[:, _out_of_reach(boxes), None]
+    return moment - _far_totals(boxes, masses) * (boxes.corner[:, None] + NODES)
+
+
+def _out_of_reach(boxes: _Boxes) -> IntArray:
+    return np.searchsorted(boxes.corner, boxes.corner + REACH, side="right")
+
+
+def _tails(values: FloatArray) -> FloatArray:
+    """Return sums of ``values[:, i:]`` for i = 0 .. values.shape[1]."""
+    sums = np.zeros((values.shape[0], values.shape[1] + 1))
+    sums[:, :-1] = np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
+    return sums

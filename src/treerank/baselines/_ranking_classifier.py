@@ -1,0 +1,192 @@
+"""What all rivals share: checked input, cut-offs, `predict` and `score`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import roc_auc_score
+from sklearn.utils import check_array
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from treerank.baselines._cut_offs import best_cut_offs
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+
+class TrainingRows(NamedTuple):
+    """Rows of positive weight; `rank` 0 is the worst class."""
+
+    X: FloatArray
+    rank: IntArray
+    weight: FloatArray
+    n_classes: int
+
+
+def _has_two_classes(estimator: RankingClassifier) -> bool:
+    n_classes = len(getattr(estimator, "classes_", ()))
+    if n_classes != 2:
+        raise AttributeError(
+            f"decision_function needs a fit on two classes, got {n_classes or 'none'}; "
+            "score_samples ranks any number of them."
+        )
+    return True
+
+
+class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the rivals: a subclass writes `fit` and `_raw_scores`.
+
+    The score is known only up to a shift in pairwise methods, so labels need cut-offs:
+    `_set_cut_offs` takes those with the fewest training errors. For two classes the score
+    is shifted so that the cut-off is 0.
+    """
+
+    classes_: NDArray[Any]
+    cut_offs_: FloatArray
+    offset_: float
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn to rank.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Finite numbers.
+        y : array-like of shape (n_rows,)
+            Labels; the sorted classes are taken as ordered, the last is the best.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Non-negative weights. A row of integer weight w counts as w equal rows.
+
+        Returns
+        -------
+        self
+        """
+        rows = self._validate_rows(X, y, sample_weight)
+        self._check_parameters()
+        scores = self._fit_rows(rows)
+        self._set_cut_offs(scores, rows)
+        return self
+
+    def score_samples(self, X: ArrayLike) -> FloatArray:
+        """Return the ranking score of each row, higher is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        return self._raw_scores(rows) - self.offset_
+
+    @available_if(_has_two_classes)  # type: ignore[untyped-decorator]
+    def decision_function(self, X: ArrayLike) -> FloatArray:
+        """Return the ranking score of each row; positive means the second class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        return self.score_samples(X)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class between whose cut-offs each row's score lies.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        scores = self.score_samples(X)
+        return self.classes_[np.searchsorted(self.cut_offs_, scores, side="left")]
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the AUC of the score, or the VUS for three classes and more.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        sample_weight : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        float
+        """
+        scores = self.score_samples(X)
+        if len(self.classes_) == 2:
+            return float(roc_auc_score(y, scores, sample_weight=sample_weight))
+        from treerank.metrics import ordinal_vus_score  # noqa: PLC0415
+
+        return float(ordinal_vus_score(y, scores, sample_weight=sample_weight))
+
+    def _check_parameters(self) -> None:
+        """Refuse bad constructor parameters."""
+
+    def _fit_rows(self, rows: TrainingRows) -> FloatArray:
+        """Learn the score; return it on the training rows, to place the cut-offs."""
+        raise NotImplementedError
+
+    def _raw_scores(self, X: FloatArray) -> FloatArray:
+        """Score checked rows, without the shift."""
+        raise NotImplementedError
+
+    def _validate_rows(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> TrainingRows:
+        rows: FloatArray
+        labels: NDArray[Any]
+        rows, labels = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(labels)
+        weight = _validate_weight(sample_weight, len(rows))
+        keep = weight > 0
+        if not keep.any():
+            raise ValueError("Got sample_weight with zero for every row; expected some above zero.")
+        if not keep.all():
+            rows, labels, weight = rows[keep], labels[keep], weight[keep]
+        self.classes_, rank = np.unique(labels, return_inverse=True)
+        n_classes = len(self.classes_)
+        if n_classes < 2:
+            raise ValueError(
+                f"Got {n_classes} class with rows of positive weight; expected at least 2 classes."
+            )
+        if n_classes > 2 and not self.__sklearn_tags__().classifier_tags.multi_class:
+            raise ValueError(
+                "Only binary classification is supported. "
+                f"Got {n_classes} classes; {type(self).__name__} ranks two."
+            )
+        return TrainingRows(rows, rank, weight, n_classes)
+
+    def _set_cut_offs(self, scores: FloatArray, rows: TrainingRows) -> None:
+        cuts = best_cut_offs(scores, rows.rank, rows.weight, rows.n_classes)
+        self.offset_ = float(cuts[0]) if rows.n_classes == 2 else 0.0
+        self.cut_offs_ = cuts - self.offset_
+
+
+def _validate_weight(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weight: FloatArray = check_array(
+        sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
+    )
+    if weight.shape != (n_rows,):
+        raise ValueError(f"Got sample_weight of shape {weight.shape}; expected ({n_rows},).")
+    if weight.min() < 0:
+        worst = int(np.argmin(weight))
+        raise ValueError(f"Got sample_weight[{worst}]={weight[worst]:g}; expected weights >= 0.")
+    return weight

@@ -1,0 +1,177 @@
+"""RankNet: a small network trained on the logistic loss of pairs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
+
+from treerank.baselines._pairwise_hinge import pair_mass
+from treerank.baselines._pairwise_logistic import pairwise_logistic
+from treerank.baselines._parameters import check_integer, check_number
+from treerank.baselines._ranking_classifier import RankingClassifier, TrainingRows
+
+FloatArray = NDArray[np.float64]
+
+
+class RankNet(RankingClassifier):
+    """Rank by a network of one hidden layer trained on pairs of rows.
+
+    Minimises the mean of ``log(1 + exp(-(s(x_i) - s(x_j))))`` over all pairs whose first row
+    has the higher label [1]_, plus ``alpha / 2`` times the squared weights, with
+    ``s(x) = v' tanh(W x + b)``. The loss and its gradient use all pairs in every pass and
+    yet cost O(n log n): sums of a smooth function of score differences are interpolated in
+    boxes of scores, to about 1e-13 of their size, so the gradient is exact for all that
+    matters. The weights are found by L-BFGS. Features are standardised inside.
+
+    Parameters
+    ----------
+    hidden_units : int, default=10
+        Size of the hidden layer.
+    alpha : float, default=1e-2
+        Penalty on the squared weights (not on the biases).
+    tol : float, default=1e-6
+        L-BFGS stops when no entry of the gradient is larger.
+    max_iter : int, default=200
+        Largest number of L-BFGS steps. Reaching it is common and harmless: stopping early
+        guards against overfitting too.
+    random_state : int, RandomState or None, default=None
+        Draws the weights at the start.
+
+    Attributes
+    ----------
+    network_ : Network
+        `hidden`, `bias` and `output`, for standardised features.
+    loss_ : float
+        The minimum found, penalty included.
+    n_iter_ : int
+        L-BFGS steps taken.
+    scaler_ : StandardScaler
+        Standardises the features.
+    classes_ : ndarray
+        The labels, worst first.
+    cut_offs_ : ndarray of shape (n_classes - 1,)
+        Scores at which `predict` passes to the next class.
+
+    References
+    ----------
+    .. [1] Burges, Shaked, Renshaw, Lazier, Deeds, Hamilton and Hullender (2005), Learning to
+       rank using gradient descent, Proceedings of ICML, 89-96.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from treerank.baselines import RankNet
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = RankNet(random_state=0).fit(X[::2], y[::2])
+    >>> model.score(X[1::2], y[1::2]) > 0.98
+    True
+    """
+
+    network_: Network
+    loss_: float
+    n_iter_: int
+    scaler_: StandardScaler
+
+    def __init__(
+        self,
+        hidden_units: int = 10,
+        *,
+        alpha: float = 1e-2,
+        tol: float = 1e-6,
+        max_iter: int = 200,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.hidden_units = hidden_units
+        self.alpha = alpha
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        check_integer("hidden_units", self.hidden_units, least=1)
+        check_number("alpha", self.alpha, above=0, closed=True)
+        check_number("tol", self.tol, above=0)
+        check_integer("max_iter", self.max_iter, least=1)
+
+    def _fit_rows(self, rows: TrainingRows) -> FloatArray:
+        self.scaler_ = StandardScaler().fit(rows.X, sample_weight=rows.weight)
+        scaled = rows._replace(X=self.scaler_.transform(rows.X))
+        start = draw_network(
+            scaled.X.shape[1], self.hidden_units, check_random_state(self.random_state)
+        )
+        found = minimize(
+            penalised_loss,
+            start.flatten(),
+            args=(scaled, self.alpha),
+            jac=True,
+            method="L-BFGS-B",
+            options={"gtol": self.tol, "ftol": 0.0, "maxiter": self.max_iter},
+        )
+        self.network_ = unflatten(found.x, scaled.X.shape[1])
+        self.loss_ = float(found.fun)
+        self.n_iter_ = int(found.nit)
+        return self.network_(scaled.X)
+
+    def _raw_scores(self, X: FloatArray) -> FloatArray:
+        return self.network_(self.scaler_.transform(X))
+
+
+class Network(NamedTuple):
+    """The score ``tanh(X @ hidden + bias) @ output``."""
+
+    hidden: FloatArray
+    bias: FloatArray
+    output: FloatArray
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Score rows."""
+        return self.activate(X) @ self.output
+
+    def activate(self, X: FloatArray) -> FloatArray:
+        """Return the values of the hidden units."""
+        return np.tanh(X @ self.hidden + self.bias)
+
+    def flatten(self) -> FloatArray:
+        """Return all weights as one vector."""
+        return np.concatenate([self.hidden.ravel(), self.bias, self.output])
+
+
+def unflatten(weights: FloatArray, n_features: int) -> Network:
+    """Return the network whose weights were flattened."""
+    n_units = len(weights) // (n_features + 2)
+    hidden, bias, output = np.split(weights, [n_features * n_units, (n_features + 1) * n_units])
+    return Network(hidden.reshape(n_features, n_units), bias, output)
+
+
+def draw_network(n_features: int, n_units: int, rng: np.random.RandomState) -> Network:
+    """Draw weights that leave the units in the steep part of tanh (Glorot and Bengio, 2010)."""
+    bound = np.sqrt(6 / (n_features + n_units))
+    hidden = rng.uniform(-bound, bound, size=(n_features, n_units))
+    bias = rng.uniform(-bound, bound, size=n_units)
+    bound = np.sqrt(6 / (n_units + 1))
+    return Network(hidden, bias, rng.uniform(-bound, bound, size=n_units))
+
+
+def penalised_loss(
+    weights: FloatArray, rows: TrainingRows, alpha: float
+) -> tuple[float, FloatArray]:
+    """Return the mean logistic loss over pairs with the penalty, and its gradient."""
+    network = unflatten(weights, rows.X.shape[1])
+    units = network.activate(rows.X)
+    scores = units @ network.output
+    loss, slope = pairwise_logistic(scores, rows.rank, rows.weight, rows.n_classes)
+    pairs = pair_mass(rows.rank, rows.weight, rows.n_classes)
+
+    into_units = (slope / pairs)[:, None] * network.output * (1 - units**2)
+    gradient = Network(
+        hidden=rows.X.T @ into_units + alpha * network.hidden,
+        bias=into_units.sum(axis=0),
+        output=units.T @ (slope / pairs) + alpha * network.output,
+    )
+    squares = float(np.sum(network.hidden**2) + np.sum(network.output**2))
+    return loss / pairs + 0.5 * alpha * squares, gradient.flatten()

@@ -1,0 +1,145 @@
+"""Decision stumps "feature > threshold" for boosting: all candidates of a round at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+# Gains this close to the best are ties: the first candidate wins, so that the order of
+# summation does not choose the stump.
+TIE = 1e-12
+
+
+class StumpTable:
+    """Every stump on a table of rows, ready to be weighed.
+
+    Candidate c is ``X[:, feature[c]] > threshold[c]``; candidates are ordered by feature,
+    then by threshold. Thresholds lie midway between neighbouring distinct values: all of
+    them, or on a feature with more than `max_bins` values those at the quantiles. A one-hot
+    sparse matrix (features and bins by rows) turns the sums of a round over all features into
+    one product of O(rows x features).
+    """
+
+    n_rows: int
+    feature: IntArray
+    threshold: FloatArray
+
+    def __init__(self, X: FloatArray, weight: FloatArray, max_bins: int) -> None:
+        n_rows, n_features = X.shape
+        self.n_rows = n_rows
+        self._X = X
+        thresholds = [_thresholds(X[:, j], weight, max_bins) for j in range(n_features)]
+        n_candidates = np.array([len(of_feature) for of_feature in thresholds])
+        self.feature = np.repeat(np.arange(n_features), n_candidates)
+        self.threshold = np.concatenate(thresholds)
+        # A grid of features by bins; the candidate after bin b cuts it from bin b + 1.
+        self._grid = (n_features, int(n_candidates.max()) + 1)
+        self._is_candidate = np.arange(self._grid[1] - 1) < n_candidates[:, None]
+
+        cells = np.empty((n_rows, n_features), dtype=np.intp)
+        for j, of_feature in enumerate(thresholds):
+            cells[:, j] = j * self._grid[1] + np.searchsorted(of_feature, X[:, j], side="left")
+        row_starts = np.arange(0, cells.size + 1, n_features)
+        by_row = sparse.csr_array(
+            (np.ones(cells.size), cells.ravel(), row_starts),
+            shape=(n_rows, n_features * self._grid[1]),
+        )
+        self._rows_of_cell = by_row.T.tocsr()
+
+    def sums(self, amounts: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the sums of each column of `amounts` over rows above and below each candidate.
+
+        Both are running sums of their own, not differences from a total: a side without mass
+        has the sum 0 exactly.
+        """
+        per_bin = (self._rows_of_cell @ amounts).reshape(*self._grid, -1)
+        below = np.cumsum(per_bin, axis=1)[:, :-1]
+        above = np.cumsum(per_bin[:, ::-1], axis=1)[:, -2::-1]
+        return above[self._is_candidate], below[self._is_candidate]
+
+    def is_above(self, candidate: int) -> NDArray[np.bool_]:
+        """Return which rows satisfy the candidate."""
+        above: NDArray[np.bool_] = self._X[:, self.feature[candidate]] > self.threshold[candidate]
+        return above
+
+
+@dataclass(frozen=True)
+class StumpSum:
+    """The score ``sum_t step[t] * (x[feature[t]] > threshold[t])``."""
+
+    feature: IntArray
+    threshold: FloatArray
+    step: FloatArray
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Score rows: on each feature the sum is a step function, read by binary search."""
+        scores = np.zeros(len(X))
+        for j in np.unique(self.feature):
+            on_feature = np.flatnonzero(self.feature == j)
+            order = on_feature[np.argsort(self.threshold[on_feature], kind="stable")]
+            heights = np.concatenate([[0.0], np.cumsum(self.step[order])])
+            scores += heights[np.searchsorted(self.threshold[order], X[:, j], side="left")]
+        return scores
+
+
+def boost_stumps(
+    table: StumpTable,
+    amounts: Callable[[FloatArray], FloatArray],
+    weigh: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]],
+    *,
+    n_estimators: int,
+    learning_rate: float,
+) -> StumpSum:
+    """Add stumps one at a time, each the best candidate of its round.
+
+    Parameters
+    ----------
+    table : StumpTable
+        The candidates.
+    amounts : callable
+        From the current scores to what the method sums over rows, (n_rows, n_columns).
+    weigh : callable
+        From those sums above and below each candidate to (gain, step).
+    n_estimators : int
+        Number of rounds; fewer if no candidate gains any more.
+    learning_rate : float
+        Factor on every step.
+
+    Returns
+    -------
+    StumpSum
+    """
+    scores = np.zeros(table.n_rows)
+    chosen: list[int] = []
+    steps: list[float] = []
+    for _ in range(n_estimators):
+        gain, step = weigh(*table.sums(amounts(scores)))
+        if len(gain) == 0 or not gain.max() > TIE:
+            break
+        best = int(np.argmax(gain >= gain.max() * (1 - TIE)))
+        chosen.append(best)
+        steps.append(learning_rate * float(step[best]))
+        scores[table.is_above(best)] += steps[-1]
+    picked = np.array(chosen, dtype=np.intp)
+    return StumpSum(table.feature[picked], table.threshold[picked], np.array(steps))
+
+
+def _thresholds(values: FloatArray, weight: FloatArray, max_bins: int) -> FloatArray:
+    """Return where a feature may be cut: between all distinct values, or at quantiles."""
+    distinct, place = np.unique(values, return_inverse=True)
+    middle: FloatArray = distinct[:-1] / 2 + distinct[1:] / 2
+    # Neighbouring floats have no number between them: keep "value > threshold" true above.
+    middle = np.where(middle < distinct[1:], middle, distinct[:-1])
+    if len(distinct) <= max_bins:
+        return middle
+    mass = np.bincount(place, weight)
+    level = (np.cumsum(mass) - mass / 2) / mass.sum()
+    at_quantile: FloatArray = middle[np.diff(np.floor(level * max_bins)) > 0]
+    return at_quantile

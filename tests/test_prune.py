@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import PredefinedSplit, ShuffleSplit, StratifiedKFold
 
 from treerank import LeafRank, TreeRank, _core
-from treerank._prune import HeldOut, _auc_of_leaves, _held_out_auc
+from treerank._prune import HeldOut, _auc_of_leaves, _held_out_worth
 
 
 @st.composite
@@ -51,7 +51,7 @@ def test_each_subtree_of_the_sequence_is_optimal_for_its_lambda(tree):
 
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=30, deadline=None)
-def test_held_out_auc_equals_scoring_the_rows(seed):
+def test_held_out_worth_equals_scoring_the_rows(seed):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(120, 2)).round(1)
     y = (x[:, 0] + rng.normal(size=120) > 0).astype(int)
@@ -67,7 +67,7 @@ def test_held_out_auc_equals_scoring_the_rows(seed):
     part = HeldOut(tree, tree.cell_counts(counts))
     lambdas, collapsed_at = tree.sequence
     strengths = np.array([np.nan, 0.0, 5.0, 100.0])
-    table = _held_out_auc(part, lambdas, strengths)
+    table, brier = _held_out_worth(part, lambdas, strengths)
     for k in range(len(lambdas)):
         subtree = tree.subtree(collapsed_at > k)
         up = at.copy()
@@ -80,6 +80,7 @@ def test_held_out_auc_equals_scoring_the_rows(seed):
         for j, strength in enumerate(strengths[1:], start=1):
             values = tree.shrunken_values(np.array([strength]))[:, 0]
             assert np.isclose(table[k, j], roc_auc_score(labels, values[up]))
+            assert np.isclose(brier[k, j], np.sum((labels - values[up]) ** 2))
         assert len(subtree.leaves) == 1 + (collapsed_at > k).sum()
 
 
@@ -186,3 +187,11 @@ def test_a_class_of_one_row_cannot_be_held_out():
     with pytest.warns(UserWarning, match="cross-validation needs two of each"):
         model = TreeRank().fit(x, y)
     assert model.pruning_path_ is None
+
+
+def test_a_tree_of_the_root_alone_is_no_trouble():
+    x, y = noise(13, 100)
+    model = TreeRank(min_auc_gain=0.49).fit(x, y)
+    assert len(model.partition_) == 1
+    assert (model.apply(x) == 0).all()
+    assert model.feature_importances_.tolist() == [0.0] * 5

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._binning import Binning
-from treerank._rules import Box, side_boxes
+from treerank._boxes import Box
+from treerank._rules import side_boxes
 from treerank._tree import RankTree
 
 

@@ -23,9 +23,13 @@ from treerank._validate import TrainingData, Weights
 
 # Strengths that shrinkage="cv" tries, in rows.
 STRENGTHS = np.concatenate([[0.0], np.geomspace(1.0, 1000.0, 10)])
+# Held-out AUCs closer than this, in standard errors of the best, are taken as equal:
+# then the smaller tree wins, and the strength with the smaller Brier score.
+SMALLER_TREE_SLACK = 0.1
+STRENGTH_SLACK = 0.5
 # A tree is kept only if its held-out AUC lies this many standard errors (of a
 # random ranking) above 1/2: the best of many subtrees of noise does so by chance.
-NOISE_LIMIT = 2.5
+NOISE_LIMIT = 3.0
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class PruningPath:
     train_auc : array of shape (n_subtrees,)
         In the tree's own order, on the training rows.
     heldout_auc : array of shape (n_subtrees,)
-        Mean over the folds, with the shrinkage that does best for the subtree.
+        Mean over the folds, with the shrinkage that suits the subtree.
     heldout_std_error : array of shape (n_subtrees,)
         Standard error of that mean.
     shrinkage : array of shape (n_subtrees,)
@@ -180,24 +184,26 @@ def choose_subtree(
 ) -> tuple[PruningPath, float]:
     """Choose a subtree and a strength of shrinkage (NaN: keep the tree's own order).
 
-    Lambda is tried at the geometric means of neighbours, as in CART.
+    Lambda is tried at the geometric means of neighbours, as in CART. The ranking decides
+    first, by AUC; where it hardly differs, the size of the tree and how well the shares
+    of positives hold, by Brier score.
     """
     lambdas, collapsed_at = tree.sequence
     n_subtrees = len(lambdas) if prune else 1
-    tried = np.sqrt(lambdas[:n_subtrees] * np.append(lambdas[1:], np.inf)[:n_subtrees])
-    auc = np.array([_held_out_auc(part, tried, strengths) for part in held_out])
+    tried = np.append(np.sqrt(lambdas[:-1] * lambdas[1:]), np.inf)[:n_subtrees]
+    worth = np.array([_held_out_worth(part, tried, strengths) for part in held_out])
+    auc, brier = worth[:, 0], worth[:, 1].mean(axis=0)
     mean = auc.mean(axis=0)
-    error = auc.std(axis=0, ddof=1) / np.sqrt(len(held_out))
+    errors = auc.std(axis=0, ddof=1) / np.sqrt(len(held_out))
+    error = errors.flat[np.argmax(mean)]
 
-    # On ties the smaller tree, then the stronger shrinkage.
-    best_strength = mean.shape[1] - 1 - np.argmax(mean[:, ::-1], axis=1)
-    per_subtree = mean[np.arange(n_subtrees), best_strength]
-    best = n_subtrees - 1 - int(np.argmax(per_subtree[::-1]))
-    best_error = error[best, best_strength[best]]
-    chosen = best
-    if one_standard_error:
-        chosen = int(np.flatnonzero(per_subtree >= per_subtree[best] - best_error)[-1])
-    if prune and per_subtree[chosen] <= 0.5 + NOISE_LIMIT * _noise_error(held_out):
+    best_of_subtree = mean.max(axis=1)
+    slack = 1.0 if one_standard_error else SMALLER_TREE_SLACK
+    chosen = int(np.flatnonzero(best_of_subtree >= mean.max() - slack * error)[-1])
+    near = mean >= best_of_subtree[:, np.newaxis] - STRENGTH_SLACK * error
+    strength = np.argmin(np.where(near, brier, np.inf), axis=1)
+    at = np.arange(n_subtrees), strength
+    if prune and mean[at][chosen] <= 0.5 + NOISE_LIMIT * _noise_error(held_out):
         chosen = n_subtrees - 1
     path = PruningPath(
         lambdas=lambdas[:n_subtrees],
@@ -205,18 +211,21 @@ def choose_subtree(
         train_auc=np.array(
             [0.5 + tree.cells["auc_gain"][collapsed_at > k].sum() for k in range(n_subtrees)]
         ),
-        heldout_auc=per_subtree,
-        heldout_std_error=error[np.arange(n_subtrees), best_strength],
-        shrinkage=strengths[best_strength],
+        heldout_auc=mean[at],
+        heldout_std_error=errors[at],
+        shrinkage=strengths[strength],
         chosen=chosen,
     )
     return path, float(path.shrinkage[chosen])
 
 
-def _held_out_auc(
+def _held_out_worth(
     part: HeldOut, tried: NDArray[np.float64], strengths: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """AUC on the held-out rows for each (lambda, strength); a NaN strength is tree order."""
+    """AUC and Brier score on the held-out rows for each (lambda, strength).
+
+    A NaN strength stands for the tree's own order, whose Brier score does not matter.
+    """
     tree = part.tree
     lambdas, collapsed_at = tree.sequence
     step = np.searchsorted(lambdas, tried, side="right") - 1
@@ -224,14 +233,16 @@ def _held_out_auc(
     parents = tree.cells["parent"]
     is_leaf = ~split
     is_leaf[:, 1:] &= split[:, parents[1:]]
-    result = np.empty((len(tried), len(strengths)))
+    auc, brier = np.zeros((2, len(tried), len(strengths)))
+    negative, positive = part.counts[:, 0], part.counts[:, -1]
     for j, strength in enumerate(strengths):
         if np.isnan(strength):
             values = -np.arange(tree.n_cells, dtype=np.float64)
         else:
             values = tree.shrunken_values(strength)[:, 0]
-        result[:, j] = _auc_of_leaves(is_leaf, values, part.counts)
-    return result
+            brier[:, j] = is_leaf @ (negative * values**2 + positive * (1 - values) ** 2)
+        auc[:, j] = _auc_of_leaves(is_leaf, values, part.counts)
+    return np.array([auc, brier])
 
 
 def _auc_of_leaves(

@@ -1,27 +1,20 @@
 """Rules: which rows fall into a cell, in words.
 
 A cell is an intersection, over the splits above it, of unions of boxes. The boxes are
-multiplied out, empty ones dropped, and neighbours merged, so that a stratum reads as a
-few alternatives of a few conditions each.
+multiplied out and simplified, so that a stratum reads as a few alternatives of a few
+conditions each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treerank._binning import Binning
+from treerank._boxes import MAX_BOXES, Allowed, Box, intersect, simplify
 from treerank._tree import RankTree
-
-# What a feature may be: its codes as bits of an integer, code 0 (missing) the lowest.
-Allowed = int
-Box = dict[int, Allowed]  # features that are not named may be anything
-
-# More boxes than this are not multiplied out: the rule is given split by split.
-MAX_BOXES = 64
 
 
 def cell_rules(
@@ -33,7 +26,20 @@ def cell_rules(
 
 def side_rule(tree: RankTree, binning: Binning, names: list[str], cell: int, side: int) -> str:
     """Rule that sends rows of an inner cell to its left (0) or right (1) child."""
-    return say_boxes(merge_boxes(side_boxes(tree, binning, cell, side)), binning, names)
+    return say_boxes(simple_side(tree, binning, cell, side), binning, names)
+
+
+def simple_side(tree: RankTree, binning: Binning, cell: int, side: int) -> list[Box]:
+    """One side of a cell, in as few boxes and conditions as possible."""
+    return simplify(side_boxes(tree, binning, cell, side), all_codes(binning))
+
+
+def all_codes(binning: Binning) -> list[Allowed]:
+    """All codes of each feature; missing only where the training rows had it."""
+    return [
+        ((1 << int(n)) - 1) & (-1 if missing else ~1)
+        for n, missing in zip(binning.n_codes, binning.has_missing, strict=True)
+    ]
 
 
 def _cell_rule(tree: RankTree, binning: Binning, names: list[str], cell: int) -> str:
@@ -41,22 +47,20 @@ def _cell_rule(tree: RankTree, binning: Binning, names: list[str], cell: int) ->
     while tree.cells["parent"][cell] >= 0:
         parent = int(tree.cells["parent"][cell])
         side = 0 if tree.cells["left"][parent] == cell else 1
-        path.append(merge_boxes(side_boxes(tree, binning, parent, side)))
+        path.append(simple_side(tree, binning, parent, side))
         cell = parent
-    if not path:
-        return "all rows"
     boxes: list[Box] = [{}]
     for alternatives in reversed(path):
-        boxes = merge_boxes(_intersect(a, b) for a in boxes for b in alternatives)
+        products = (intersect(a, b) for a in boxes for b in alternatives)
+        boxes = simplify(products, all_codes(binning))
         if len(boxes) > MAX_BOXES:
-            parts = [say_boxes(alternatives, binning, names) for alternatives in reversed(path)]
-            return " and ".join(f"({part})" if " or " in part else part for part in parts)
+            return _and([say_boxes(ways, binning, names) for ways in reversed(path)])
     return say_boxes(boxes, binning, names)
 
 
 def side_boxes(tree: RankTree, binning: Binning, cell: int, side: int) -> list[Box]:
     """Boxes of the LeafRank leaves that make up one side of a cell."""
-    n_codes = binning.n_codes
+    everything = all_codes(binning)
     boxes: list[Box] = []
     stack: list[tuple[int, Box]] = [(int(tree.cells["first_test"][cell]), {})]
     while stack:
@@ -67,10 +71,9 @@ def side_boxes(tree: RankTree, binning: Binning, cell: int, side: int) -> list[B
                 boxes.append(box)
             continue
         feature = int(test["feature"])
-        left = _left_codes(tree, test, int(n_codes[feature]))
-        everything = (1 << int(n_codes[feature])) - 1
-        for child, codes in ((test["right"], everything & ~left), (test["left"], left)):
-            narrowed = _intersect(box, {feature: codes})
+        left = _left_codes(tree, test, int(binning.n_codes[feature])) & everything[feature]
+        for child, codes in ((test["right"], everything[feature] & ~left), (test["left"], left)):
+            narrowed = intersect(box, {feature: codes})
             if narrowed is not None:
                 stack.append((int(child), narrowed))
     return boxes
@@ -84,66 +87,27 @@ def _left_codes(tree: RankTree, test: Any, n_codes: int) -> Allowed:
     return codes if test["missing_left"] else codes & ~1
 
 
-def _intersect(a: Box, b: Box | None) -> Box | None:
-    """The common part of two boxes; None when it is empty."""
-    if b is None:
-        return None
-    box = dict(a)
-    for feature, codes in b.items():
-        box[feature] = box.get(feature, -1) & codes
-        if box[feature] == 0:
-            return None
-    return box
-
-
-def merge_boxes(boxes: Iterable[Box | None]) -> list[Box]:
-    """Join boxes that differ in one feature, and drop those inside another."""
-    found: list[Box] = []
-    for box in boxes:
-        if box is not None and box not in found:
-            found.append(box)
-    merged = True
-    while merged and len(found) <= 4 * MAX_BOXES:
-        merged = False
-        for i in range(len(found)):
-            for j in range(i + 1, len(found)):
-                joined = _join(found[i], found[j])
-                if joined is not None:
-                    found[i] = joined
-                    del found[j]
-                    merged = True
-                    break
-            if merged:
-                break
-    return found
-
-
-def _join(a: Box, b: Box) -> Box | None:
-    """One box for both, if there is one: equal but for a single feature, or nested."""
-    differing = [f for f in a.keys() | b.keys() if a.get(f, -1) != b.get(f, -1)]
-    if all(a.get(f, -1) & b.get(f, -1) == b.get(f, -1) for f in differing):
-        return a
-    if all(a.get(f, -1) & b.get(f, -1) == a.get(f, -1) for f in differing):
-        return b
-    if len(differing) > 1:
-        return None
-    [feature] = differing
-    return {**a, feature: a[feature] | b[feature]}
-
-
 def say_boxes(boxes: list[Box], binning: Binning, names: list[str]) -> str:
-    """Alternatives joined by "or", the simplest first."""
-    said = sorted((_say_box(box, binning, names) for box in boxes), key=lambda s: (len(s), s))
-    if not said:
+    """Conditions that all boxes share, then the alternatives, the simplest first."""
+    if not boxes:
         return "no row"
-    if len(said) == 1:
-        return said[0]
-    return " or ".join(f"({s})" if " and " in s else s for s in said)
+    shared = {f: c for f, c in boxes[0].items() if all(box.get(f) == c for box in boxes)}
+    rests = [{f: c for f, c in box.items() if f not in shared} for box in boxes]
+    said = _say_box(shared, binning, names)
+    if all(rests):
+        ways = sorted((_say_box(rest, binning, names) for rest in rests), key=lambda w: (len(w), w))
+        said.append(" or ".join(f"({_and(way)})" if len(way) > 1 else way[0] for way in ways))
+    return _and(said) if said else "all rows"
 
 
-def _say_box(box: Box, binning: Binning, names: list[str]) -> str:
-    said = [s for f, codes in sorted(box.items()) if (s := _say(f, codes, binning, names))]
-    return " and ".join(said) if said else "all rows"
+def _and(conditions: list[str]) -> str:
+    if len(conditions) == 1:
+        return conditions[0]
+    return " and ".join(f"({c})" if " or " in c else c for c in conditions)
+
+
+def _say_box(box: Box, binning: Binning, names: list[str]) -> list[str]:
+    return [s for f, codes in sorted(box.items()) if (s := _say(f, codes, binning, names))]
 
 
 def _say(feature: int, codes: Allowed, binning: Binning, names: list[str]) -> str:
@@ -166,7 +130,7 @@ def _say(feature: int, codes: Allowed, binning: Binning, names: list[str]) -> st
     )
     if not (missing and seen_missing):
         return said
-    return f"({said} or {name} is missing)"
+    return f"{said} or {name} is missing"
 
 
 def _say_range(name: str, values: Allowed, thresholds: NDArray[np.float64]) -> str:
@@ -185,7 +149,7 @@ def _say_range(name: str, values: Allowed, thresholds: NDArray[np.float64]) -> s
             parts.append(f"{name} > {low}")
         else:
             parts.append(f"{low} < {name} <= {high}")
-    return parts[0] if len(parts) == 1 else "(" + " or ".join(parts) + ")"
+    return " or ".join(parts)
 
 
 def _number(value: float) -> str:

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from treerank._binning import Binning
 from treerank._params import check_choice, check_integer, check_number, complain
 from treerank._ranker import TreeRanker
-from treerank._rules import Box, merge_boxes, say_boxes, side_boxes
+from treerank._boxes import Box
+from treerank._rules import say_boxes, simple_side
 from treerank.plots._axes import require_pyplot
 from treerank.plots._tree_layout import (
     DOWNWARD_LEAVES,
@@ -244,7 +245,7 @@ def _better_sides(model: TreeRanker) -> list[list[Conditions]]:
     ]
     rules: list[list[Conditions]] = [[] for _ in range(tree.n_cells)]
     for cell in np.flatnonzero(tree.is_split):
-        boxes = merge_boxes(side_boxes(tree, binning, int(cell), 0))
+        boxes = simple_side(tree, binning, int(cell), 0)
         said = [_say_conditions(box, binning, names) for box in boxes]
         rules[cell] = sorted(
             said, key=lambda conditions: (len(" and ".join(conditions)), conditions)
@@ -254,7 +255,9 @@ def _better_sides(model: TreeRanker) -> list[list[Conditions]]:
 
 def _say_conditions(box: Box, binning: Binning, names: list[str]) -> Conditions:
     said = [_say_condition(feature, box[feature], binning, names) for feature in sorted(box)]
-    return tuple(condition for condition in said if condition != "all rows") or ("all rows",)
+    if len(said) == 1:
+        return (said[0],)
+    return tuple(f"({s})" if " or " in s else s for s in said) or ("all rows",)
 
 
 def _say_condition(feature: int, codes: int, binning: Binning, names: list[str]) -> str:
@@ -267,4 +270,4 @@ def _say_condition(feature: int, codes: int, binning: Binning, names: list[str])
     n_allowed = (codes >> 1).bit_count()
     n_listed = min(n_allowed, len(levels) - n_allowed)
     short = f"{known[: known.rfind(', ', 0, LONGEST_LIST) + 1]} … ({n_listed}{NO_BREAK}levels)"
-    return short if known == said else f"({short} or {names[feature]} is missing)"
+    return short if known == said else f"{short} or {names[feature]} is missing"

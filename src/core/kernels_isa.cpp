@@ -40,14 +40,18 @@ TREERANK_INLINE void update(WideCount& counter, WideCount increment) {
 }
 
 // Label and repeat count are the low five bits of a row: 32 possible increments.
-struct PackedIncrements {
-    PackedCount table[32];
-    explicit PackedIncrements(const std::int64_t*) {
+struct IncrementTable {
+    PackedCount of[32] = {};
+    constexpr IncrementTable() {
         for (Row low = 0; low < 32; ++low)
-            table[low] = static_cast<PackedCount>(low & kRepeatMask) << (low & kLabelBit ? 32 : 0);
+            of[low] = static_cast<PackedCount>(low & kRepeatMask) << (low & kLabelBit ? 32 : 0);
     }
-    TREERANK_INLINE PackedCount of_row(const PackedIncrements& self, Row row) {
-        return self.table[row & 31];
+};
+constexpr IncrementTable kIncrements;
+struct PackedIncrements {
+    explicit PackedIncrements(const std::int64_t*) {}
+    TREERANK_INLINE PackedCount of_row(const PackedIncrements&, Row row) {
+        return kIncrements.of[row & 31];
     }
 };
 struct WideIncrements {
@@ -99,6 +103,35 @@ void count(const Row* rows, std::size_t n, const std::int64_t* weights, const Co
         case 2: return count_pass<Add, 2>(rows, n, weights, columns, histograms);
         default: return count_pass<Add, 1>(rows, n, weights, columns, histograms);
     }
+}
+
+template <class Code, class Count>
+std::int32_t list(const Row* rows, std::size_t n, const std::int64_t* weights, const Code* column,
+                  std::int32_t n_codes, Count* counters, std::uint64_t* words, std::int32_t* codes,
+                  Count* counts) {
+    const typename IncrementsOf<Count>::type increments(weights);
+    for (std::size_t i = 0; i < n; ++i) {
+        const Row row = rows[i];
+        const Code code = column[row >> kRowShift];
+        update<true>(counters[code], increments.of_row(increments, row));
+        words[code >> 6] |= std::uint64_t{1} << (code & 63);
+    }
+    codes[0] = static_cast<std::int32_t>(words[0] & 1);
+    counts[0] = counters[0];
+    counters[0] = Count{};
+    words[0] &= ~std::uint64_t{1};
+    std::int32_t listed = 0;
+    for (std::int32_t w = 0; w < (n_codes + 63) / 64; ++w) {
+        for (std::uint64_t word = words[w]; word != 0; word &= word - 1) {
+            const std::int32_t code = w * 64 + __builtin_ctzll(word);
+            ++listed;
+            codes[listed] = code;
+            counts[listed] = counters[code];
+            counters[code] = Count{};
+        }
+        words[w] = 0;
+    }
+    return listed;
 }
 
 void subtract(PackedCount* target, const PackedCount* parent, const PackedCount* child,
@@ -234,7 +267,7 @@ std::size_t part(Row* rows, std::size_t n, const Code* column, Code shift, Code 
 
 template <class Code, class Count>
 constexpr Kernels<Code, Count> table() {
-    return {&count<true, Code, Count>, &count<false, Code, Count>,
+    return {&count<true, Code, Count>, &count<false, Code, Count>, &list<Code, Count>,
             static_cast<void (*)(Count*, const Count*, const Count*, std::size_t)>(&subtract),
             &scan_gini<Count>, &part<Code>};
 }

@@ -62,6 +62,8 @@ LeafRank<Code, Count>::LeafRank(const Features& features, const LeafRankOptions&
         scratch.prefix.resize(widest + kLanes);
         scratch.counters.resize(widest);
         scratch.words.resize((widest + 63) / 64);
+        scratch.codes.resize(widest + 1);
+        scratch.counts.resize(widest + 1);
     }
 }
 
@@ -115,36 +117,14 @@ CutSearch LeafRank<Code, Count>::search_of(const Open& open) const {
     return search;
 }
 
-// Counts a feature's few codes and marks them in a bitmap, then reads them off in order.
+// Lists a feature's few codes into scratch.codes and scratch.counts.
 template <class Code, class Count>
-void LeafRank<Code, Count>::list_sparse(const Open& open, std::int32_t feature, Scratch& scratch) {
-    const Code* column = view_->codes.column(feature);
-    Count* counters = scratch.counters.data();
-    std::uint64_t* words = scratch.words.data();
-    kernels_.count(rows_ + open.first, open.last - open.first, view_->weights, &column, &counters,
-                   1);
-    for (std::size_t i = open.first; i < open.last; ++i) {
-        const Code code = column[row_id(rows_[i])];
-        words[code >> 6] |= std::uint64_t{1} << (code & 63);
-    }
-    scratch.occupied.clear();
-    const std::size_t n_words = (features_.n_codes[feature] + 63) / 64;
-    for (std::size_t w = 0; w < n_words; ++w) {
-        for (std::uint64_t word = words[w]; word != 0; word &= word - 1) {
-            const auto code = static_cast<std::int32_t>(w * 64 + std::countr_zero(word));
-            scratch.occupied.add(code, mass_of(counters[code]));
-            counters[code] = Count{};
-        }
-        words[w] = 0;
-    }
-}
-
-template <class Code, class Count>
-void LeafRank<Code, Count>::list_dense(const Count* histogram, std::int32_t n_codes,
-                                       Scratch& scratch) {
-    scratch.occupied.clear();
-    for (std::int32_t code = 0; code < n_codes; ++code)
-        if (!is_empty(histogram[code])) scratch.occupied.add(code, mass_of(histogram[code]));
+std::int32_t LeafRank<Code, Count>::list_sparse(const Open& open, std::int32_t feature,
+                                                Scratch& scratch) {
+    return kernels_.list(rows_ + open.first, open.last - open.first, view_->weights,
+                         view_->codes.column(feature), features_.n_codes[feature],
+                         scratch.counters.data(), scratch.words.data(), scratch.codes.data(),
+                         scratch.counts.data());
 }
 
 // Puts the cut in the middle of the gap between the codes that it parts.
@@ -179,47 +159,88 @@ void LeafRank<Code, Count>::take_levels(const BestLevels& levels, const Occupied
 }
 
 template <class Code, class Count>
+const Count* LeafRank<Code, Count>::histogram_of(const Open& open, std::int32_t feature) const {
+    const Count* all = open.histogram == kGivenHistogram ? given_ : pool_[open.histogram].get();
+    return all + features_.offset[feature];
+}
+
+// The best Gini cut of a histogram, if it gains more than `gain`.
+template <class Code, class Count>
+BestCut LeafRank<Code, Count>::scan(const Count* histogram, std::int32_t n_codes, bool missing,
+                                    const CutSearch& search, Scratch& scratch, double gain) {
+    BestCut cut;
+    cut.gain = gain;
+    kernels_.scan_gini(histogram, n_codes, true, search, scratch.prefix.data(), cut);
+    if (missing)
+        kernels_.scan_gini(histogram, n_codes, false, search, scratch.prefix.data(), cut);
+    else  // missing values to come go to the larger side
+        cut.missing_left = 2 * cut.left.total() >= search.node.total();
+    return cut;
+}
+
+// A node with few rows is scanned over the codes that occur in it.
+template <class Code, class Count>
+BestCut LeafRank<Code, Count>::best_gini_cut(const Open& open, std::int32_t feature,
+                                             const CutSearch& search, Scratch& scratch,
+                                             double gain) {
+    if (open.histogram >= 0) {
+        const Count* histogram = histogram_of(open, feature);
+        const std::int32_t n_codes = features_.n_codes[feature];
+        BestCut cut = scan(histogram, n_codes, !is_empty(histogram[0]), search, scratch, gain);
+        if (cut.gain <= gain) return cut;
+        for (std::int32_t code = cut.cut + 1; code < n_codes && cut.gap_end < 0; ++code)
+            if (!is_empty(histogram[code])) cut.gap_end = code;
+        return cut;
+    }
+    const std::int32_t last = list_sparse(open, feature, scratch);
+    const std::int32_t* codes = scratch.codes.data();
+    BestCut cut = scan(scratch.counts.data(), last + 1, codes[0] != 0, search, scratch, gain);
+    if (cut.gain <= gain) return cut;
+    cut.gap_end = cut.cut < last ? codes[cut.cut + 1] : -1;
+    cut.cut = codes[cut.cut];
+    return cut;
+}
+
+// Lists the codes that occur in a node, with their masses, into scratch.occupied.
+template <class Code, class Count>
+void LeafRank<Code, Count>::list_occupied(const Open& open, std::int32_t feature,
+                                          Scratch& scratch) {
+    OccupiedCodes& occupied = scratch.occupied;
+    occupied.clear();
+    if (open.histogram >= 0) {
+        const Count* histogram = histogram_of(open, feature);
+        for (std::int32_t code = 0; code < features_.n_codes[feature]; ++code)
+            if (!is_empty(histogram[code])) occupied.add(code, mass_of(histogram[code]));
+        return;
+    }
+    const std::int32_t last = list_sparse(open, feature, scratch);
+    if (scratch.codes[0] != 0) occupied.add(0, mass_of(scratch.counts[0]));
+    for (std::int32_t i = 1; i <= last; ++i)
+        occupied.add(scratch.codes[i], mass_of(scratch.counts[i]));
+}
+
+template <class Code, class Count>
 void LeafRank<Code, Count>::consider(const Open& open, std::int32_t feature,
                                      const CutSearch& node_search, Scratch& scratch, Split& best) {
     CutSearch search = node_search;
     search.monotonic = features_.monotonic[feature];
-    const std::int32_t n_codes = features_.n_codes[feature];
-    const bool categorical = features_.categorical[feature] != 0;
-    const Count* histogram = nullptr;
-    if (open.histogram >= 0) {
-        histogram = (open.histogram == kGivenHistogram ? given_ : pool_[open.histogram].get()) +
-                    features_.offset[feature];
-    }
-    const bool vector_scan = histogram != nullptr && !categorical && search.monotonic == 0 &&
-                             search.criterion == Criterion::kGini;
-    if (vector_scan) {
-        BestCut cut;
-        cut.gain = best.gain;
-        const bool missing = !is_empty(histogram[0]);
-        kernels_.scan_gini(histogram, n_codes, true, search, scratch.prefix.data(), cut);
-        if (missing)
-            kernels_.scan_gini(histogram, n_codes, false, search, scratch.prefix.data(), cut);
-        if (cut.gain <= best.gain) return;
-        for (std::int32_t code = cut.cut + 1; code < n_codes && cut.gap_end < 0; ++code)
-            if (!is_empty(histogram[code])) cut.gap_end = code;
-        if (!missing) cut.missing_left = 2 * cut.left.total() >= search.node.total();
-        return take_cut(cut, feature, best);
-    }
-    if (histogram != nullptr)
-        list_dense(histogram, n_codes, scratch);
-    else
-        list_sparse(open, feature, scratch);
-    if (categorical) {
+    if (features_.categorical[feature]) {
+        list_occupied(open, feature, scratch);
         const BestLevels levels = best_levels(scratch.occupied, search);
         if (levels.gain > best.gain) take_levels(levels, scratch.occupied, feature, search, best);
         return;
     }
-    BestCut cut = best_cut(scratch.occupied, search);
-    if (cut.gain <= best.gain) return;
-    // A node without missing values sends later ones to its larger side.
-    if (!scratch.occupied.has_missing())
-        cut.missing_left = 2 * cut.left.total() >= search.node.total();
-    take_cut(cut, feature, best);
+    BestCut cut;
+    if (search.criterion == Criterion::kGini && search.monotonic == 0) {
+        cut = best_gini_cut(open, feature, search, scratch, best.gain);
+    } else {
+        list_occupied(open, feature, scratch);
+        cut = best_cut(scratch.occupied, search);
+        // Missing values to come go to the larger side.
+        if (!scratch.occupied.has_missing())
+            cut.missing_left = 2 * cut.left.total() >= search.node.total();
+    }
+    if (cut.gain > best.gain) take_cut(cut, feature, best);
 }
 
 template <class Code, class Count>

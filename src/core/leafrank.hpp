@@ -90,6 +90,8 @@ class LeafRank {
         std::vector<Count> prefix;
         std::vector<Count> counters;
         std::vector<std::uint64_t> words;
+        std::vector<std::int32_t> codes;
+        std::vector<Count> counts;
         OccupiedCodes occupied;
     };
 
@@ -98,8 +100,13 @@ class LeafRank {
     Split find_split(Open& open);
     void consider(const Open& open, std::int32_t feature, const CutSearch& search, Scratch& scratch,
                   Split& best);
-    void list_sparse(const Open& open, std::int32_t feature, Scratch& scratch);
-    void list_dense(const Count* histogram, std::int32_t n_codes, Scratch& scratch);
+    const Count* histogram_of(const Open& open, std::int32_t feature) const;
+    std::int32_t list_sparse(const Open& open, std::int32_t feature, Scratch& scratch);
+    void list_occupied(const Open& open, std::int32_t feature, Scratch& scratch);
+    BestCut scan(const Count* histogram, std::int32_t n_codes, bool missing,
+                 const CutSearch& search, Scratch& scratch, double gain);
+    BestCut best_gini_cut(const Open& open, std::int32_t feature, const CutSearch& search,
+                          Scratch& scratch, double gain);
     void take_cut(const BestCut& cut, std::int32_t feature, Split& best);
     void take_levels(const BestLevels& levels, const OccupiedCodes& occupied, std::int32_t feature,
                      const CutSearch& search, Split& best);

@@ -6,12 +6,14 @@
 #include <queue>
 
 #include "core/histogram.hpp"
+#include "core/partition.hpp"
 #include "core/random.hpp"
 
 namespace treerank {
 
 namespace {
-constexpr std::size_t kTeamRows = 16384;  // below this a node is not worth waking the team
+constexpr std::size_t kTeamRows = 8192;       // below this a node is not worth calling the team
+constexpr std::size_t kTeamCounters = 50000;  // nor is scanning so few counters
 constexpr std::int32_t kGivenHistogram = std::numeric_limits<std::int32_t>::max();
 }  // namespace
 
@@ -49,7 +51,7 @@ LeafRank<Code, Count>::LeafRank(const Features& features, const LeafRankOptions&
     : features_(features),
       options_(options),
       watch_(watch),
-      team_(team),
+      team_(team != nullptr && team->size() > 1 ? team : nullptr),
       kernels_(kernels<Code, Count>()),
       monotonic_(features.any_monotonic()) {
     const std::int32_t widest =
@@ -68,8 +70,8 @@ LeafRank<Code, Count>::LeafRank(const Features& features, const LeafRankOptions&
 }
 
 template <class Code, class Count>
-bool LeafRank<Code, Count>::in_team(std::size_t n) const {
-    return team_ != nullptr && team_->size() > 1 && n >= kTeamRows;
+Team* LeafRank<Code, Count>::team_for(std::size_t n) const {
+    return n >= kTeamRows ? team_ : nullptr;
 }
 
 template <class Code, class Count>
@@ -93,7 +95,7 @@ template <class Code, class Count>
 void LeafRank<Code, Count>::count(const View<Code>& view, const Row* rows, std::size_t n,
                                   const std::vector<std::int32_t>& features, Count* histogram) {
     count_features(view.codes, view.weights, rows, n, features_, features, histogram,
-                   in_team(n) ? team_ : nullptr);
+                   team_for(n));
 }
 
 template <class Code, class Count>
@@ -249,7 +251,8 @@ typename LeafRank<Code, Count>::Split LeafRank<Code, Count>::best_of(const Open&
                                                                      std::size_t n) {
     const CutSearch search = search_of(open);
     Split best;
-    if (!in_team(open.last - open.first) || n < 2) {
+    const bool quick = n * features_.histogram_size() < kTeamCounters * features_.size();
+    if (quick || n < 2 || team_for(open.last - open.first) == nullptr) {
         for (std::size_t i = 0; i < n; ++i) consider(open, features[i], search, scratch_[0], best);
         return best;
     }
@@ -314,31 +317,9 @@ std::size_t LeafRank<Code, Count>::part_rows(const Open& open, const Split& spli
     // Missing (code 0) wraps to the largest code when it is to go right.
     const Code shift = split.test.missing_left ? 0 : 1;
     const Code cut = static_cast<Code>(split.test.cut - shift);
-    if (!in_team(n)) return kernels_.part(rows, n, column, shift, cut, scratch);
-
-    const std::size_t blocks = team_->size();
-    std::vector<std::size_t> lefts(blocks);
-    const auto begin = [&](std::size_t b) { return b * n / blocks; };
-    team_->run(blocks, [&](std::size_t b) {
-        lefts[b] = kernels_.part(rows + begin(b), begin(b + 1) - begin(b), column, shift, cut,
-                                 scratch + begin(b));
+    return part_stably(rows, n, scratch, team_for(n), [&](Row* block, std::size_t size, Row* room) {
+        return kernels_.part(block, size, column, shift, cut, room);
     });
-    std::size_t n_left = 0;
-    for (std::size_t left : lefts) n_left += left;
-    team_->run(blocks, [&](std::size_t b) {
-        std::size_t to_left = 0, to_right = n_left;
-        for (std::size_t before = 0; before < b; ++before) {
-            to_left += lefts[before];
-            to_right += begin(before + 1) - begin(before) - lefts[before];
-        }
-        const Row* middle = rows + begin(b) + lefts[b];
-        std::copy(static_cast<const Row*>(rows + begin(b)), middle, scratch + to_left);
-        std::copy(middle, static_cast<const Row*>(rows + begin(b + 1)), scratch + to_right);
-    });
-    team_->run(blocks, [&](std::size_t b) {
-        std::copy(scratch + begin(b), scratch + begin(b + 1), rows + begin(b));
-    });
-    return n_left;
 }
 
 // The larger child inherits the parent's histogram less the smaller child's.

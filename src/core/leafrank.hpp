@@ -62,6 +62,8 @@ class LeafRank {
     // The histogram of some rows, all of `features`.
     void count(const View<Code>& view, const Row* rows, std::size_t n,
                const std::vector<std::int32_t>& features, Count* histogram);
+    // The team, if there is one and n rows are worth calling it; else null.
+    Team* team_for(std::size_t n) const;
     bool is_sparse(std::size_t n) const { return n <= sparse_rows_; }
     bool uses_all_features() const { return options_.max_features < 0; }
 
@@ -120,7 +122,6 @@ class LeafRank {
 
     std::int32_t take_histogram();
     void release(std::int32_t& number);
-    bool in_team(std::size_t n) const;
 
     const Features& features_;
     const LeafRankOptions options_;

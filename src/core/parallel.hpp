@@ -57,6 +57,7 @@ class Team {
   private:
     void work();
     void drain();
+    bool called(std::uint64_t seen) const { return closing_.load() || round_.load() != seen; }
 
     std::mutex mutex_;
     std::condition_variable wake_;
@@ -64,9 +65,9 @@ class Team {
     const std::function<void(std::size_t)>* job_ = nullptr;
     std::atomic<std::size_t> next_{0};
     std::size_t n_ = 0;
-    std::size_t busy_ = 0;
-    std::uint64_t round_ = 0;
-    bool closing_ = false;
+    std::atomic<std::size_t> busy_{0};
+    std::atomic<std::uint64_t> round_{0};
+    std::atomic<bool> closing_{false};
     std::exception_ptr error_;
     std::vector<std::jthread> workers_;
 };

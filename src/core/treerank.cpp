@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "core/partition.hpp"
 #include "core/random.hpp"
 
 namespace treerank {
@@ -40,6 +41,26 @@ struct Task {
 
     std::size_t size() const { return last - first; }
 };
+
+void run_in(Team* team, std::size_t n, const std::function<void(std::size_t)>& job) {
+    if (team != nullptr) return team->run(n, job);
+    for (std::size_t i = 0; i < n; ++i) job(i);
+}
+
+// Rows with side 0 first; no branch to mispredict.
+std::size_t part_by_side(Row* rows, std::size_t n, const std::uint8_t* side, Row* scratch) {
+    std::size_t left = 0, right = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const Row row = rows[i];
+        const std::size_t goes_right = side[row_id(row)];
+        rows[left] = row;
+        scratch[right] = row;
+        left += 1 - goes_right;
+        right += goes_right;
+    }
+    std::copy_n(scratch, right, rows + left);
+    return left;
+}
 
 struct RowBuffers {
     std::vector<Row> rows;     // cells are stretches of this, each in ascending order
@@ -155,11 +176,11 @@ class CellGrower {
         view->own_codes.resize(n * p);
         view->side.resize(n);
         Row* rows = buffers_.rows.data() + task.first;
-        for (std::size_t f = 0; f < p; ++f) {
+        run_in(leafrank_.team_for(n), p, [&](std::size_t f) {
             const Code* from = old.codes.column(f);
             Code* to = view->own_codes.data() + f * n;
             for (std::size_t i = 0; i < n; ++i) to[i] = from[row_id(rows[i])];
-        }
+        });
         if (old.weights != nullptr) {
             view->own_weights.resize(n);
             for (std::size_t i = 0; i < n; ++i) view->own_weights[i] = old.weights[row_id(rows[i])];
@@ -187,23 +208,17 @@ class CellGrower {
         const Row* work = buffers_.work.data() + task.first;
         std::vector<std::uint8_t> side_of(leafrank_.nodes.size());
         for (std::size_t i = order.n_left; i < order.leaves.size(); ++i) side_of[order.leaves[i]] = 1;
-        for (const auto& leaf : leafrank_.leaves) {
+        Team* team = leafrank_.team_for(task.size());
+        run_in(team, leafrank_.leaves.size(), [&](std::size_t i) {
+            const auto& leaf = leafrank_.leaves[i];
             const std::uint8_t value = side_of[leaf.node];
-            for (std::size_t i = leaf.first; i < leaf.last; ++i) side[row_id(work[i])] = value;
-        }
-        Row* rows = buffers_.rows.data() + task.first;
-        Row* scratch = buffers_.scratch.data() + task.first;
-        std::size_t left = 0, right = 0;
-        for (std::size_t i = 0; i < task.size(); ++i) {
-            const Row row = rows[i];
-            const std::size_t goes_right = side[row_id(row)];
-            rows[left] = row;
-            scratch[right] = row;
-            left += 1 - goes_right;
-            right += goes_right;
-        }
-        std::copy_n(scratch, right, rows + left);
-        return left;
+            for (std::size_t j = leaf.first; j < leaf.last; ++j) side[row_id(work[j])] = value;
+        });
+        return part_stably(buffers_.rows.data() + task.first, task.size(),
+                           buffers_.scratch.data() + task.first, team,
+                           [&](Row* rows, std::size_t n, Row* scratch) {
+                               return part_by_side(rows, n, side, scratch);
+                           });
     }
 
     std::pair<CellTask, CellTask> make_children(const CellTask& task, ClassMass left,

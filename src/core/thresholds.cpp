@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "core/binning.hpp"
@@ -274,47 +275,54 @@ std::vector<double> thresholds_of(Value* values, Value* spare, std::size_t n,
     return thresholds;
 }
 
+// Buffers are left as they come: the thread that writes first pays for the pages.
+template <class Value>
+using Buffer = std::unique_ptr<Value[]>;
+template <class Value>
+Value* ensure(Buffer<Value>& buffer, std::size_t n) {
+    if (!buffer) buffer = std::make_unique_for_overwrite<Value[]>(n);
+    return buffer.get();
+}
+
 // Room for one column, used again for the next.
 struct Room {
-    std::vector<PlainValue> spare;
-    std::vector<WeightedValue> weighted, weighted_spare;
+    Buffer<PlainValue> spare;
+    Buffer<WeightedValue> weighted, weighted_spare;
 };
 
-std::vector<double> thresholds_of_column(std::vector<PlainValue>& column,
+std::vector<double> thresholds_of_column(PlainValue* column,
                                          const std::vector<std::uint32_t>& sample,
                                          const std::int64_t* weights, std::size_t max_bins,
                                          Room& room) {
     std::size_t n = 0;
     if (weights == nullptr) {
-        for (const PlainValue value : column) {
-            column[n] = value;
-            n += value.key != kNoValue;
+        for (std::size_t i = 0; i < sample.size(); ++i) {
+            column[n] = column[i];
+            n += column[i].key != kNoValue;
         }
-        room.spare.resize(column.size());
-        return thresholds_of(column.data(), room.spare.data(), n, max_bins);
+        return thresholds_of(column, ensure(room.spare, sample.size()), n, max_bins);
     }
-    room.weighted.resize(column.size());
-    room.weighted_spare.resize(column.size());
-    for (std::size_t i = 0; i < column.size(); ++i) {
-        room.weighted[n] = {column[i].key, weights[sample[i]]};
+    WeightedValue* weighted = ensure(room.weighted, sample.size());
+    for (std::size_t i = 0; i < sample.size(); ++i) {
+        weighted[n] = {column[i].key, weights[sample[i]]};
         n += column[i].key != kNoValue;
     }
-    return thresholds_of(room.weighted.data(), room.weighted_spare.data(), n, max_bins);
+    return thresholds_of(weighted, ensure(room.weighted_spare, sample.size()), n, max_bins);
 }
 
 // Keys of neighbouring columns, gathered together: in a table stored by rows they
 // share cache lines.
 template <class Number>
 void gather(const NumberMatrix<Number>& numbers, std::size_t first_column,
-            const std::vector<std::uint32_t>& sample, std::vector<std::vector<PlainValue>>& columns,
+            const std::vector<std::uint32_t>& sample, std::vector<Buffer<PlainValue>>& columns,
             std::size_t n_columns, Team& team) {
-    for (std::size_t c = 0; c < n_columns; ++c) columns[c].resize(sample.size());
+    for (std::size_t c = 0; c < n_columns; ++c) ensure(columns[c], sample.size());
     team.run((sample.size() + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t t) {
         const std::size_t end = std::min(sample.size(), (t + 1) * kRowsPerTask);
         for (std::size_t first = t * kRowsPerTask; first < end; first += kRowsInCache) {
             const std::size_t last = std::min(end, first + kRowsInCache);
             for (std::size_t c = 0; c < n_columns; ++c) {
-                PlainValue* keys = columns[c].data();
+                PlainValue* keys = columns[c].get();
                 for (std::size_t i = first; i < last; ++i)
                     keys[i].key = key_of_double(numbers.at(sample[i], first_column + c));
             }
@@ -331,7 +339,7 @@ std::vector<std::vector<double>> find_thresholds(const NumberMatrix<Number>& num
                                                  Team& team) {
     std::vector<std::vector<double>> thresholds(numbers.columns);
     const std::size_t at_once = std::clamp(team.size(), kColumnsAtOnce, kMostColumnsAtOnce);
-    std::vector<std::vector<PlainValue>> columns(at_once);
+    std::vector<Buffer<PlainValue>> columns(at_once);
     std::vector<Room> rooms(std::min(team.size(), at_once));
     for (std::size_t first = 0; first < numbers.columns; first += at_once) {
         const std::size_t n = std::min(at_once, numbers.columns - first);
@@ -339,7 +347,7 @@ std::vector<std::vector<double>> find_thresholds(const NumberMatrix<Number>& num
         team.run(rooms.size(), [&](std::size_t r) {
             for (std::size_t c = r; c < n; c += rooms.size())
                 thresholds[first + c] =
-                    thresholds_of_column(columns[c], sample, weights, max_bins, rooms[r]);
+                    thresholds_of_column(columns[c].get(), sample, weights, max_bins, rooms[r]);
         });
     }
     return thresholds;

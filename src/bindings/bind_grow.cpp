@@ -118,8 +118,8 @@ nb::list py_grow_trees(const Matrix<Code>& codes, const Vector<std::uint8_t>& la
     const TreeRankOptions parsed = treerank_options(options);
     std::vector<RankTree> trees;
     try {
+        Watch watch(reporter(progress));  // holds a Python object: made and ended under the lock
         nb::gil_scoped_release release;
-        Watch watch(reporter(progress));
         Team team(n_jobs);
         const auto sample = [&](std::size_t tree) {
             return rows_outside_fold(table.labels, repeat, fold, n, tree);

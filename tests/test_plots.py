@@ -383,7 +383,7 @@ def test_missing_is_said_after_a_shortened_list(customers):
     model = LeafRank(max_depth=1).fit(X, good.astype(int))
     [[[condition]]] = [rule for rule in TreeDisplay.from_estimator(model).rules if rule]
     assert condition.startswith("job is any of job0, ")
-    assert condition.endswith("… (12\N{NO-BREAK SPACE}levels) or job is missing)")
+    assert condition.endswith("… (12\N{NO-BREAK SPACE}levels) or job is missing")
 
 
 def test_a_tree_that_is_its_root_is_drawn(cancer):

@@ -22,13 +22,11 @@ nb::list py_find_thresholds(const Numbers<Value>& x, const Vector<std::uint32_t>
     const auto numbers = number_matrix(x);
     const std::vector<std::uint32_t> rows(sample.data(), sample.data() + sample.size());
     const std::int64_t* w = weights ? weights->data() : nullptr;
-    std::vector<std::vector<double>> thresholds(numbers.columns);
+    std::vector<std::vector<double>> thresholds;
     {
         nb::gil_scoped_release release;
         Team team(n_jobs);
-        team.run(numbers.columns, [&](std::size_t column) {
-            thresholds[column] = find_thresholds(numbers, column, rows, w, max_bins);
-        });
+        thresholds = find_thresholds(numbers, rows, w, max_bins, team);
     }
     nb::list result;
     for (auto& column : thresholds) result.append(to_numpy(std::move(column)));

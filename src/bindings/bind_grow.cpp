@@ -116,8 +116,8 @@ nb::list py_grow_trees(const Matrix<Code>& codes, const Vector<std::uint8_t>& la
     const TreeRankOptions parsed = treerank_options(options);
     std::vector<RankTree> trees;
     try {
+        Watch watch(reporter(progress));  // holds a Python object: made and ended under the lock
         nb::gil_scoped_release release;
-        Watch watch(reporter(progress));
         Team team(n_jobs);
         const auto sample = [&](std::size_t tree) {
             return rows_of_sample(table.labels, repeats ? repeats->data() + tree * n : nullptr,

@@ -30,13 +30,14 @@ struct NumberMatrix {
 // rows into blocks gives the same sample.
 std::vector<std::uint32_t> threshold_sample(std::size_t n_rows, std::size_t limit);
 
-// At most max_bins - 1 thresholds for a column, ascending. Few distinct values:
+// At most max_bins - 1 thresholds for each column, ascending. Few distinct values:
 // one between each two neighbours. Many: bins of about equal mass, values that
 // fill a bin on their own keeping it. `weights` (units, by row) may be null.
 template <class Value>
-std::vector<double> find_thresholds(const NumberMatrix<Value>& numbers, std::size_t column,
-                                    const std::vector<std::uint32_t>& sample,
-                                    const std::int64_t* weights, std::size_t max_bins);
+std::vector<std::vector<double>> find_thresholds(const NumberMatrix<Value>& numbers,
+                                                 const std::vector<std::uint32_t>& sample,
+                                                 const std::int64_t* weights, std::size_t max_bins,
+                                                 Team& team);
 
 // Codes of all columns: codes[column * stride + row]; 0 for NaN, else i + 1 with
 // i the number of thresholds below the value.

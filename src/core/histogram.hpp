@@ -18,10 +18,14 @@ template <class Code, class Count>
 void count_features(const CodeMatrix<Code>& codes, const std::int64_t* weights, const Row* rows,
                     std::size_t n, const Features& features,
                     const std::vector<std::int32_t>& chosen, Count* histogram, Team* team) {
-    const std::size_t passes = (chosen.size() + kFeaturesPerPass - 1) / kFeaturesPerPass;
+    std::size_t passes = (chosen.size() + kFeaturesPerPass - 1) / kFeaturesPerPass;
+    if (team != nullptr) {  // as many passes for each thread
+        const std::size_t rounds = (passes + team->size() - 1) / team->size();
+        passes = std::min(chosen.size(), rounds * team->size());
+    }
     const auto pass = [&](std::size_t p) {
-        const std::size_t first = p * kFeaturesPerPass;
-        const std::size_t k = std::min(kFeaturesPerPass, chosen.size() - first);
+        const std::size_t first = p * chosen.size() / passes;
+        const std::size_t k = (p + 1) * chosen.size() / passes - first;
         const Code* columns[kFeaturesPerPass];
         Count* histograms[kFeaturesPerPass];
         for (std::size_t j = 0; j < k; ++j) {

@@ -48,6 +48,13 @@ struct Kernels {
     // Takes the rows out again.
     void (*uncount)(const Row* rows, std::size_t n, const std::int64_t* weights,
                     const Code* const* columns, Count* const* histograms, std::size_t n_features);
+    // The histogram of one feature over few rows, codes that do not occur left out:
+    // counts[0] is missing (codes[0]: whether it occurs), counts[i] belongs to codes[i],
+    // ascending. Returns the largest i. `counters` (one a code) and `words` (one bit a
+    // code) are zero before and after.
+    std::int32_t (*list)(const Row* rows, std::size_t n, const std::int64_t* weights,
+                         const Code* column, std::int32_t n_codes, Count* counters,
+                         std::uint64_t* words, std::int32_t* codes, Count* counts);
     // target = parent - child, over all counters.
     void (*subtract)(Count* target, const Count* parent, const Count* child, std::size_t n);
     // Best Gini cut over codes [1, n_codes), `missing` going left with all cuts or right.

@@ -4,6 +4,10 @@
 // function compiled for AVX-512 could be picked by the linker for all callers.
 #include "core/kernels_isa.hpp"
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 #define TREERANK_INLINE [[gnu::always_inline]] static inline
 
 namespace treerank::TREERANK_ISA {
@@ -36,14 +40,18 @@ TREERANK_INLINE void update(WideCount& counter, WideCount increment) {
 }
 
 // Label and repeat count are the low five bits of a row: 32 possible increments.
-struct PackedIncrements {
-    PackedCount table[32];
-    explicit PackedIncrements(const std::int64_t*) {
+struct IncrementTable {
+    PackedCount of[32] = {};
+    constexpr IncrementTable() {
         for (Row low = 0; low < 32; ++low)
-            table[low] = static_cast<PackedCount>(low & kRepeatMask) << (low & kLabelBit ? 32 : 0);
+            of[low] = static_cast<PackedCount>(low & kRepeatMask) << (low & kLabelBit ? 32 : 0);
     }
-    TREERANK_INLINE PackedCount of_row(const PackedIncrements& self, Row row) {
-        return self.table[row & 31];
+};
+constexpr IncrementTable kIncrements;
+struct PackedIncrements {
+    explicit PackedIncrements(const std::int64_t*) {}
+    TREERANK_INLINE PackedCount of_row(const PackedIncrements&, Row row) {
+        return kIncrements.of[row & 31];
     }
 };
 struct WideIncrements {
@@ -97,6 +105,35 @@ void count(const Row* rows, std::size_t n, const std::int64_t* weights, const Co
     }
 }
 
+template <class Code, class Count>
+std::int32_t list(const Row* rows, std::size_t n, const std::int64_t* weights, const Code* column,
+                  std::int32_t n_codes, Count* counters, std::uint64_t* words, std::int32_t* codes,
+                  Count* counts) {
+    const typename IncrementsOf<Count>::type increments(weights);
+    for (std::size_t i = 0; i < n; ++i) {
+        const Row row = rows[i];
+        const Code code = column[row >> kRowShift];
+        update<true>(counters[code], increments.of_row(increments, row));
+        words[code >> 6] |= std::uint64_t{1} << (code & 63);
+    }
+    codes[0] = static_cast<std::int32_t>(words[0] & 1);
+    counts[0] = counters[0];
+    counters[0] = Count{};
+    words[0] &= ~std::uint64_t{1};
+    std::int32_t listed = 0;
+    for (std::int32_t w = 0; w < (n_codes + 63) / 64; ++w) {
+        for (std::uint64_t word = words[w]; word != 0; word &= word - 1) {
+            const std::int32_t code = w * 64 + __builtin_ctzll(word);
+            ++listed;
+            codes[listed] = code;
+            counts[listed] = counters[code];
+            counters[code] = Count{};
+        }
+        words[w] = 0;
+    }
+    return listed;
+}
+
 void subtract(PackedCount* target, const PackedCount* parent, const PackedCount* child,
               std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) target[i] = parent[i] - child[i];
@@ -114,13 +151,11 @@ TREERANK_INLINE void add_to(WideCount& sum, const WideCount& c) {
     sum.positive += c.positive;
 }
 
-// Decrease of the balanced Gini impurity, up to a constant of the node:
-//   (lp * N - P * ln)^2 / (S_left * S_right)
-// with S the costed mass. The division is left out wherever a product shows that
-// the cut cannot win (the slack covers the rounding of both sides).
+// Sums of the counters of codes 1 .. code, and of missing where it goes left. The
+// total stands kLanes times more behind the end, so that a block can be read whole.
 template <class Count>
-void scan_gini(const Count* histogram, std::int32_t n_codes, bool missing_left,
-               const CutSearch& search, Count* prefix, BestCut& best) {
+TREERANK_INLINE void sum_up(const Count* histogram, std::int32_t n_codes, bool missing_left,
+                            Count* prefix) {
     Count sum{};
     if (missing_left) sum = histogram[0];
     const double missing = negatives(sum) + positives(sum);
@@ -129,43 +164,91 @@ void scan_gini(const Count* histogram, std::int32_t n_codes, bool missing_left,
         prefix[code] = sum;
     }
     for (std::int32_t code = n_codes; code < n_codes + kLanes; ++code) prefix[code] = sum;
+}
+
+// Vectors of GCC and Clang, as wide as a register of the instruction set.
+#if defined(__AVX512DQ__)
+constexpr int kWidth = 8;
+#elif defined(__AVX2__)
+constexpr int kWidth = 4;
+#else
+constexpr int kWidth = 2;
+#endif
+static_assert(kWidth <= kLanes);
+typedef double Doubles __attribute__((vector_size(kWidth * sizeof(double))));
+typedef std::uint64_t Words __attribute__((vector_size(kWidth * sizeof(std::uint64_t))));
+typedef std::int64_t Mask __attribute__((vector_size(kWidth * sizeof(std::int64_t))));
+
+TREERANK_INLINE bool any(const Mask& mask) {
+#if defined(__AVX512DQ__)
+    return _mm512_movepi64_mask((__m512i)mask) != 0;
+#elif defined(__AVX2__)
+    return _mm256_movemask_pd((__m256d)mask) != 0;
+#else
+    return (mask[0] | mask[1]) != 0;
+#endif
+}
+
+TREERANK_INLINE void load_masses(const PackedCount* counts, Doubles& negative, Doubles& positive) {
+    constexpr std::uint64_t exponent = 0x4330000000000000ULL;
+    constexpr double offset = 4503599627370496.0;
+    Words words;
+    __builtin_memcpy(&words, counts, sizeof words);
+    negative = (Doubles)((words & 0xffffffffULL) | exponent) - offset;
+    positive = (Doubles)((words >> 32) | exponent) - offset;
+}
+TREERANK_INLINE void load_masses(const WideCount* counts, Doubles& negative, Doubles& positive) {
+    for (int k = 0; k < kWidth; ++k) {
+        negative[k] = negatives(counts[k]);
+        positive[k] = positives(counts[k]);
+    }
+}
+
+// Decrease of the balanced Gini impurity, up to a constant of the node:
+//   (lp * N - P * ln)^2 / (S_left * S_right)
+// with S the costed mass. Most blocks of cuts are dismissed by a product which
+// shows that none of them can win (the slack covers the rounding of both sides);
+// only the others pay for divisions.
+template <class Count>
+void scan_gini(const Count* histogram, std::int32_t n_codes, bool missing_left,
+               const CutSearch& search, Count* prefix, BestCut& best) {
+    sum_up(histogram, n_codes, missing_left, prefix);
     // With missing on the right, "all values left" is a cut too.
     const std::int32_t last = missing_left ? n_codes - 2 : n_codes - 1;
     const double node_negative = search.node.negative, node_positive = search.node.positive;
     const double node_mass = node_negative + node_positive;
     const double positive_cost = search.positive_cost, negative_cost = search.negative_cost;
     const double node_cost = positive_cost * node_positive + negative_cost * node_negative;
-    const double min_mass = search.min_mass_leaf;
-    double numerator[kLanes], denominator[kLanes];
-    for (std::int32_t first = 1; first <= last; first += kLanes) {
-        const double enough = best.gain * (1 - 1e-9);
-        int promising = 0;
-        for (int k = 0; k < kLanes; ++k) {
-            const double negative = negatives(prefix[first + k]);
-            const double positive = positives(prefix[first + k]);
-            const double difference = positive * node_negative - node_positive * negative;
-            const double left = positive_cost * positive + negative_cost * negative;
-            const double mass = negative + positive;
-            const double square = difference * difference;
-            // "Missing against the rest" is found with missing on the right.
-            const bool too_small =
-                (mass < min_mass) | (node_mass - mass < min_mass) | (mass <= missing);
-            numerator[k] = too_small ? -1.0 : square;
-            denominator[k] = left * (node_cost - left);
-            promising |= numerator[k] > enough * denominator[k];
+    const double missing =
+        missing_left ? negatives(histogram[0]) + positives(histogram[0]) : 0.0;
+    const Doubles zero = {};
+    double enough = best.gain * (1 - 1e-9);
+    for (std::int32_t first = 1; first <= last; first += kWidth) {
+        Doubles negative, positive;
+        load_masses(prefix + first, negative, positive);
+        const Doubles difference = positive * node_negative - node_positive * negative;
+        const Doubles left = positive_cost * positive + negative_cost * negative;
+        const Doubles numerator = difference * difference;
+        const Doubles denominator = left * (node_cost - left);
+        if (!any(numerator > enough * denominator)) continue;
+        const Doubles mass = negative + positive;
+        // "Missing against the rest" is found with missing on the right.
+        const Mask usable = (denominator > 0) & (mass > missing) &
+                            (mass >= search.min_mass_leaf) &
+                            (node_mass - mass >= search.min_mass_leaf);
+        const Doubles gain = usable ? numerator / denominator : zero;
+        int winner = -1;
+        double highest = best.gain;
+        for (int k = 0; k < kWidth; ++k) {
+            winner = gain[k] > highest ? k : winner;
+            highest = gain[k] > highest ? gain[k] : highest;
         }
-        if (!promising) continue;
-        for (int k = 0; k < kLanes; ++k) {
-            if (numerator[k] <= 0 || denominator[k] <= 0) continue;
-            const double gain = numerator[k] / denominator[k];
-            if (gain > best.gain) {
-                best.gain = gain;
-                best.cut = first + k;
-                best.missing_left = missing_left;
-                best.left.negative = negatives(prefix[first + k]);
-                best.left.positive = positives(prefix[first + k]);
-            }
-        }
+        if (winner < 0) continue;
+        best.gain = highest;
+        best.cut = first + winner;
+        best.missing_left = missing_left;
+        best.left = {negatives(prefix[best.cut]), positives(prefix[best.cut])};
+        enough = best.gain * (1 - 1e-9);
     }
 }
 
@@ -189,7 +272,7 @@ std::size_t part(Row* rows, std::size_t n, const Code* column, Code shift, Code 
 
 template <class Code, class Count>
 constexpr Kernels<Code, Count> table() {
-    return {&count<true, Code, Count>, &count<false, Code, Count>,
+    return {&count<true, Code, Count>, &count<false, Code, Count>, &list<Code, Count>,
             static_cast<void (*)(Count*, const Count*, const Count*, std::size_t)>(&subtract),
             &scan_gini<Count>, &part<Code>};
 }

@@ -6,12 +6,14 @@
 #include <queue>
 
 #include "core/histogram.hpp"
+#include "core/partition.hpp"
 #include "core/random.hpp"
 
 namespace treerank {
 
 namespace {
-constexpr std::size_t kTeamRows = 16384;  // below this a node is not worth waking the team
+constexpr std::size_t kTeamRows = 8192;       // below this a node is not worth calling the team
+constexpr std::size_t kTeamCounters = 50000;  // nor is scanning so few counters
 constexpr std::int32_t kGivenHistogram = std::numeric_limits<std::int32_t>::max();
 }  // namespace
 
@@ -49,7 +51,7 @@ LeafRank<Code, Count>::LeafRank(const Features& features, const LeafRankOptions&
     : features_(features),
       options_(options),
       watch_(watch),
-      team_(team),
+      team_(team != nullptr && team->size() > 1 ? team : nullptr),
       kernels_(kernels<Code, Count>()),
       monotonic_(features.any_monotonic()) {
     const std::int32_t widest =
@@ -62,12 +64,14 @@ LeafRank<Code, Count>::LeafRank(const Features& features, const LeafRankOptions&
         scratch.prefix.resize(widest + kLanes);
         scratch.counters.resize(widest);
         scratch.words.resize((widest + 63) / 64);
+        scratch.codes.resize(widest + 1);
+        scratch.counts.resize(widest + 1);
     }
 }
 
 template <class Code, class Count>
-bool LeafRank<Code, Count>::in_team(std::size_t n) const {
-    return team_ != nullptr && team_->size() > 1 && n >= kTeamRows;
+Team* LeafRank<Code, Count>::team_for(std::size_t n) const {
+    return n >= kTeamRows ? team_ : nullptr;
 }
 
 template <class Code, class Count>
@@ -91,7 +95,7 @@ template <class Code, class Count>
 void LeafRank<Code, Count>::count(const View<Code>& view, const Row* rows, std::size_t n,
                                   const std::vector<std::int32_t>& features, Count* histogram) {
     count_features(view.codes, view.weights, rows, n, features_, features, histogram,
-                   in_team(n) ? team_ : nullptr);
+                   team_for(n));
 }
 
 template <class Code, class Count>
@@ -115,36 +119,14 @@ CutSearch LeafRank<Code, Count>::search_of(const Open& open) const {
     return search;
 }
 
-// Counts a feature's few codes and marks them in a bitmap, then reads them off in order.
+// Lists a feature's few codes into scratch.codes and scratch.counts.
 template <class Code, class Count>
-void LeafRank<Code, Count>::list_sparse(const Open& open, std::int32_t feature, Scratch& scratch) {
-    const Code* column = view_->codes.column(feature);
-    Count* counters = scratch.counters.data();
-    std::uint64_t* words = scratch.words.data();
-    kernels_.count(rows_ + open.first, open.last - open.first, view_->weights, &column, &counters,
-                   1);
-    for (std::size_t i = open.first; i < open.last; ++i) {
-        const Code code = column[row_id(rows_[i])];
-        words[code >> 6] |= std::uint64_t{1} << (code & 63);
-    }
-    scratch.occupied.clear();
-    const std::size_t n_words = (features_.n_codes[feature] + 63) / 64;
-    for (std::size_t w = 0; w < n_words; ++w) {
-        for (std::uint64_t word = words[w]; word != 0; word &= word - 1) {
-            const auto code = static_cast<std::int32_t>(w * 64 + std::countr_zero(word));
-            scratch.occupied.add(code, mass_of(counters[code]));
-            counters[code] = Count{};
-        }
-        words[w] = 0;
-    }
-}
-
-template <class Code, class Count>
-void LeafRank<Code, Count>::list_dense(const Count* histogram, std::int32_t n_codes,
-                                       Scratch& scratch) {
-    scratch.occupied.clear();
-    for (std::int32_t code = 0; code < n_codes; ++code)
-        if (!is_empty(histogram[code])) scratch.occupied.add(code, mass_of(histogram[code]));
+std::int32_t LeafRank<Code, Count>::list_sparse(const Open& open, std::int32_t feature,
+                                                Scratch& scratch) {
+    return kernels_.list(rows_ + open.first, open.last - open.first, view_->weights,
+                         view_->codes.column(feature), features_.n_codes[feature],
+                         scratch.counters.data(), scratch.words.data(), scratch.codes.data(),
+                         scratch.counts.data());
 }
 
 // Puts the cut in the middle of the gap between the codes that it parts.
@@ -179,47 +161,88 @@ void LeafRank<Code, Count>::take_levels(const BestLevels& levels, const Occupied
 }
 
 template <class Code, class Count>
+const Count* LeafRank<Code, Count>::histogram_of(const Open& open, std::int32_t feature) const {
+    const Count* all = open.histogram == kGivenHistogram ? given_ : pool_[open.histogram].get();
+    return all + features_.offset[feature];
+}
+
+// The best Gini cut of a histogram, if it gains more than `gain`.
+template <class Code, class Count>
+BestCut LeafRank<Code, Count>::scan(const Count* histogram, std::int32_t n_codes, bool missing,
+                                    const CutSearch& search, Scratch& scratch, double gain) {
+    BestCut cut;
+    cut.gain = gain;
+    kernels_.scan_gini(histogram, n_codes, true, search, scratch.prefix.data(), cut);
+    if (missing)
+        kernels_.scan_gini(histogram, n_codes, false, search, scratch.prefix.data(), cut);
+    else  // missing values to come go to the larger side
+        cut.missing_left = 2 * cut.left.total() >= search.node.total();
+    return cut;
+}
+
+// A node with few rows is scanned over the codes that occur in it.
+template <class Code, class Count>
+BestCut LeafRank<Code, Count>::best_gini_cut(const Open& open, std::int32_t feature,
+                                             const CutSearch& search, Scratch& scratch,
+                                             double gain) {
+    if (open.histogram >= 0) {
+        const Count* histogram = histogram_of(open, feature);
+        const std::int32_t n_codes = features_.n_codes[feature];
+        BestCut cut = scan(histogram, n_codes, !is_empty(histogram[0]), search, scratch, gain);
+        if (cut.gain <= gain) return cut;
+        for (std::int32_t code = cut.cut + 1; code < n_codes && cut.gap_end < 0; ++code)
+            if (!is_empty(histogram[code])) cut.gap_end = code;
+        return cut;
+    }
+    const std::int32_t last = list_sparse(open, feature, scratch);
+    const std::int32_t* codes = scratch.codes.data();
+    BestCut cut = scan(scratch.counts.data(), last + 1, codes[0] != 0, search, scratch, gain);
+    if (cut.gain <= gain) return cut;
+    cut.gap_end = cut.cut < last ? codes[cut.cut + 1] : -1;
+    cut.cut = codes[cut.cut];
+    return cut;
+}
+
+// Lists the codes that occur in a node, with their masses, into scratch.occupied.
+template <class Code, class Count>
+void LeafRank<Code, Count>::list_occupied(const Open& open, std::int32_t feature,
+                                          Scratch& scratch) {
+    OccupiedCodes& occupied = scratch.occupied;
+    occupied.clear();
+    if (open.histogram >= 0) {
+        const Count* histogram = histogram_of(open, feature);
+        for (std::int32_t code = 0; code < features_.n_codes[feature]; ++code)
+            if (!is_empty(histogram[code])) occupied.add(code, mass_of(histogram[code]));
+        return;
+    }
+    const std::int32_t last = list_sparse(open, feature, scratch);
+    if (scratch.codes[0] != 0) occupied.add(0, mass_of(scratch.counts[0]));
+    for (std::int32_t i = 1; i <= last; ++i)
+        occupied.add(scratch.codes[i], mass_of(scratch.counts[i]));
+}
+
+template <class Code, class Count>
 void LeafRank<Code, Count>::consider(const Open& open, std::int32_t feature,
                                      const CutSearch& node_search, Scratch& scratch, Split& best) {
     CutSearch search = node_search;
     search.monotonic = features_.monotonic[feature];
-    const std::int32_t n_codes = features_.n_codes[feature];
-    const bool categorical = features_.categorical[feature] != 0;
-    const Count* histogram = nullptr;
-    if (open.histogram >= 0) {
-        histogram = (open.histogram == kGivenHistogram ? given_ : pool_[open.histogram].get()) +
-                    features_.offset[feature];
-    }
-    const bool vector_scan = histogram != nullptr && !categorical && search.monotonic == 0 &&
-                             search.criterion == Criterion::kGini;
-    if (vector_scan) {
-        BestCut cut;
-        cut.gain = best.gain;
-        const bool missing = !is_empty(histogram[0]);
-        kernels_.scan_gini(histogram, n_codes, true, search, scratch.prefix.data(), cut);
-        if (missing)
-            kernels_.scan_gini(histogram, n_codes, false, search, scratch.prefix.data(), cut);
-        if (cut.gain <= best.gain) return;
-        for (std::int32_t code = cut.cut + 1; code < n_codes && cut.gap_end < 0; ++code)
-            if (!is_empty(histogram[code])) cut.gap_end = code;
-        if (!missing) cut.missing_left = 2 * cut.left.total() >= search.node.total();
-        return take_cut(cut, feature, best);
-    }
-    if (histogram != nullptr)
-        list_dense(histogram, n_codes, scratch);
-    else
-        list_sparse(open, feature, scratch);
-    if (categorical) {
+    if (features_.categorical[feature]) {
+        list_occupied(open, feature, scratch);
         const BestLevels levels = best_levels(scratch.occupied, search);
         if (levels.gain > best.gain) take_levels(levels, scratch.occupied, feature, search, best);
         return;
     }
-    BestCut cut = best_cut(scratch.occupied, search);
-    if (cut.gain <= best.gain) return;
-    // A node without missing values sends later ones to its larger side.
-    if (!scratch.occupied.has_missing())
-        cut.missing_left = 2 * cut.left.total() >= search.node.total();
-    take_cut(cut, feature, best);
+    BestCut cut;
+    if (search.criterion == Criterion::kGini && search.monotonic == 0) {
+        cut = best_gini_cut(open, feature, search, scratch, best.gain);
+    } else {
+        list_occupied(open, feature, scratch);
+        cut = best_cut(scratch.occupied, search);
+        // Missing values to come go to the larger side.
+        if (!scratch.occupied.has_missing())
+            cut.missing_left = 2 * cut.left.total() >= search.node.total();
+    }
+    if (cut.gain > best.gain) take_cut(cut, feature, best);
 }
 
 template <class Code, class Count>
@@ -228,7 +251,8 @@ typename LeafRank<Code, Count>::Split LeafRank<Code, Count>::best_of(const Open&
                                                                      std::size_t n) {
     const CutSearch search = search_of(open);
     Split best;
-    if (!in_team(open.last - open.first) || n < 2) {
+    const bool quick = n * features_.histogram_size() < kTeamCounters * features_.size();
+    if (quick || n < 2 || team_for(open.last - open.first) == nullptr) {
         for (std::size_t i = 0; i < n; ++i) consider(open, features[i], search, scratch_[0], best);
         return best;
     }
@@ -293,31 +317,9 @@ std::size_t LeafRank<Code, Count>::part_rows(const Open& open, const Split& spli
     // Missing (code 0) wraps to the largest code when it is to go right.
     const Code shift = split.test.missing_left ? 0 : 1;
     const Code cut = static_cast<Code>(split.test.cut - shift);
-    if (!in_team(n)) return kernels_.part(rows, n, column, shift, cut, scratch);
-
-    const std::size_t blocks = team_->size();
-    std::vector<std::size_t> lefts(blocks);
-    const auto begin = [&](std::size_t b) { return b * n / blocks; };
-    team_->run(blocks, [&](std::size_t b) {
-        lefts[b] = kernels_.part(rows + begin(b), begin(b + 1) - begin(b), column, shift, cut,
-                                 scratch + begin(b));
+    return part_stably(rows, n, scratch, team_for(n), [&](Row* block, std::size_t size, Row* room) {
+        return kernels_.part(block, size, column, shift, cut, room);
     });
-    std::size_t n_left = 0;
-    for (std::size_t left : lefts) n_left += left;
-    team_->run(blocks, [&](std::size_t b) {
-        std::size_t to_left = 0, to_right = n_left;
-        for (std::size_t before = 0; before < b; ++before) {
-            to_left += lefts[before];
-            to_right += begin(before + 1) - begin(before) - lefts[before];
-        }
-        const Row* middle = rows + begin(b) + lefts[b];
-        std::copy(static_cast<const Row*>(rows + begin(b)), middle, scratch + to_left);
-        std::copy(middle, static_cast<const Row*>(rows + begin(b + 1)), scratch + to_right);
-    });
-    team_->run(blocks, [&](std::size_t b) {
-        std::copy(scratch + begin(b), scratch + begin(b + 1), rows + begin(b));
-    });
-    return n_left;
 }
 
 // The larger child inherits the parent's histogram less the smaller child's.

@@ -62,6 +62,8 @@ class LeafRank {
     // The histogram of some rows, all of `features`.
     void count(const View<Code>& view, const Row* rows, std::size_t n,
                const std::vector<std::int32_t>& features, Count* histogram);
+    // The team, if there is one and n rows are worth calling it; else null.
+    Team* team_for(std::size_t n) const;
     bool is_sparse(std::size_t n) const { return n <= sparse_rows_; }
     bool uses_all_features() const { return options_.max_features < 0; }
 
@@ -90,6 +92,8 @@ class LeafRank {
         std::vector<Count> prefix;
         std::vector<Count> counters;
         std::vector<std::uint64_t> words;
+        std::vector<std::int32_t> codes;
+        std::vector<Count> counts;
         OccupiedCodes occupied;
     };
 
@@ -98,8 +102,13 @@ class LeafRank {
     Split find_split(Open& open);
     void consider(const Open& open, std::int32_t feature, const CutSearch& search, Scratch& scratch,
                   Split& best);
-    void list_sparse(const Open& open, std::int32_t feature, Scratch& scratch);
-    void list_dense(const Count* histogram, std::int32_t n_codes, Scratch& scratch);
+    const Count* histogram_of(const Open& open, std::int32_t feature) const;
+    std::int32_t list_sparse(const Open& open, std::int32_t feature, Scratch& scratch);
+    void list_occupied(const Open& open, std::int32_t feature, Scratch& scratch);
+    BestCut scan(const Count* histogram, std::int32_t n_codes, bool missing,
+                 const CutSearch& search, Scratch& scratch, double gain);
+    BestCut best_gini_cut(const Open& open, std::int32_t feature, const CutSearch& search,
+                          Scratch& scratch, double gain);
     void take_cut(const BestCut& cut, std::int32_t feature, Split& best);
     void take_levels(const BestLevels& levels, const OccupiedCodes& occupied, std::int32_t feature,
                      const CutSearch& search, Split& best);
@@ -113,7 +122,6 @@ class LeafRank {
 
     std::int32_t take_histogram();
     void release(std::int32_t& number);
-    bool in_team(std::size_t n) const;
 
     const Features& features_;
     const LeafRankOptions options_;

@@ -7,6 +7,12 @@ namespace treerank {
 namespace {
 constexpr long long kReportEveryNs = 50'000'000;
 
+// Waking a sleeping thread takes longer than many a job: look out for a while first.
+template <class Condition>
+void look_out_for(const Condition& condition) {
+    for (int looks = 0; looks < 200 && !condition(); ++looks) std::this_thread::yield();
+}
+
 long long now_ns() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(
                std::chrono::steady_clock::now().time_since_epoch())
@@ -51,16 +57,18 @@ void Team::drain() {
 }
 
 void Team::work() {
-    std::uint64_t seen = 0;
-    std::unique_lock lock(mutex_);
-    for (;;) {
-        wake_.wait(lock, [&] { return closing_ || round_ != seen; });
+    for (std::uint64_t seen = 0;; ++seen) {
+        look_out_for([&] { return called(seen); });
+        if (!called(seen)) {
+            std::unique_lock lock(mutex_);
+            wake_.wait(lock, [&] { return called(seen); });
+        }
         if (closing_) return;
-        seen = round_;
-        lock.unlock();
         drain();
-        lock.lock();
-        if (--busy_ == 0) done_.notify_one();
+        if (busy_.fetch_sub(1) == 1) {
+            std::lock_guard lock(mutex_);  // the caller is either before its test or asleep
+            done_.notify_one();
+        }
     }
 }
 
@@ -74,12 +82,13 @@ void Team::run(std::size_t n, const std::function<void(std::size_t)>& job) {
         job_ = &job;
         n_ = n;
         next_.store(0);
-        busy_ = workers_.size();
+        busy_.store(workers_.size());
         error_ = nullptr;
         ++round_;
     }
     wake_.notify_all();
     drain();
+    look_out_for([&] { return busy_.load() == 0; });
     std::unique_lock lock(mutex_);
     done_.wait(lock, [&] { return busy_ == 0; });
     if (error_) std::rethrow_exception(error_);

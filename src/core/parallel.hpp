@@ -7,9 +7,12 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -57,6 +60,7 @@ class Team {
   private:
     void work();
     void drain();
+    bool called(std::uint64_t seen) const { return closing_.load() || round_.load() != seen; }
 
     std::mutex mutex_;
     std::condition_variable wake_;
@@ -64,11 +68,53 @@ class Team {
     const std::function<void(std::size_t)>* job_ = nullptr;
     std::atomic<std::size_t> next_{0};
     std::size_t n_ = 0;
-    std::size_t busy_ = 0;
-    std::uint64_t round_ = 0;
-    bool closing_ = false;
+    std::atomic<std::size_t> busy_{0};
+    std::atomic<std::uint64_t> round_{0};
+    std::atomic<bool> closing_{false};
     std::exception_ptr error_;
     std::vector<std::jthread> workers_;
+};
+
+// Tasks that make further tasks, for threads that take whichever is next. Oldest
+// first: the largest parts of a recursion come early, so that no thread is left
+// with a large one at the end.
+template <class Task>
+class TaskPool {
+  public:
+    void put(Task task) {
+        {
+            std::lock_guard lock(mutex_);
+            tasks_.push_back(std::move(task));
+            ++unfinished_;
+        }
+        changed_.notify_one();
+    }
+    // Waits for a task; nothing when all are finished, or one of them has failed.
+    std::optional<Task> take() {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return !tasks_.empty() || unfinished_ == 0; });
+        if (unfinished_ == 0) return std::nullopt;
+        Task task = std::move(tasks_.front());
+        tasks_.pop_front();
+        return task;
+    }
+    // To be called after a taken task has put the tasks that it makes.
+    void finish() {
+        std::lock_guard lock(mutex_);
+        if (unfinished_ > 0 && --unfinished_ == 0) changed_.notify_all();
+    }
+    void fail() {
+        std::lock_guard lock(mutex_);
+        tasks_.clear();
+        unfinished_ = 0;
+        changed_.notify_all();
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Task> tasks_;
+    std::size_t unfinished_ = 0;  // in the pool or in a thread's hands
 };
 
 }  // namespace treerank

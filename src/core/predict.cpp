@@ -8,7 +8,7 @@ namespace treerank {
 namespace {
 
 constexpr std::size_t kRowsPerTask = 8192;
-constexpr int kInterleaved = 8;  // independent walks in flight, to hide the latency of memory
+constexpr int kInterleaved = 12;  // independent walks in flight, to hide the latency of memory
 constexpr int kStepsPerTest = 4;
 
 // The side that all leaves below a node share; 2 when they differ.
@@ -114,65 +114,95 @@ bool is_sound(const FlatTree& tree, std::size_t n_features) {
 
 namespace {
 
-template <class Code, bool HasCategories>
-inline std::uint32_t step(const FlatTree& tree, const CodeMatrix<Code>& codes, std::size_t row,
-                          std::uint32_t at) {
-    const Slot slot = tree.slots[at];
-    const std::uint16_t code = codes.data[slot.feature * codes.stride + row];
-    if constexpr (HasCategories) {
-        if (slot.next & kCategorical) {
-            const CategorySet& set = tree.category_sets[tree.target[at]];
-            return (slot.next & kNextMask) + !set.contains(code);
-        }
-    }
-    // Missing (code 0) wraps to the largest code when it is to go right.
-    const auto shift = static_cast<std::uint16_t>((slot.next >> 30) & 1);
-    return (slot.next & kNextMask) + (static_cast<std::uint16_t>(code - shift) > slot.cut);
+// A slot made ready for one table: nothing to unpack and no column to compute.
+struct ReadySlot {
+    std::uint32_t next;
+    std::uint16_t cut;
+    std::uint16_t shift;
+    std::size_t column;
+};
+
+template <class Code>
+std::vector<ReadySlot> make_ready(const FlatTree& tree, const CodeMatrix<Code>& codes) {
+    std::vector<ReadySlot> ready;
+    ready.reserve(tree.slots.size());
+    for (const Slot slot : tree.slots)
+        ready.push_back({slot.next & kNextMask, slot.cut,
+                         static_cast<std::uint16_t>((slot.next & kMissingRight) != 0),
+                         slot.feature * codes.stride});
+    return ready;
 }
 
 template <class Code, bool HasCategories>
-void walk(const FlatTree& tree, const CodeMatrix<Code>& codes, std::size_t first, std::size_t last,
-          std::int32_t* cells) {
-    std::size_t row = first;
-    for (; row + kInterleaved <= last; row += kInterleaved) {
-        std::uint32_t at[kInterleaved] = {};
-        bool moved = true;
-        while (moved) {
-            std::uint32_t before[kInterleaved];
-            for (int s = 0; s < kStepsPerTest; ++s) {
-                for (int k = 0; k < kInterleaved; ++k) {
-                    before[k] = at[k];
-                    at[k] = step<Code, HasCategories>(tree, codes, row + k, at[k]);
-                }
+class Walker {
+  public:
+    Walker(const FlatTree& tree, const CodeMatrix<Code>& codes)
+        : tree_(tree), codes_(codes.data), slots_(make_ready(tree, codes)) {}
+
+    void walk(std::size_t first, std::size_t last, std::int32_t* cells) const {
+        std::size_t row = first;
+        for (; row + kInterleaved <= last; row += kInterleaved) walk_together(row, cells + row);
+        for (; row < last; ++row) {
+            std::uint32_t at = 0, before = 1;
+            while (at != before) {
+                before = at;
+                at = step(row, at);
             }
-            moved = false;
-            for (int k = 0; k < kInterleaved; ++k) moved |= at[k] != before[k];
+            cells[row] = tree_.target[at];
         }
-        for (int k = 0; k < kInterleaved; ++k) cells[row + k] = tree.target[at[k]];
     }
-    for (; row < last; ++row) {
-        std::uint32_t at = 0, before = 1;
-        while (at != before) {
-            before = at;
-            at = step<Code, HasCategories>(tree, codes, row, at);
+
+  private:
+    std::uint32_t step(std::size_t row, std::uint32_t at) const {
+        const ReadySlot& slot = slots_[at];
+        const std::uint16_t code = codes_[slot.column + row];
+        if constexpr (HasCategories) {
+            if (tree_.slots[at].next & kCategorical)
+                return slot.next + !tree_.category_sets[tree_.target[at]].contains(code);
         }
-        cells[row] = tree.target[at];
+        // Missing (code 0) wraps to the largest code when it is to go right.
+        return slot.next + (static_cast<std::uint16_t>(code - slot.shift) > slot.cut);
     }
+
+    void walk_together(std::size_t row, std::int32_t* cells) const {
+        std::uint32_t at[kInterleaved] = {};
+        std::uint32_t moved = 1;
+        while (moved != 0) {
+            for (int s = 0; s < kStepsPerTest - 1; ++s)
+                for (int k = 0; k < kInterleaved; ++k) at[k] = step(row + k, at[k]);
+            moved = 0;
+            for (int k = 0; k < kInterleaved; ++k) {
+                const std::uint32_t next = step(row + k, at[k]);
+                moved |= next ^ at[k];
+                at[k] = next;
+            }
+        }
+        for (int k = 0; k < kInterleaved; ++k) cells[k] = tree_.target[at[k]];
+    }
+
+    const FlatTree& tree_;
+    const Code* codes_;
+    const std::vector<ReadySlot> slots_;
+};
+
+template <bool HasCategories, class Code>
+void walk_all(const FlatTree& tree, const CodeMatrix<Code>& codes, Team& team,
+              std::int32_t* cells) {
+    const Walker<Code, HasCategories> walker(tree, codes);
+    team.run((codes.rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t t) {
+        const std::size_t first = t * kRowsPerTask;
+        walker.walk(first, std::min(codes.rows, first + kRowsPerTask), cells);
+    });
 }
 
 }  // namespace
 
 template <class Code>
 void apply(const FlatTree& tree, const CodeMatrix<Code>& codes, Team& team, std::int32_t* cells) {
-    const std::size_t tasks = (codes.rows + kRowsPerTask - 1) / kRowsPerTask;
-    team.run(tasks, [&](std::size_t t) {
-        const std::size_t first = t * kRowsPerTask;
-        const std::size_t last = std::min(codes.rows, first + kRowsPerTask);
-        if (tree.any_categorical)
-            walk<Code, true>(tree, codes, first, last, cells);
-        else
-            walk<Code, false>(tree, codes, first, last, cells);
-    });
+    if (tree.any_categorical)
+        walk_all<true>(tree, codes, team, cells);
+    else
+        walk_all<false>(tree, codes, team, cells);
 }
 
 template void apply(const FlatTree&, const CodeMatrix<std::uint8_t>&, Team&, std::int32_t*);

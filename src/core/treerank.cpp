@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "core/partition.hpp"
 #include "core/random.hpp"
 
 namespace treerank {
@@ -16,8 +17,10 @@ namespace {
 // and the view is too large for a core's own cache.
 constexpr std::size_t kCompactShare = 4;
 constexpr std::size_t kCacheBytes = 512 * 1024;
-// Cells with fewer rows than this are grown by one thread each, side by side.
+// The whole team works on a cell only from this size on ...
 constexpr std::size_t kTeamCellRows = 16384;
+// ... and below this a cell and all that it is cut into are grown by one thread.
+constexpr std::size_t kSharedCellRows = 4096;
 
 // A cell while the tree grows; flattened at the end.
 struct Growing {
@@ -41,10 +44,30 @@ struct Task {
     std::size_t size() const { return last - first; }
 };
 
+void run_in(Team* team, std::size_t n, const std::function<void(std::size_t)>& job) {
+    if (team != nullptr) return team->run(n, job);
+    for (std::size_t i = 0; i < n; ++i) job(i);
+}
+
+// Rows with side 0 first; no branch to mispredict.
+std::size_t part_by_side(Row* rows, std::size_t n, const std::uint8_t* side, Row* scratch) {
+    std::size_t left = 0, right = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const Row row = rows[i];
+        const std::size_t goes_right = side[row_id(row)];
+        rows[left] = row;
+        scratch[right] = row;
+        left += 1 - goes_right;
+        right += goes_right;
+    }
+    std::copy_n(scratch, right, rows + left);
+    return left;
+}
+
 struct RowBuffers {
-    std::vector<Row> rows;     // cells are stretches of this, each in ascending order
-    std::vector<Row> work;     // LeafRank's copy, permuted into its leaves
-    std::vector<Row> scratch;  // room for stable partitions
+    std::vector<Row> rows;           // cells are stretches of this, each in ascending order
+    std::unique_ptr<Row[]> work;     // LeafRank's copy, permuted into its leaves
+    std::unique_ptr<Row[]> scratch;  // room for stable partitions
 };
 
 template <class Code, class Count>
@@ -83,6 +106,27 @@ class CellGrower {
         }
     }
 
+    void grow_from(TaskPool<CellTask>& pool) {
+        const auto share = [&](CellTask&& task) {
+            if (task.size() < kSharedCellRows)
+                grow_below(std::move(task));
+            else
+                pool.put(std::move(task));
+        };
+        try {
+            while (auto task = pool.take()) {
+                if (auto children = split(std::move(*task))) {
+                    share(std::move(children->first));
+                    share(std::move(children->second));
+                }
+                pool.finish();
+            }
+        } catch (...) {
+            pool.fail();
+            throw;
+        }
+    }
+
   private:
     bool may_split(const Growing& cell) const {
         const bool deep = options_.max_depth >= 0 && cell.cell.depth >= options_.max_depth;
@@ -108,8 +152,8 @@ class CellGrower {
         watch_.check();
         compact(task);
         Row* rows = buffers_.rows.data() + task.first;
-        Row* work = buffers_.work.data() + task.first;
-        Row* scratch = buffers_.scratch.data() + task.first;
+        Row* work = buffers_.work.get() + task.first;
+        Row* scratch = buffers_.scratch.get() + task.first;
         std::copy_n(rows, task.size(), work);
         const auto features = draw_features(task.key);
         const bool share = shares_histograms(task.size());
@@ -155,11 +199,11 @@ class CellGrower {
         view->own_codes.resize(n * p);
         view->side.resize(n);
         Row* rows = buffers_.rows.data() + task.first;
-        for (std::size_t f = 0; f < p; ++f) {
+        run_in(leafrank_.team_for(n), p, [&](std::size_t f) {
             const Code* from = old.codes.column(f);
             Code* to = view->own_codes.data() + f * n;
             for (std::size_t i = 0; i < n; ++i) to[i] = from[row_id(rows[i])];
-        }
+        });
         if (old.weights != nullptr) {
             view->own_weights.resize(n);
             for (std::size_t i = 0; i < n; ++i) view->own_weights[i] = old.weights[row_id(rows[i])];
@@ -184,26 +228,20 @@ class CellGrower {
     // run forward.
     std::size_t part_rows(CellTask& task, const LeafOrder& order) {
         std::uint8_t* side = task.view->side.data();
-        const Row* work = buffers_.work.data() + task.first;
+        const Row* work = buffers_.work.get() + task.first;
         std::vector<std::uint8_t> side_of(leafrank_.nodes.size());
         for (std::size_t i = order.n_left; i < order.leaves.size(); ++i) side_of[order.leaves[i]] = 1;
-        for (const auto& leaf : leafrank_.leaves) {
+        Team* team = leafrank_.team_for(task.size());
+        run_in(team, leafrank_.leaves.size(), [&](std::size_t i) {
+            const auto& leaf = leafrank_.leaves[i];
             const std::uint8_t value = side_of[leaf.node];
-            for (std::size_t i = leaf.first; i < leaf.last; ++i) side[row_id(work[i])] = value;
-        }
-        Row* rows = buffers_.rows.data() + task.first;
-        Row* scratch = buffers_.scratch.data() + task.first;
-        std::size_t left = 0, right = 0;
-        for (std::size_t i = 0; i < task.size(); ++i) {
-            const Row row = rows[i];
-            const std::size_t goes_right = side[row_id(row)];
-            rows[left] = row;
-            scratch[right] = row;
-            left += 1 - goes_right;
-            right += goes_right;
-        }
-        std::copy_n(scratch, right, rows + left);
-        return left;
+            for (std::size_t j = leaf.first; j < leaf.last; ++j) side[row_id(work[j])] = value;
+        });
+        return part_stably(buffers_.rows.data() + task.first, task.size(),
+                           buffers_.scratch.get() + task.first, team,
+                           [&](Row* rows, std::size_t n, Row* scratch) {
+                               return part_by_side(rows, n, side, scratch);
+                           });
     }
 
     std::pair<CellTask, CellTask> make_children(const CellTask& task, ClassMass left,
@@ -306,8 +344,8 @@ RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, std::uint6
                    const TreeRankOptions& options, Team* team, Watch& watch) {
     RowBuffers buffers;
     buffers.rows = std::move(sample);
-    buffers.work.resize(buffers.rows.size());
-    buffers.scratch.resize(buffers.rows.size());
+    buffers.work = std::make_unique_for_overwrite<Row[]>(buffers.rows.size());
+    buffers.scratch = std::make_unique_for_overwrite<Row[]>(buffers.rows.size());
     const ClassMass total = total_mass(buffers.rows, table.weights);
     const std::size_t n = buffers.rows.size();
 
@@ -326,28 +364,25 @@ RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, std::uint6
         together.grow_below(std::move(task));
         return flatten(root);
     }
-    // Large cells first, the whole team on each; then the small ones, a thread each.
-    const std::size_t large = std::max(kTeamCellRows, n / (4 * team->size()));
-    std::vector<Task<Code, Count>> stack, apart;
+    // Large cells first, the whole team on each; then the others, a thread each.
+    const std::size_t large = std::max(kTeamCellRows, n / team->size());
+    std::vector<Task<Code, Count>> stack;
+    TaskPool<Task<Code, Count>> pool;
     stack.push_back(std::move(task));
     while (!stack.empty()) {
         Task<Code, Count> next = std::move(stack.back());
         stack.pop_back();
         if (next.size() < large) {
-            apart.push_back(std::move(next));
+            pool.put(std::move(next));
         } else if (auto children = together.split(std::move(next))) {
             stack.push_back(std::move(children->second));
             stack.push_back(std::move(children->first));
         }
     }
-    std::stable_sort(apart.begin(), apart.end(),
-                     [](const auto& a, const auto& b) { return a.size() > b.size(); });
-    std::vector<std::deque<Growing>> grown(apart.size());
-    team->run(apart.size(), [&](std::size_t i) {
-        CellGrower<Code, Count> alone(table.features, options, total, buffers, watch, nullptr);
-        alone.grow_below(std::move(apart[i]));
-        grown[i] = std::move(alone.grown);
-    });
+    std::deque<CellGrower<Code, Count>> growers;  // they own the cells until the tree is flat
+    for (std::size_t i = 0; i < team->size(); ++i)
+        growers.emplace_back(table.features, options, total, buffers, watch, nullptr);
+    team->run(growers.size(), [&](std::size_t i) { growers[i].grow_from(pool); });
     return flatten(root);
 }
 

@@ -15,10 +15,11 @@ namespace {
 
 constexpr std::size_t kRowsPerTask = 4096;
 constexpr std::size_t kRowsInCache = 128;    // gathered for one column after another
-constexpr std::size_t kColumnsAtOnce = 8;    // a cache line of doubles
+constexpr std::size_t kColumnsAtOnce = 4;    // half a cache line; more would cost more in fresh pages
 constexpr std::size_t kMostColumnsAtOnce = 32;
-constexpr std::size_t kSortBelow = 48;       // a stretch this small is sorted outright
+constexpr std::size_t kSortBelow = 64;       // a stretch this small is sorted outright
 constexpr std::size_t kFewValuesPerBin = 4;  // up to here all values are told apart at once
+constexpr int kBucketBits = 5;               // buckets are to hold so many bits' worth of values
 constexpr int kFewBits = 9;                  // so many buckets fit on the stack
 constexpr int kMostBits = 16;
 constexpr std::uint64_t kNoValue = std::numeric_limits<std::uint64_t>::max();
@@ -131,7 +132,7 @@ void cut_stretch(const Stretch<Value>& whole, Visit& visit) {
     std::uint64_t differing = 0;
     for (std::size_t i = 0; i < whole.n; ++i) differing |= whole.values[i].key ^ whole.values[0].key;
     if (differing == 0) return visit(make_stretch(whole.values, whole.spare, whole.n, true));
-    const int bits = static_cast<int>(std::bit_width(whole.n)) - 3;
+    const int bits = static_cast<int>(std::bit_width(whole.n)) - kBucketBits;
     if (bits <= kFewBits) {
         std::uint32_t ends[std::size_t{1} << kFewBits];
         return part_stretch(whole, differing, bits, ends, visit);
@@ -296,7 +297,8 @@ std::vector<double> thresholds_of_column(PlainValue* column,
                                          Room& room) {
     std::size_t n = 0;
     if (weights == nullptr) {
-        for (std::size_t i = 0; i < sample.size(); ++i) {
+        while (n < sample.size() && column[n].key != kNoValue) ++n;
+        for (std::size_t i = n; i < sample.size(); ++i) {
             column[n] = column[i];
             n += column[i].key != kNoValue;
         }

@@ -158,7 +158,6 @@ TREERANK_INLINE void sum_up(const Count* histogram, std::int32_t n_codes, bool m
                             Count* prefix) {
     Count sum{};
     if (missing_left) sum = histogram[0];
-    const double missing = negatives(sum) + positives(sum);
     for (std::int32_t code = 1; code < n_codes; ++code) {
         add_to(sum, histogram[code]);
         prefix[code] = sum;

@@ -13,7 +13,7 @@ $(VENV)/.$(1)-installed: pyproject.toml CMakeLists.txt $$(wildcard src/core/* sr
 	$(PIP) install -e '.[$(2)]'
 	touch $$@
 endef
-$(eval $(call install,demo,plot))
+$(eval $(call install,demo,demo))
 $(eval $(call install,test,test))
 $(eval $(call install,bench,bench))
 $(eval $(call install,docs,docs))

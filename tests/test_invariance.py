@@ -127,7 +127,9 @@ def test_a_pickle_scores_the_same_in_another_process(tmp_path):
         f"s = m.score_samples(np.load(r'{tmp_path}/x.npy'));"
         "print(s.tobytes().hex(), m.partition_.rules()[0])"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     scores, rule = done.stdout.strip().split(" ", 1)
     assert scores == model.score_samples(x).tobytes().hex()
     assert rule == model.partition_.rules()[0]

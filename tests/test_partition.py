@@ -57,7 +57,9 @@ def test_strata_table(backend, kind):
     y = np.where(x["income"] > 0, "good", "bad")
     frame = TreeRank().fit(x, y).partition_.to_frame(backend)
     assert isinstance(frame, kind)
-    assert {"stratum", "score", "rows", "n_bad", "n_good", "event_rate", "rule"} <= set(frame.columns)
+    assert {"stratum", "score", "rows", "n_bad", "n_good", "event_rate", "rule"} <= set(
+        frame.columns
+    )
     assert sum(frame["rows"]) == 300
     assert "income" in frame["rule"][0]
 

@@ -1,7 +1,6 @@
 """Forked children, Ctrl-C, progress."""
 
 import multiprocessing
-import os
 import subprocess
 import sys
 
@@ -63,7 +62,6 @@ except KeyboardInterrupt:
     words = done.stdout.split()
     assert words[:2] == ["stopped", "after"], done.stdout + done.stderr
     assert float(words[2]) < 1.0
-    assert len(os.listdir("/proc/self/task")) < 64
 
 
 def test_verbose_shows_progress(capfd):

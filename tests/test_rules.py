@@ -20,9 +20,7 @@ boxes = st.lists(
 
 def points(box):
     """All points of a box, by enumeration."""
-    allowed = [
-        [c for c in range(4) if EVERYTHING[f] & box.get(f, -1) >> c & 1] for f in range(3)
-    ]
+    allowed = [[c for c in range(4) if (EVERYTHING[f] & box.get(f, -1)) >> c & 1] for f in range(3)]
     return set(itertools.product(*allowed))
 
 
@@ -118,9 +116,9 @@ def test_each_rule_holds_for_just_the_rows_of_its_stratum(n, seed, depth):
     frame.loc[rng.random(n) < 0.1, "town"] = None
     y = (frame["age"] / 30 - frame["town"].isin(["A", "C"]) + rng.normal(size=n) > 1).astype(int)
     y[:2] = [0, 1]
-    model = TreeRank(
-        LeafRank(max_depth=depth), max_depth=3, min_samples_leaf=3, pruning=None
-    ).fit(frame, y)
+    model = TreeRank(LeafRank(max_depth=depth), max_depth=3, min_samples_leaf=3, pruning=None).fit(
+        frame, y
+    )
     strata = model.apply(frame)
     for k, rule in enumerate(model.partition_.rules()):
         assert np.array_equal(evaluate(rule, frame), strata == k), rule

@@ -24,10 +24,10 @@ using Numbers = nb::ndarray<const T, nb::numpy, nb::ndim<2>>;  // any strides
 
 // Hands a vector to NumPy without a copy.
 template <class T>
-nb::object to_numpy(std::vector<T>&& values) {
+nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T>&& values) {
     auto* held = new std::vector<T>(std::move(values));
     nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner));
+    return {held->data(), {held->size()}, owner};
 }
 
 // Hands structs to NumPy as rows of bytes; Python views them as records.

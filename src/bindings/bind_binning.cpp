@@ -49,9 +49,10 @@ void py_encode(const Numbers<Value>& x, const std::vector<Vector<double>>& thres
 }
 
 template <class Code>
-nb::object py_row_hashes(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
-                         std::uint64_t seed) {
-    if (labels.size() != codes.shape(1)) throw nb::value_error("row_hashes: labels of another length");
+auto py_row_hashes(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
+                   std::uint64_t seed) {
+    if (labels.size() != codes.shape(1))
+        throw nb::value_error("row_hashes: labels of another length");
     std::vector<std::uint64_t> hashes;
     {
         nb::gil_scoped_release release;
@@ -72,11 +73,11 @@ void bind_binning(nb::module_& m) {
         "Numbers of the rows that decide the thresholds: all, or those with the smallest hashes.");
     const char* thresholds_doc = "Thresholds of every column, ascending.";
     m.def("find_thresholds", &py_find_thresholds<double>, nb::arg("x").noconvert(),
-          nb::arg("sample").noconvert(), nb::arg("weights").noconvert().none(),
-          nb::arg("max_bins"), nb::arg("n_jobs"), thresholds_doc);
+          nb::arg("sample").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("max_bins"),
+          nb::arg("n_jobs"), thresholds_doc);
     m.def("find_thresholds", &py_find_thresholds<float>, nb::arg("x").noconvert(),
-          nb::arg("sample").noconvert(), nb::arg("weights").noconvert().none(),
-          nb::arg("max_bins"), nb::arg("n_jobs"), thresholds_doc);
+          nb::arg("sample").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("max_bins"),
+          nb::arg("n_jobs"), thresholds_doc);
     const char* encode_doc = "Writes the codes of all columns into `codes` (features x rows).";
     m.def("encode", &py_encode<double, std::uint8_t>, nb::arg("x").noconvert(),
           nb::arg("thresholds").noconvert(), nb::arg("codes").noconvert(), nb::arg("n_jobs"),
@@ -90,7 +91,8 @@ void bind_binning(nb::module_& m) {
     m.def("encode", &py_encode<float, std::uint16_t>, nb::arg("x").noconvert(),
           nb::arg("thresholds").noconvert(), nb::arg("codes").noconvert(), nb::arg("n_jobs"),
           encode_doc);
-    const char* hash_doc = "A hash of each row's codes and label, the same wherever the row stands.";
+    const char* hash_doc =
+        "A hash of each row's codes and label, the same wherever the row stands.";
     m.def("row_hashes", &py_row_hashes<std::uint8_t>, nb::arg("codes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("seed"), hash_doc);
     m.def("row_hashes", &py_row_hashes<std::uint16_t>, nb::arg("codes").noconvert(),

@@ -56,6 +56,7 @@ TreeRankOptions treerank_options(const nb::dict& d) {
     options.min_auc_gain = nb::cast<double>(d["min_auc_gain"]);
     options.max_features = nb::cast<std::int32_t>(d["max_features"]);
     options.seed = nb::cast<std::uint64_t>(d["seed"]);
+    options.first_tree = nb::cast<std::uint64_t>(d["first_tree"]);
     return options;
 }
 
@@ -99,8 +100,7 @@ template <class Code>
 nb::list py_grow_trees(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
                        const std::optional<Matrix<std::uint8_t>>& repeats,
                        const std::optional<Vector<std::int64_t>>& weights,
-                       const Vector<std::int32_t>& n_codes,
-                       const Vector<std::uint8_t>& categorical,
+                       const Vector<std::int32_t>& n_codes, const Vector<std::uint8_t>& categorical,
                        const Vector<std::int8_t>& monotonic, const nb::dict& options,
                        std::size_t n_jobs, const nb::object& progress) {
     const std::size_t n = codes.shape(1);
@@ -134,9 +134,9 @@ nb::list py_grow_trees(const Matrix<Code>& codes, const Vector<std::uint8_t>& la
 }
 
 template <class Code>
-nb::object py_histogram(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
-                        const Vector<std::uint32_t>& rows, const Vector<std::int32_t>& n_codes,
-                        std::size_t repetitions) {
+auto py_histogram(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
+                  const Vector<std::uint32_t>& rows, const Vector<std::int32_t>& n_codes,
+                  std::size_t repetitions) {
     if (labels.size() != codes.shape(1) || n_codes.size() != codes.shape(0))
         throw nb::value_error("histogram: arrays of different lengths");
     std::vector<Row> packed;
@@ -188,8 +188,8 @@ void bind_for_codes(nb::module_& m) {
           "Grows one tree for each row of `repeats` (how often each row of the table counts), or "
           "one on all rows: [(cells, masses, tests, category sets)].");
     m.def("histogram", &py_histogram<Code>, nb::arg("codes").noconvert(),
-          nb::arg("labels").noconvert(), nb::arg("rows").noconvert(), nb::arg("n_codes").noconvert(),
-          nb::arg("repetitions") = 1,
+          nb::arg("labels").noconvert(), nb::arg("rows").noconvert(),
+          nb::arg("n_codes").noconvert(), nb::arg("repetitions") = 1,
           "Counters of all features, negatives in the low half of a word, positives in the high.");
 }
 

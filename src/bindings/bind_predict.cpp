@@ -18,8 +18,8 @@ nb::tuple py_freeze(const Records& cells, const Records& tests, const Records& c
 }
 
 template <class Code>
-nb::object py_apply(const Records& slots, const Vector<std::int32_t>& target,
-                    const Records& category_sets, const Matrix<Code>& codes, std::size_t n_jobs) {
+auto py_apply(const Records& slots, const Vector<std::int32_t>& target,
+              const Records& category_sets, const Matrix<Code>& codes, std::size_t n_jobs) {
     FlatTree flat;
     flat.slots = from_records<Slot>(slots, "slots");
     flat.target.assign(target.data(), target.data() + target.size());

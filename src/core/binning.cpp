@@ -92,15 +92,15 @@ std::vector<std::uint64_t> row_hashes(const CodeMatrix<Code>& codes, const std::
     return hashes;
 }
 
-template std::vector<std::uint64_t> row_hashes(const CodeMatrix<std::uint8_t>&,
-                                               const std::uint8_t*, std::uint64_t);
+template std::vector<std::uint64_t> row_hashes(const CodeMatrix<std::uint8_t>&, const std::uint8_t*,
+                                               std::uint64_t);
 template std::vector<std::uint64_t> row_hashes(const CodeMatrix<std::uint16_t>&,
                                                const std::uint8_t*, std::uint64_t);
 
-#define TREERANK_INSTANTIATE(Value)                                                              \
-    template void encode(const NumberMatrix<Value>&, const std::vector<std::vector<double>>&,    \
-                         std::uint8_t*, std::size_t, Team&);                                     \
-    template void encode(const NumberMatrix<Value>&, const std::vector<std::vector<double>>&,    \
+#define TREERANK_INSTANTIATE(Value)                                                           \
+    template void encode(const NumberMatrix<Value>&, const std::vector<std::vector<double>>&, \
+                         std::uint8_t*, std::size_t, Team&);                                  \
+    template void encode(const NumberMatrix<Value>&, const std::vector<std::vector<double>>&, \
                          std::uint16_t*, std::size_t, Team&);
 TREERANK_INSTANTIATE(double)
 TREERANK_INSTANTIATE(float)

@@ -98,10 +98,14 @@ template <bool Add, class Code, class Count>
 void count(const Row* rows, std::size_t n, const std::int64_t* weights, const Code* const* columns,
            Count* const* histograms, std::size_t n_features) {
     switch (n_features) {
-        case 4: return count_pass<Add, 4>(rows, n, weights, columns, histograms);
-        case 3: return count_pass<Add, 3>(rows, n, weights, columns, histograms);
-        case 2: return count_pass<Add, 2>(rows, n, weights, columns, histograms);
-        default: return count_pass<Add, 1>(rows, n, weights, columns, histograms);
+        case 4:
+            return count_pass<Add, 4>(rows, n, weights, columns, histograms);
+        case 3:
+            return count_pass<Add, 3>(rows, n, weights, columns, histograms);
+        case 2:
+            return count_pass<Add, 2>(rows, n, weights, columns, histograms);
+        default:
+            return count_pass<Add, 1>(rows, n, weights, columns, histograms);
     }
 }
 
@@ -218,8 +222,7 @@ void scan_gini(const Count* histogram, std::int32_t n_codes, bool missing_left,
     const double node_mass = node_negative + node_positive;
     const double positive_cost = search.positive_cost, negative_cost = search.negative_cost;
     const double node_cost = positive_cost * node_positive + negative_cost * node_negative;
-    const double missing =
-        missing_left ? negatives(histogram[0]) + positives(histogram[0]) : 0.0;
+    const double missing = missing_left ? negatives(histogram[0]) + positives(histogram[0]) : 0.0;
     const Doubles zero = {};
     double enough = best.gain * (1 - 1e-9);
     for (std::int32_t first = 1; first <= last; first += kWidth) {
@@ -232,8 +235,7 @@ void scan_gini(const Count* histogram, std::int32_t n_codes, bool missing_left,
         if (!any(numerator > enough * denominator)) continue;
         const Doubles mass = negative + positive;
         // "Missing against the rest" is found with missing on the right.
-        const Mask usable = (denominator > 0) & (mass > missing) &
-                            (mass >= search.min_mass_leaf) &
+        const Mask usable = (denominator > 0) & (mass > missing) & (mass >= search.min_mass_leaf) &
                             (node_mass - mass >= search.min_mass_leaf);
         const Doubles gain = usable ? numerator / denominator : zero;
         int winner = -1;
@@ -254,8 +256,7 @@ void scan_gini(const Count* histogram, std::int32_t n_codes, bool missing_left,
 // Writes every row to both sides and moves only one of the two pens: no branch
 // to mispredict, and the order within each side stays.
 template <class Code>
-std::size_t part(Row* rows, std::size_t n, const Code* column, Code shift, Code cut,
-                 Row* scratch) {
+std::size_t part(Row* rows, std::size_t n, const Code* column, Code shift, Code cut, Row* scratch) {
     std::size_t left = 0, right = 0;
     for (std::size_t i = 0; i < n; ++i) {
         const Row row = rows[i];
@@ -271,9 +272,12 @@ std::size_t part(Row* rows, std::size_t n, const Code* column, Code shift, Code 
 
 template <class Code, class Count>
 constexpr Kernels<Code, Count> table() {
-    return {&count<true, Code, Count>, &count<false, Code, Count>, &list<Code, Count>,
+    return {&count<true, Code, Count>,
+            &count<false, Code, Count>,
+            &list<Code, Count>,
             static_cast<void (*)(Count*, const Count*, const Count*, std::size_t)>(&subtract),
-            &scan_gini<Count>, &part<Code>};
+            &scan_gini<Count>,
+            &part<Code>};
 }
 
 }  // namespace

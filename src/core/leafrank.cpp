@@ -94,8 +94,7 @@ void LeafRank<Code, Count>::release(std::int32_t& number) {
 template <class Code, class Count>
 void LeafRank<Code, Count>::count(const View<Code>& view, const Row* rows, std::size_t n,
                                   const std::vector<std::int32_t>& features, Count* histogram) {
-    count_features(view.codes, view.weights, rows, n, features_, features, histogram,
-                   team_for(n));
+    count_features(view.codes, view.weights, rows, n, features_, features, histogram, team_for(n));
 }
 
 template <class Code, class Count>
@@ -350,8 +349,7 @@ void LeafRank<Code, Count>::hand_down(const Open& parent, Open& left, Open& righ
     count(*view_, rows_ + small.first, n_small, cell_features_, counted);
     for (const std::int32_t feature : cell_features_) {
         const std::size_t at = features_.offset[feature];
-        kernels_.subtract(histogram + at, histogram + at, counted + at,
-                          features_.n_codes[feature]);
+        kernels_.subtract(histogram + at, histogram + at, counted + at, features_.n_codes[feature]);
     }
     if (!wants(small)) release(small.histogram);
 }
@@ -373,10 +371,10 @@ LeafRank<Code, Count>::apply(Open open, const Split& split) {
         node.test.cut = static_cast<std::int32_t>(category_sets.size());
         category_sets.push_back(split.set);
     }
-    Open left{left_node, open.depth + 1, open.first, middle, key_of(open.key, 0),
-              open.lower, open.upper, -1};
-    Open right{left_node + 1, open.depth + 1, middle, open.last, key_of(open.key, 1),
-               open.lower, open.upper, -1};
+    Open left{left_node,           open.depth + 1, open.first, middle,
+              key_of(open.key, 0), open.lower,     open.upper, -1};
+    Open right{left_node + 1,       open.depth + 1, middle,     open.last,
+               key_of(open.key, 1), open.lower,     open.upper, -1};
     const std::int8_t sign = features_.monotonic[split.test.feature];
     if (sign != 0) {
         const CutSearch search = search_of(open);
@@ -439,8 +437,9 @@ void LeafRank<Code, Count>::grow_best_first(Open root) {
             release(open.histogram);
             return close(open);
         }
-        const double cost =
-            options_.criterion == Criterion::kGini ? search_of(open).cost(nodes[open.node].mass) : 1;
+        const double cost = options_.criterion == Criterion::kGini
+                                ? search_of(open).cost(nodes[open.node].mass)
+                                : 1;
         queue.push({split.gain / cost, open, split});
     };
     enqueue(root);

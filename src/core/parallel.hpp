@@ -29,7 +29,8 @@ struct Interrupted : std::runtime_error {
 class Watch {
   public:
     using Report = std::function<bool(double)>;  // share done in, "stop" out
-    explicit Watch(Report report = {}) : report_(std::move(report)), caller_(std::this_thread::get_id()) {}
+    explicit Watch(Report report = {})
+        : report_(std::move(report)), caller_(std::this_thread::get_id()) {}
 
     void expect(double work) { expected_ = work; }
     void advance(double work);

@@ -58,7 +58,8 @@ FlatTree freeze(const RankTree& tree, const std::uint8_t* is_split) {
         std::uint32_t slot;
         std::int32_t test;
     };
-    std::vector<std::vector<std::uint32_t>> entries(tree.cells.size());  // slots that stand for a cell
+    std::vector<std::vector<std::uint32_t>> entries(
+        tree.cells.size());  // slots that stand for a cell
     entries[0].push_back(0);
     std::vector<Pending> stack;
     for (std::size_t c = 0; c < tree.cells.size(); ++c) {

@@ -51,8 +51,8 @@ inline double gain_of(const CutSearch& search, ClassMass left) {
     const double product = left_cost * (node_cost - left_cost);
     if (difference == 0 || product <= 0) return 0;
     if (search.criterion == Criterion::kGini) return difference * difference / product;
-    const double gain = entropy_mass(search, node) - entropy_mass(search, left) -
-                        entropy_mass(search, node - left);
+    const double gain =
+        entropy_mass(search, node) - entropy_mass(search, left) - entropy_mass(search, node - left);
     return gain > node_cost * 1e-12 ? gain : 0;
 }
 

@@ -14,8 +14,8 @@ namespace treerank {
 namespace {
 
 constexpr std::size_t kRowsPerTask = 4096;
-constexpr std::size_t kRowsInCache = 128;    // gathered for one column after another
-constexpr std::size_t kColumnsAtOnce = 4;    // half a cache line; more would cost more in fresh pages
+constexpr std::size_t kRowsInCache = 128;  // gathered for one column after another
+constexpr std::size_t kColumnsAtOnce = 4;  // half a cache line; more would cost more in fresh pages
 constexpr std::size_t kMostColumnsAtOnce = 32;
 constexpr std::size_t kSortBelow = 64;       // a stretch this small is sorted outright
 constexpr std::size_t kFewValuesPerBin = 4;  // up to here all values are told apart at once
@@ -130,7 +130,8 @@ template <class Value, class Visit>
 void cut_stretch(const Stretch<Value>& whole, Visit& visit) {
     if (whole.n <= kSortBelow) return sort_stretch(whole, visit);
     std::uint64_t differing = 0;
-    for (std::size_t i = 0; i < whole.n; ++i) differing |= whole.values[i].key ^ whole.values[0].key;
+    for (std::size_t i = 0; i < whole.n; ++i)
+        differing |= whole.values[i].key ^ whole.values[0].key;
     if (differing == 0) return visit(make_stretch(whole.values, whole.spare, whole.n, true));
     const int bits = static_cast<int>(std::bit_width(whole.n)) - kBucketBits;
     if (bits <= kFewBits) {
@@ -355,9 +356,9 @@ std::vector<std::vector<double>> find_thresholds(const NumberMatrix<Number>& num
     return thresholds;
 }
 
-#define TREERANK_INSTANTIATE(Number)                                                             \
-    template std::vector<std::vector<double>> find_thresholds(                                   \
-        const NumberMatrix<Number>&, const std::vector<std::uint32_t>&, const std::int64_t*,     \
+#define TREERANK_INSTANTIATE(Number)                                                         \
+    template std::vector<std::vector<double>> find_thresholds(                               \
+        const NumberMatrix<Number>&, const std::vector<std::uint32_t>&, const std::int64_t*, \
         std::size_t, Team&);
 TREERANK_INSTANTIATE(double)
 TREERANK_INSTANTIATE(float)

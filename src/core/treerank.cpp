@@ -170,7 +170,8 @@ class CellGrower {
         leafrank_.grow(*task.view, work, task.size(), scratch, cell, features, key_of(task.key, 3),
                        mine.get());
         const LeafOrder order = leafrank_.cut(cell, options_.min_mass_leaf);
-        const double delta = order.left.positive * cell.negative - order.left.negative * cell.positive;
+        const double delta =
+            order.left.positive * cell.negative - order.left.negative * cell.positive;
         const double gain = delta / (2 * total_.negative * total_.positive);
         if (order.n_left == 0 || !(gain > options_.min_auc_gain)) return std::nullopt;
         keep_tests(*task.cell, order, gain);
@@ -230,7 +231,8 @@ class CellGrower {
         std::uint8_t* side = task.view->side.data();
         const Row* work = buffers_.work.get() + task.first;
         std::vector<std::uint8_t> side_of(leafrank_.nodes.size());
-        for (std::size_t i = order.n_left; i < order.leaves.size(); ++i) side_of[order.leaves[i]] = 1;
+        for (std::size_t i = order.n_left; i < order.leaves.size(); ++i)
+            side_of[order.leaves[i]] = 1;
         Team* team = leafrank_.team_for(task.size());
         run_in(team, leafrank_.leaves.size(), [&](std::size_t i) {
             const auto& leaf = leafrank_.leaves[i];
@@ -394,10 +396,11 @@ std::vector<RankTree> grow_trees(const Table<Code>& table, std::size_t n_trees,
                                  Watch& watch) {
     std::vector<RankTree> trees(n_trees);
     const auto grow = [&](std::size_t t, Team* helpers) {
-        const std::uint64_t key = key_of(options.seed, t);
-        trees[t] = table.weights == nullptr
-                       ? grow_tree<Code, PackedCount>(table, sample(t), key, options, helpers, watch)
-                       : grow_tree<Code, WideCount>(table, sample(t), key, options, helpers, watch);
+        const std::uint64_t key = key_of(options.seed, options.first_tree + t);
+        trees[t] =
+            table.weights == nullptr
+                ? grow_tree<Code, PackedCount>(table, sample(t), key, options, helpers, watch)
+                : grow_tree<Code, WideCount>(table, sample(t), key, options, helpers, watch);
     };
     watch.expect(static_cast<double>(n_trees) * static_cast<double>(table.codes.rows));
     if (n_trees >= team.size() && n_trees > 1)

@@ -92,10 +92,10 @@ struct CodeMatrix {
 
 // What the grower must know of the features.
 struct Features {
-    std::vector<std::int32_t> n_codes;    // missing included
+    std::vector<std::int32_t> n_codes;  // missing included
     std::vector<std::uint8_t> categorical;
-    std::vector<std::int8_t> monotonic;   // -1, 0, +1
-    std::vector<std::size_t> offset;      // where a feature's counters start in a histogram
+    std::vector<std::int8_t> monotonic;  // -1, 0, +1
+    std::vector<std::size_t> offset;     // where a feature's counters start in a histogram
 
     std::size_t size() const { return n_codes.size(); }
     std::size_t histogram_size() const { return offset.back(); }
@@ -138,7 +138,7 @@ struct LeafRankOptions {
     std::int32_t max_leaf_nodes = -1;  // < 0: depth first; else best first
     double min_mass_leaf = 1;          // in units
     double min_mass_split = 2;
-    std::int32_t max_features = -1;    // drawn in every node; < 0: all
+    std::int32_t max_features = -1;  // drawn in every node; < 0: all
 };
 
 struct TreeRankOptions {
@@ -149,6 +149,7 @@ struct TreeRankOptions {
     double min_auc_gain = 0;
     std::int32_t max_features = -1;  // drawn in every cell; < 0: all
     std::uint64_t seed = 0;
+    std::uint64_t first_tree = 0;  // number of the first tree grown: draws are keyed by it
 };
 
 // A node of a LeafRank tree inside its cell. `left` and `right` number nodes of
@@ -170,14 +171,14 @@ struct Cell {
     std::int32_t depth = 0;
     std::int32_t first_test = -1;  // its LeafRank tree: nodes [first_test, last_test)
     std::int32_t last_test = -1;
-    double auc_gain = 0;           // Delta / 2 of its split
+    double auc_gain = 0;  // Delta / 2 of its split
 };
 static_assert(sizeof(Cell) == 32, "crosses to NumPy as it is");
 
 struct RankTree {
     std::int32_t n_classes = 2;
-    std::vector<Cell> cells;            // preorder; cells[0] is the root
-    std::vector<double> cell_mass;      // cells x classes, in units
+    std::vector<Cell> cells;        // preorder; cells[0] is the root
+    std::vector<double> cell_mass;  // cells x classes, in units
     std::vector<LeafRankNode> tests;
     std::vector<CategorySet> category_sets;
 };

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from treerank import _core
 from treerank._validate import Column, Table, Weights, warn_of_identifiers
 
-Codes = NDArray[np.uint8] | NDArray[np.uint16]
+Codes = NDArray[Any]  # uint8 or uint16
 
 # Rows that decide the thresholds: as many as pin down 255 quantiles well.
 SAMPLE_ROWS = 200_000
@@ -99,7 +99,7 @@ def _as_matrix(column: Column) -> NDArray[np.float64]:
 
 
 def _is_missing_level(level: Any) -> bool:
-    return level is None or str(level) == "<NA>" or bool(level != level)
+    return level is None or (str(level) in ("nan", "NaN", "<NA>") and not isinstance(level, str))
 
 
 def _level_order(level: Any) -> tuple[str, Any]:

@@ -123,4 +123,3 @@ def _wider(codes: Allowed, everything: Allowed) -> list[Allowed]:
     no_upper = everything & ~(low - 1)
     no_lower = everything & ((1 << codes.bit_length()) - 1)
     return [c for c in (everything, no_upper, no_lower) if c != codes]
-

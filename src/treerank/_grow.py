@@ -48,10 +48,11 @@ class TreeRankOptions:
     max_features: int
     seed: int
 
-    def for_core(self, scale: float) -> dict[str, Any]:
-        """Masses in units of the core."""
+    def for_core(self, scale: float, first_tree: int = 0) -> dict[str, Any]:
+        """Masses in units of the core; draws of the trees are keyed by their numbers."""
         return {
             **vars(self),
+            "first_tree": first_tree,
             "leafrank": self.leafrank.for_core(scale),
             "min_mass_leaf": self.min_mass_leaf * scale,
             "min_mass_split": self.min_mass_split * scale,
@@ -74,20 +75,22 @@ def grow_trees(
     """
     weights = data.weights
 
-    def grow(repeats: Any, units: Any, progress: Any) -> list[RankTree]:
+    def grow(repeats: Any, units: Any, first_tree: int) -> list[RankTree]:
         grown = _core.grow_trees(
             codes, data.labels, repeats, units, binning.n_codes, binning.is_categorical,
-            monotonic, options.for_core(weights.scale), n_jobs, progress,
+            monotonic, options.for_core(weights.scale, first_tree), n_jobs, progress,
         )  # fmt: skip
         return [tree_from_core(arrays, weights.scale) for arrays in grown]
 
     with progress_bar("growing", verbose) as progress:
         if weights.units is not None:
-            parts = [0, *held_out]
-            return [grow(None, weights.units - part, progress)[0] for part in parts]
-        everything = weights.repeats if weights.repeats is not None else np.uint8(1)
-        parts = [np.zeros(data.table.n_rows, np.uint8), *held_out]
-        return grow(np.array([everything - part for part in parts], np.uint8), None, progress)
+            left_in = [weights.units, *(weights.units - part for part in held_out)]
+            return [grow(None, units, t)[0] for t, units in enumerate(left_in)]
+        repeats = weights.repeats
+        if repeats is None:
+            repeats = np.ones(data.table.n_rows, dtype=np.uint8)
+        samples = np.array([repeats, *(repeats - part for part in held_out)], dtype=np.uint8)
+        return grow(samples, None, 0)
 
 
 def check_monotonic(monotonic_cst: Any, names: list[str], binning: Binning) -> NDArray[np.int8]:

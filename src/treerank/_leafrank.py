@@ -83,7 +83,7 @@ class LeafRank(TreeRanker):
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> model = LeafRank().fit(X, y)
     >>> print(model.partition_)
-    OrderedPartition(2 cells, 569 rows, auc=0.9464)
+    OrderedPartition(2 cells, 569 rows, auc=0.9193)
     """
 
     def __init__(

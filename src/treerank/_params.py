@@ -8,28 +8,34 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 
 def complain(name: str, value: object, expected: str) -> ValueError:
     """Build the error for a parameter that cannot be used."""
     return ValueError(f"Got {name}={value!r}; expected {expected}.")
 
 
-def check_integer(name: str, value: object, minimum: int, *, none: bool = False) -> int | None:
+def is_whole(value: Any) -> bool:
+    """Whether a parameter is an integer; booleans are not."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+
+
+def check_integer(name: str, value: Any, minimum: int, *, none: bool = False) -> int | None:
     """Return an integer >= minimum, or None where that is allowed."""
     if value is None and none:
         return None
-    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not is_integer or int(value) < minimum:  # type: ignore[call-overload]
+    if not is_whole(value) or value < minimum:
         raise complain(name, value, f"an integer >= {minimum}" + (" or None" if none else ""))
-    return int(value)  # type: ignore[call-overload, no-any-return]
+    return int(value)
 
 
-def check_number(name: str, value: object, minimum: float = 0.0) -> float:
+def check_number(name: str, value: Any, minimum: float = 0.0) -> float:
     """Return a finite number >= minimum."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or value < minimum:  # type: ignore
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+    if not is_number or not math.isfinite(value) or value < minimum:
         raise complain(name, value, f"a finite number >= {minimum:g}")
-    return float(value)  # type: ignore[arg-type]
+    return float(value)
 
 
 def check_choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
@@ -39,9 +45,9 @@ def check_choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
     return value
 
 
-def check_count_or_share(name: str, value: object, total: int) -> int:
+def check_count_or_share(name: str, value: Any, total: int) -> int:
     """Turn an absolute count or a share of `total` into a count, at least 1."""
-    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral | bool):
+    if isinstance(value, float | np.floating):
         if not 0 < float(value) < 1:
             raise complain(name, value, "an integer >= 1 or a share in (0, 1)")
         return max(1, math.ceil(float(value) * total))
@@ -50,16 +56,18 @@ def check_count_or_share(name: str, value: object, total: int) -> int:
     return count
 
 
-def check_max_features(name: str, value: object, n_features: int) -> int:
+def check_max_features(name: str, value: Any, n_features: int) -> int:
     """Turn a number of features to draw into a count; -1 stands for all."""
     if value is None:
         return -1
     if isinstance(value, str):
         if value not in ("sqrt", "log2"):
-            raise complain(name, value, "an integer >= 1, a share in (0, 1], 'sqrt', 'log2' or None")
+            raise complain(
+                name, value, "an integer >= 1, a share in (0, 1], 'sqrt', 'log2' or None"
+            )
         count = math.sqrt(n_features) if value == "sqrt" else math.log2(n_features)
         return max(1, int(count))
-    if isinstance(value, numbers.Real) and float(value) == 1.0 and not isinstance(value, int):
+    if isinstance(value, float | np.floating) and value == 1.0:
         return -1
     count = check_count_or_share(name, value, n_features)
     if count > n_features:
@@ -67,11 +75,11 @@ def check_max_features(name: str, value: object, n_features: int) -> int:
     return count
 
 
-def check_n_jobs(n_jobs: object) -> int:
+def check_n_jobs(n_jobs: Any) -> int:
     """Number of threads: None means 1, -1 all cores, -2 all but one."""
     if n_jobs is None:
         return 1
-    if not isinstance(n_jobs, numbers.Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
+    if not is_whole(n_jobs) or n_jobs == 0:
         raise complain("n_jobs", n_jobs, "None, an integer >= 1, or a negative one (-1: all cores)")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return int(n_jobs) if n_jobs > 0 else max(1, (cores or 1) + 1 + int(n_jobs))

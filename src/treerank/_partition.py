@@ -32,7 +32,7 @@ class OrderedPartition:
     >>> from treerank import OrderedPartition
     >>> partition = OrderedPartition([[1, 6], [3, 3], [6, 1]])
     >>> print(round(partition.auc(), 3))
-    0.835
+    0.825
     >>> fpr, tpr = partition.roc()
     >>> print(fpr, tpr)
     [0.  0.1 0.4 1. ] [0.  0.6 0.9 1. ]
@@ -80,7 +80,7 @@ class OrderedPartition:
             raise ValueError(
                 f"Got a partition of {self.counts.shape[1]} classes; the ROC curve needs two."
             )
-        return self.counts / self.counts.sum(axis=0)
+        return np.asarray(self.counts / self.counts.sum(axis=0))
 
     def roc(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return knots of the ROC curve: false positive and true positive rates.
@@ -114,7 +114,7 @@ class OrderedPartition:
         prior = self.counts.sum(axis=0) / self.counts.sum()
         smoothed = self.counts + smoothing * prior
         mass = smoothed.sum(axis=1, keepdims=True)
-        return np.where(mass > 0, smoothed / np.where(mass > 0, mass, 1.0), prior)
+        return np.asarray(np.where(mass > 0, smoothed / np.where(mass > 0, mass, 1.0), prior))
 
     def reorder_concave(self) -> OrderedPartition:
         """Return the same cells in the order that makes the ROC curve concave.
@@ -166,7 +166,8 @@ class OrderedPartition:
         """
         import narwhals as nw  # noqa: PLC0415
 
-        for name in [backend] if backend else ["pandas", "polars", "pyarrow"]:
+        names: list[Any] = [backend] if backend else ["pandas", "polars", "pyarrow"]
+        for name in names:
             try:
                 return nw.from_dict(self.columns(), backend=name).to_native()
             except ModuleNotFoundError:

@@ -199,8 +199,8 @@ def _importances(tree: RankTree, n_features: int) -> NDArray[np.float64]:
     inner = tests[tests["left"] >= 0]
     left = tests[inner["left"]]
     total = tree.counts[0]
-    delta = (
-        inner["negative"] * left["positive"] - inner["positive"] * left["negative"]
-    ) / (total[0] * total[-1])
+    delta = (inner["negative"] * left["positive"] - inner["positive"] * left["negative"]) / (
+        total[0] * total[-1]
+    )
     importance = np.bincount(inner["feature"], weights=(delta / 2) ** 2, minlength=n_features)
-    return importance / importance.sum() if len(inner) else importance
+    return np.asarray(importance / max(importance.sum(), 1e-300))

@@ -170,4 +170,6 @@ def _say_list(name: str, levels: list[Any], verb: str) -> str:
         f"one of {len(level)} rare levels" if isinstance(level, tuple) else str(level)
         for level in levels
     ]
-    return f"{name} {verb} {said[0]}" if len(said) == 1 else f"{name} {verb} any of {', '.join(said)}"
+    return (
+        f"{name} {verb} {said[0]}" if len(said) == 1 else f"{name} {verb} any of {', '.join(said)}"
+    )

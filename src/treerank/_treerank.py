@@ -109,7 +109,7 @@ class TreeRank(TreeRanker):
     >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
     >>> model = TreeRank().fit(X_train, y_train)
     >>> print(f"{model.score(X_test, y_test):.3f}")
-    0.982
+    0.988
     """
 
     def __init__(

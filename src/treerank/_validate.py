@@ -50,7 +50,7 @@ class Table:
 
     n_rows: int
     names: list[str]
-    matrix: NDArray[np.float64 | np.float32] | None
+    matrix: NDArray[Any] | None  # float64 or float32
     columns: list[Column]
 
     @property
@@ -227,7 +227,7 @@ def _labels_as_array(y: Any) -> Any:
 
 def _is_missing(y: NDArray[Any]) -> NDArray[np.bool_]:
     if y.dtype.kind == "f":
-        return np.isnan(y)
+        return np.asarray(np.isnan(y))
     if y.dtype == object:
         # None and NaN, and pandas' NA, which does not compare.
         return np.array([v is None or str(v) in ("nan", "<NA>", "NaT") for v in y], dtype=bool)
@@ -295,7 +295,7 @@ def _wanted_categories(categorical_features: Any, names: list[str]) -> set[int] 
             raise error
         return set(np.flatnonzero(wanted).tolist())
     if wanted.dtype.kind in "iu":
-        if len(wanted) and not (0 <= wanted.min() and wanted.max() < len(names)):
+        if len(wanted) and not (wanted.min() >= 0 and wanted.max() < len(names)):
             raise error
         return set(wanted.tolist())
     if not set(map(str, wanted)) <= set(names):
@@ -358,16 +358,18 @@ def _frame_column(
     return Column(name, np.ascontiguousarray(values, dtype=np.float64))
 
 
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and np.isnan(value)
+
+
 def _object_holds_text(series: nw.Series[Any], name: str) -> bool:
     """Whether a column of Python objects is text; numbers mixed with text are refused."""
-    values = [v for v in series.to_list() if v is not None and v == v]
+    values = [v for v in series.to_list() if not (v is None or _is_nan(v))]
     is_text = [isinstance(v, str | bool | np.bool_) for v in values]
     if all(is_text):
         return True
     if any(is_text):
-        rows = [
-            i for i, v in enumerate(series.to_list()) if isinstance(v, str | bool | np.bool_)
-        ]
+        rows = [i for i, v in enumerate(series.to_list()) if isinstance(v, str | bool | np.bool_)]
         first = series.to_list()[rows[0]]
         raise ValueError(
             f"Column {name!r} has text in {len(rows):,} of {len(series):,} rows (first: row "

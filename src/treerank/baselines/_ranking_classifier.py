@@ -38,7 +38,7 @@ def _has_two_classes(estimator: RankingClassifier) -> bool:
     return True
 
 
-class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class RankingClassifier(ClassifierMixin, BaseEstimator):
     """Base of the rivals: a subclass writes `fit` and `_raw_scores`.
 
     The score is known only up to a shift in pairwise methods, so labels need cut-offs:

@@ -67,7 +67,7 @@ class RocDisplay:
     >>> model = TreeRank().fit(X_train, y_train)
     >>> display = RocDisplay.from_estimator(model, X_test, y_test)
     >>> print(f"{display.auc:.2f}")
-    0.98
+    0.99
     >>> other = LeafRank().fit(X_train, y_train)
     >>> both = RocDisplay.from_estimator(other, X_test, y_test, ax=display.ax_)
     """

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning import Binning
+from treerank._boxes import Box
 from treerank._params import check_choice, check_integer, check_number, complain
 from treerank._ranker import TreeRanker
-from treerank._boxes import Box
 from treerank._rules import say_boxes, simple_side
 from treerank.plots._axes import require_pyplot
 from treerank.plots._tree_layout import (
@@ -70,7 +70,7 @@ class TreeDisplay:
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> display = TreeDisplay.from_estimator(TreeRank().fit(X, y))
     >>> print(display.rules[0])
-    [('worst perimeter <= 105.95', 'worst concave points <= 0.13495')]
+    [('worst perimeter <= 105.95',)]
     >>> display.figure_.savefig("tree.svg")  # doctest: +SKIP
     """
 

@@ -1,0 +1,93 @@
+"""
+The compiled core: binning, growing, pruning and scoring of ranking trees.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, overload
+
+import numpy
+from numpy.typing import NDArray
+
+
+def instruction_set() -> str:
+    """The instruction set of the hot loops: 'avx512', 'avx2' or 'base'."""
+
+MAX_ROWS: int = 134217728
+
+MAX_FEATURES: int = 65535
+
+MAX_REPEAT: int = 15
+
+MAX_CATEGORY_CODES: int = 256
+
+def threshold_sample(n_rows: int, limit: int) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+    """
+    Numbers of the rows that decide the thresholds: all, or those with the smallest hashes.
+    """
+
+@overload
+def find_thresholds(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), writable=False)], sample: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, max_bins: int, n_jobs: int) -> list: ...
+
+@overload
+def find_thresholds(x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), writable=False)], sample: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, max_bins: int, n_jobs: int) -> list:
+    """Thresholds of every column, ascending."""
+
+@overload
+def encode(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), writable=False)], thresholds: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C')], n_jobs: int) -> None: ...
+
+@overload
+def encode(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), writable=False)], thresholds: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]], codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C')], n_jobs: int) -> None: ...
+
+@overload
+def encode(x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), writable=False)], thresholds: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C')], n_jobs: int) -> None: ...
+
+@overload
+def encode(x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), writable=False)], thresholds: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]], codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C')], n_jobs: int) -> None:
+    """Writes the codes of all columns into `codes` (features x rows)."""
+
+@overload
+def row_hashes(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], seed: int) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+
+@overload
+def row_hashes(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], seed: int) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
+    """
+    A hash of each row's codes and label, the same wherever the row stands.
+    """
+
+@overload
+def grow_trees(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int, progress: object | None) -> list: ...
+
+@overload
+def grow_trees(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int, progress: object | None) -> list:
+    """
+    Grows one tree for each row of `repeats` (how often each row of the table counts), or one on all rows: [(cells, masses, tests, category sets)].
+    """
+
+@overload
+def histogram(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], repetitions: int = 1) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+
+@overload
+def histogram(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], repetitions: int = 1) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
+    """
+    Counters of all features, negatives in the low half of a word, positives in the high.
+    """
+
+def best_cut(codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], masses: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)], criterion: str, cell: tuple[float, float], min_mass_leaf: float, monotonic: int) -> tuple:
+    """
+    The best cut of one feature: (gain, last code on the left, missing goes left).
+    """
+
+def cost_complexity(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]) -> tuple:
+    """
+    The nested subtrees: (lambdas, the step at which each cell is collapsed).
+    """
+
+def freeze(cells: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], tests: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], is_split: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)]) -> tuple:
+    """Freezes a subtree for scoring: (slots, the target of each slot)."""
+
+@overload
+def apply(slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_jobs: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+@overload
+def apply(slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], n_jobs: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """The cell in which each row ends."""

@@ -1,0 +1,22 @@
+"""Hypothesis profiles, and a check that the tests run against the build they are meant for."""
+
+import os
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+settings.register_profile("quick", parent=settings.get_profile("default"), max_examples=15)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_report_header():
+    import treerank
+
+    wanted = os.environ.get("TREERANK_CORE")
+    found = Path(treerank._core.__file__).parent
+    if wanted and found != Path(wanted):
+        raise RuntimeError(f"testing {found}, not {wanted}")
+    return f"treerank core: {found}, {treerank._core.instruction_set()}"

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Run the tests of the core against the build in $1, which has the sanitizers in it.
+set -eu
+build=$(cd "$1" && pwd)
+copy="$build/package"
+rm -rf "$copy"
+mkdir -p "$copy"
+cp -r src/treerank "$copy/"
+cp "$build"/_core*.so "$copy/treerank/"
+# The environment's own install of treerank must not be found first.
+libraries=$(python -c "import sysconfig; print(sysconfig.get_paths()['purelib'])")
+mkdir -p "$build/libraries"
+for entry in "$libraries"/*; do
+    case "$(basename "$entry")" in
+        *treerank*) ;;
+        *) ln -sfn "$entry" "$build/libraries/$(basename "$entry")" ;;
+    esac
+done
+# Python itself leaks on exit, and NumPy and friends are not instrumented.
+LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libstdc++.so)" \
+ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+PYTHONPATH="$copy:$build/libraries" HYPOTHESIS_PROFILE=quick TREERANK_CORE="$copy/treerank" \
+    python -S -m pytest tests -m core -p no:cacheprovider -p no:xdist

@@ -245,11 +245,11 @@ PAGE = """# Speed
 
 `make_classification({n_all:_}, 20, n_informative=10, n_redundant=4, n_clusters_per_class=6,
 class_sep=0.7, flip_y=0.1, random_state=0)`, of which {n_train:,} rows are fitted; the {n_large:,}
-rows come from a call of their own. The tree is `TreeRank(LeafRank(max_depth=6), max_depth=8, min_samples_leaf=1,
-pruning=None, shrinkage=None)`, fitted to a NumPy array, binning included, on one thread where
-nothing else is said. CART is `DecisionTreeClassifier(max_leaf_nodes=256)`. Calls that are compared
-take turns, and the least time of each counts. On the other {n_test:,} rows the tree's AUC is
-{auc:.4f}, CART's {cart_auc:.4f}.
+rows come from a call of their own. The tree is `TreeRank(LeafRank(max_depth=6), max_depth=8,
+min_samples_leaf=1, pruning=None, shrinkage=None)`, fitted to a NumPy array, binning included, on
+one thread where nothing else is said. CART is `DecisionTreeClassifier(max_leaf_nodes=256)`. Calls
+that are compared take turns, and the least time of each counts. On the other {n_test:,} rows the
+tree's AUC is {auc:.4f}, CART's {cart_auc:.4f}.
 
 {figures}
 
@@ -284,7 +284,8 @@ def run(quick: bool) -> None:
     figures += small(repetitions)
     page = PAGE.format(
         machine=describe(facts, "python -m benchmarks speed"), figures=figure_table(figures),
-        n_all=len(y), n_train=n_train, n_test=len(test[1]), n_large=1_000_000 // scale, **test_aucs(data, test),
+        n_all=len(y), n_train=n_train, n_test=len(test[1]), n_large=1_000_000 // scale,
+        **test_aucs(data, test),
     )  # fmt: skip
     print(page)
     if not quick:

@@ -1,0 +1,1 @@
+"""How fast treerank is and how well it ranks; ``python -m benchmarks`` writes the tables."""

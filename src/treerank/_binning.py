@@ -85,7 +85,7 @@ def fit_binning(table: Table, weights: Weights, max_bins: int, n_jobs: int) -> B
         for j, column in enumerate(table.columns):
             if column.is_categorical:
                 levels[j] = _choose_levels(column, units)
-                has_missing[j] = bool((_encode_levels(column, levels[j]) == 0).any())
+                has_missing[j] = any(map(is_missing, set(column.values)))
             else:
                 values = _as_matrix(column)
                 thresholds[j] = _core.find_thresholds(values, sample, units, max_bins, n_jobs)[0]

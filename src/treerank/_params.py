@@ -64,7 +64,9 @@ def check_max_features(name: str, value: object, n_features: int) -> int:
         return -1
     if isinstance(value, str):
         if value not in ("sqrt", "log2"):
-            raise complain(name, value, "an integer >= 1, a share in (0, 1], 'sqrt', 'log2' or None")
+            raise complain(
+                name, value, "an integer >= 1, a share in (0, 1], 'sqrt', 'log2' or None"
+            )
         count = math.sqrt(n_features) if value == "sqrt" else math.log2(n_features)
         return max(1, int(count))
     if isinstance(value, numbers.Real) and float(value) == 1.0 and not isinstance(value, int):

@@ -206,7 +206,7 @@ def _refuse_unreadable(X: Any) -> None:
 
 
 def _check_labels(y: Any, n_rows: int) -> tuple[NDArray[np.uint8], NDArray[Any]]:
-    y = column_or_1d(_labels_as_array(y), warn=True)
+    y = _plain_labels(column_or_1d(_labels_as_array(y), warn=True))
     if len(y) != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: "
@@ -218,8 +218,6 @@ def _check_labels(y: Any, n_rows: int) -> tuple[NDArray[np.uint8], NDArray[Any]]
             f"Input y contains NaN or missing labels in {missing.sum():,} of {n_rows:,} rows "
             f"(first: row {int(np.argmax(missing))}); drop those rows."
         )
-    if y.dtype == object and not any(isinstance(v, str) for v in y):
-        y = np.array(y.tolist())  # numbers or booleans, as a category of pandas gives them
     check_classification_targets(y)
     try:
         classes, labels = np.unique(y, return_inverse=True)
@@ -242,8 +240,8 @@ def _check_labels(y: Any, n_rows: int) -> tuple[NDArray[np.uint8], NDArray[Any]]
 
 def check_known_labels(y: Any, classes: NDArray[Any]) -> NDArray[Any]:
     """Labels of rows to be judged; the AUC of labels the model does not know means nothing."""
-    y = np.asarray(_labels_as_array(y))
-    unknown = ~np.isin(y, classes) & ~_missing_labels(y.ravel()).reshape(y.shape)
+    y = _plain_labels(column_or_1d(_labels_as_array(y)))
+    unknown = ~np.isin(y, classes) & ~_missing_labels(y)
     if unknown.any():
         raise ValueError(
             f"Got the label {y[unknown].tolist()[0]!r}; "
@@ -266,9 +264,16 @@ def _labels_as_array(y: Any) -> Any:
     )  # fmt: skip
 
 
+def _plain_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Numbers and booleans that came as objects, as from a category of pandas."""
+    if y.dtype != object or any(isinstance(v, str) for v in y):
+        return y
+    return np.array(y.tolist())
+
+
 def _missing_labels(y: NDArray[Any]) -> NDArray[np.bool_]:
     if y.dtype.kind in "fmM":
-        return np.asarray(y != y)  # NaN and NaT alone
+        return np.isnat(y) if y.dtype.kind in "mM" else np.isnan(y)
     if y.dtype == object:
         return np.fromiter(map(is_missing, y), dtype=bool, count=len(y))
     return np.zeros(len(y), dtype=bool)
@@ -437,7 +442,7 @@ def is_missing(value: Any) -> bool:
     if value is None or isinstance(value, str):
         return value is None
     try:
-        return bool(value != value)
+        return bool(value != value)  # noqa: PLR0124 (true of NaN and NaT alone)
     except (TypeError, ValueError):
         return type(value).__name__ == "NAType"
 

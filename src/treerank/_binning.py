@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank import _core
-from treerank._validate import Column, Table, Weights, is_missing, warn_of_doubtful_category
+from treerank._columns import Column, is_missing, warn_of_doubtful_category
+from treerank._validate import Table, Weights
 
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank import _core
-from treerank._validate import Column, Table, Weights, warn_of_identifiers
+from treerank._columns import Column, is_missing, warn_of_doubtful_category
+from treerank._validate import Table, Weights
 
 Codes = NDArray[Any]  # uint8 or uint16
 
@@ -78,14 +79,14 @@ def fit_binning(table: Table, weights: Weights, max_bins: int, n_jobs: int) -> B
     levels: list[list[Any] | None] = [None] * n
     if table.matrix is not None:
         thresholds = _core.find_thresholds(table.matrix, sample, units, max_bins, n_jobs)
-        has_missing = np.isnan(table.matrix.sum(axis=0))
+        has_missing = np.isnan(table.matrix.min(axis=0))
     else:
         thresholds = [np.empty(0)] * n
         has_missing = np.zeros(n, dtype=bool)
         for j, column in enumerate(table.columns):
             if column.is_categorical:
                 levels[j] = _choose_levels(column, units)
-                has_missing[j] = bool((_encode_levels(column, levels[j]) == 0).any())
+                has_missing[j] = any(map(is_missing, set(column.values)))
             else:
                 values = _as_matrix(column)
                 thresholds[j] = _core.find_thresholds(values, sample, units, max_bins, n_jobs)[0]
@@ -98,10 +99,6 @@ def _as_matrix(column: Column) -> NDArray[np.float64]:
     return np.asarray(column.values)[:, np.newaxis]
 
 
-def _is_missing_level(level: Any) -> bool:
-    return level is None or (str(level) in ("nan", "NaN", "<NA>") and not isinstance(level, str))
-
-
 def _level_order(level: Any) -> tuple[str, Any]:
     return type(level).__name__, level
 
@@ -109,8 +106,8 @@ def _level_order(level: Any) -> tuple[str, Any]:
 def _choose_levels(column: Column, units: NDArray[np.int64] | None) -> list[Any]:
     """Levels in sorted order; when there are too many, the rarest share the last code."""
     values = column.values
-    found = sorted({v for v in values if not _is_missing_level(v)}, key=_level_order)
-    warn_of_identifiers(column.name, len(found), len(values))
+    found = sorted((v for v in set(values) if not is_missing(v)), key=_level_order)
+    warn_of_doubtful_category(column, found, len(values))
     if len(found) <= MAX_LEVELS:
         return found
     codes = _encode_levels(column, found)
@@ -129,10 +126,12 @@ def _encode_levels(column: Column, levels: list[Any] | None) -> NDArray[np.int32
         for member in level if isinstance(level, tuple) else (level,):
             code_of[member] = code
     values = column.values
-    first = next((v for v in values if not _is_missing_level(v)), "")
-    if code_of and not isinstance(first, str) and all(isinstance(v, str) for v in code_of):
+    first = next((v for v in values if not is_missing(v)), None)
+    known_text = {isinstance(v, str) for v in code_of}
+    if first is not None and known_text and isinstance(first, str) not in known_text:
+        expected = "text" if True in known_text else "numbers or booleans as"
         raise ValueError(
-            f"Column {column.name!r} has values such as {first!r}; expected text categories, as in "
-            "the data the model was fitted to."
+            f"Column {column.name!r} has values such as {first!r}; expected {expected} categories, "
+            "as in the data the model was fitted to."
         )
     return np.fromiter(map(code_of.get, values, repeat(0)), dtype=np.int32, count=len(values))

@@ -59,9 +59,9 @@ def simplify(boxes: Iterable[Box | None], everything: Sequence[Allowed]) -> list
         All codes of each feature.
     """
     found = _distinct(boxes)
-    _merge_neighbours(found)
     if len(found) > MAX_BOXES:
         return found
+    _merge_neighbours(found)
     for i in range(len(found)):
         found[i] = _relax(found[i], found, everything)
     for box in sorted(found, key=len, reverse=True):

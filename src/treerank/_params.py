@@ -10,6 +10,11 @@ from typing import Any
 
 import numpy as np
 
+# Of the core; as a limit on a tree, as good as none.
+LARGEST_INTEGER = 2**31 - 1
+# More threads than this only wait for each other.
+MAX_THREADS = 256
+
 
 def complain(name: str, value: object, expected: str) -> ValueError:
     """Build the error for a parameter that cannot be used."""
@@ -27,7 +32,7 @@ def check_integer(name: str, value: Any, minimum: int, *, none: bool = False) ->
         return None
     if not is_whole(value) or value < minimum:
         raise complain(name, value, f"an integer >= {minimum}" + (" or None" if none else ""))
-    return int(value)
+    return min(int(value), LARGEST_INTEGER)
 
 
 def check_number(name: str, value: Any, minimum: float = 0.0) -> float:
@@ -40,6 +45,7 @@ def check_number(name: str, value: Any, minimum: float = 0.0) -> float:
 
 def check_choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
     """Return value if it is one of the choices."""
+    value = bool(value) if isinstance(value, np.bool_) else value
     if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
         raise complain(name, value, "one of " + ", ".join(map(repr, choices)))
     return value
@@ -82,4 +88,4 @@ def check_n_jobs(n_jobs: Any) -> int:
     if not is_whole(n_jobs) or n_jobs == 0:
         raise complain("n_jobs", n_jobs, "None, an integer >= 1, or a negative one (-1: all cores)")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return int(n_jobs) if n_jobs > 0 else max(1, (cores or 1) + 1 + int(n_jobs))
+    return min(int(n_jobs), MAX_THREADS) if n_jobs > 0 else max(1, (cores or 1) + 1 + int(n_jobs))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from treerank._params import check_number
 
 
 class OrderedPartition:
@@ -64,7 +67,7 @@ class OrderedPartition:
         )
         if len(self.classes) != n_classes or self.scores.shape != (n_cells,):
             raise ValueError("Got classes or scores whose number does not fit the counts.")
-        if (np.diff(self.scores) > 0).any():
+        if not (np.diff(self.scores) <= 0).all():
             raise ValueError("Got scores that increase; expected the best cell first.")
         self._rules = rules
 
@@ -111,6 +114,7 @@ class OrderedPartition:
         -------
         array of shape (n_cells, n_classes)
         """
+        check_number("smoothing", smoothing)
         prior = self.counts.sum(axis=0) / self.counts.sum()
         smoothed = self.counts + smoothing * prior
         mass = smoothed.sum(axis=1, keepdims=True)
@@ -125,7 +129,7 @@ class OrderedPartition:
         """
         shares = self._two_classes()
         order = np.argsort(-shares[:, 1] / np.maximum(shares.sum(axis=1), 1e-300), kind="stable")
-        rules = None if self._rules is None else (lambda: [self.rules()[i] for i in order])
+        rules = None if self._rules is None else partial(_reordered, self._rules, order)
         return OrderedPartition(self.counts[order], classes=self.classes, rules=rules)
 
     def rules(self) -> list[str]:
@@ -174,3 +178,8 @@ class OrderedPartition:
                 continue
         wanted = backend or "pandas, polars or pyarrow"
         raise ModuleNotFoundError(f"A data frame needs {wanted}; install it, or use columns().")
+
+
+def _reordered(rules: Callable[[], list[str]], order: NDArray[np.intp]) -> list[str]:
+    said = rules()
+    return [said[i] for i in order]

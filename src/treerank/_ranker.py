@@ -17,7 +17,7 @@ from treerank._params import check_n_jobs, complain
 from treerank._partition import OrderedPartition
 from treerank._rules import cell_rules
 from treerank._tree import RankTree
-from treerank._validate import TrainingData, validate_rows
+from treerank._validate import TrainingData, check_known_labels, validate_rows
 
 # Up to this many rows every value is a code of its own; above, 255 quantiles do as well.
 EXACT_ROWS = 10_000
@@ -60,7 +60,8 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
             scores = scores - _cut(scores, posterior)
             order = np.arange(len(leaves))
         else:
-            posterior = tree.shrunken_values(np.array([strength]))[leaves, 0]
+            # Steps along the path add up to a share only up to rounding.
+            posterior = tree.shrunken_values(np.array([strength]))[leaves, 0].clip(0.0, 1.0)
             if monotonic.any():
                 posterior = monotone_values(tree, binning, monotonic, leaves, posterior)
             scores = posterior - 0.5
@@ -132,6 +133,7 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), optional
         """
         scores = self.score_samples(X)
+        y = check_known_labels(y, self.classes_)
         return float(roc_auc_score(y, scores, sample_weight=sample_weight))
 
 

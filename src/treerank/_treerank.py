@@ -216,7 +216,8 @@ class TreeRank(TreeRanker):
     def _options(self, table: Table) -> TreeRankOptions:
         check_choice("pruning", self.pruning, ["cv", None])
         check_choice("one_standard_error", self.one_standard_error, [True, False])
-        check_integer("verbose", int(self.verbose), 0)
+        verbose = int(self.verbose) if isinstance(self.verbose, bool) else self.verbose
+        check_integer("verbose", verbose, 0)
         depth = check_integer("max_depth", self.max_depth, 1, none=True)
         n_rows, n_features = table.n_rows, table.n_features
         return TreeRankOptions(
@@ -235,10 +236,10 @@ class TreeRank(TreeRanker):
         splitter = LeafRank() if self.splitter is None else self.splitter
         if not isinstance(splitter, LeafRank):
             raise ValueError(f"Got splitter={splitter!r}; expected None or a LeafRank.")
-        plain = LeafRank()
         for name in DATA_PARAMETERS:
             given = getattr(splitter, name)
-            if given is not None and given is not getattr(plain, name) and given != "auto":
+            is_default = isinstance(given, str) and given in ("auto", "from_dtype")
+            if given is not None and not is_default:
                 raise ValueError(
                     f"Got splitter=LeafRank({name}={given!r}); set {name} on TreeRank instead."
                 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,8 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from treerank import _core
-
-Levels = list[Any]
+from treerank._columns import Column, frame_column, is_missing
 
 
 @contextmanager
@@ -29,19 +27,6 @@ def all_or_nothing(estimator: object) -> Iterator[None]:
         vars(estimator).clear()
         vars(estimator).update(before)
         raise
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of a data frame, or one column of an array that holds categories."""
-
-    name: str
-    values: NDArray[np.float64] | Levels  # numbers, or one level a row
-
-    @property
-    def is_categorical(self) -> bool:
-        """Whether the column holds levels rather than numbers."""
-        return isinstance(self.values, list)
 
 
 @dataclass(frozen=True)
@@ -157,35 +142,56 @@ def _open_table(
                 f"0 sample(s) or 0 feature(s) (shape={frame.shape}) while a minimum of 1 "
                 "is required."
             )
+        _refuse_too_many(frame.shape[1])
         return len(frame), None, frame
-    _refuse_text(X)
-    matrix = validate_data(
-        estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
-    )
-    if matrix.shape[1] > _core.MAX_FEATURES:
-        raise ValueError(
-            f"Got {matrix.shape[1]:,} features; expected at most {_core.MAX_FEATURES:,}."
-        )
+    _refuse_unreadable(X)
+    try:
+        with np.errstate(invalid="ignore"):  # the sum of huge numbers, by which NaN is sought
+            matrix = validate_data(
+                estimator, X, reset=reset, dtype=[np.float64, np.float32],
+                ensure_all_finite="allow-nan",
+            )  # fmt: skip
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        raise ValueError(f"Got text among the numbers of X ({error}); {_NAME_COLUMNS}") from None
+    _refuse_too_many(matrix.shape[1])
     return len(matrix), matrix, None
 
 
-def _refuse_text(X: Any) -> None:
-    """Text in a plain array is refused: it does not say which columns are categories."""
-    if isinstance(X, np.ndarray) and X.dtype.kind in "US":
+_NAME_COLUMNS = "pass a data frame, whose text columns are taken as categories."
+
+
+def _refuse_too_many(n_features: int) -> None:
+    if n_features > _core.MAX_FEATURES:
+        raise ValueError(f"Got {n_features:,} features; expected at most {_core.MAX_FEATURES:,}.")
+
+
+def _refuse_unreadable(X: Any) -> None:
+    """Refuse what NumPy would misread: text, dates and masks, lazy and unknown containers."""
+    if type(X) in (str, dict) or hasattr(X, "collect_schema"):
+        hint = "call collect() first" if hasattr(X, "collect_schema") else "read it first"
+        raise TypeError(f"Got X of type {type(X).__name__}; expected a table: {hint}.")
+    if isinstance(X, np.ma.MaskedArray):
         raise ValueError(
-            f"Got an array of text (dtype {X.dtype}); expected numbers. Pass a data frame, whose "
-            "text columns are taken as categories."
+            "Got a masked array; expected NaN for missing. Pass X.astype(float).filled(numpy.nan)."
+        )
+    if isinstance(X, np.ndarray) and X.dtype.kind in "USmM":
+        kind = "text" if X.dtype.kind in "US" else "dates"
+        raise ValueError(
+            f"Got an array of {kind} (dtype {X.dtype}); expected numbers. "
+            + (_NAME_COLUMNS.capitalize() if kind == "text" else "Count days since a fixed day.")
         )
 
 
 def _check_labels(y: Any, n_rows: int) -> tuple[NDArray[np.uint8], NDArray[Any]]:
-    y = column_or_1d(_labels_as_array(y), warn=True)
+    y = _plain_labels(column_or_1d(_labels_as_array(y), warn=True))
     if len(y) != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: "
             f"{n_rows} rows of X, {len(y)} labels."
         )
-    missing = _is_missing(y)
+    missing = _missing_labels(y)
     if missing.any():
         raise ValueError(
             f"Input y contains NaN or missing labels in {missing.sum():,} of {n_rows:,} rows "
@@ -211,6 +217,18 @@ def _check_labels(y: Any, n_rows: int) -> tuple[NDArray[np.uint8], NDArray[Any]]
     return labels.astype(np.uint8), classes
 
 
+def check_known_labels(y: Any, classes: NDArray[Any]) -> NDArray[Any]:
+    """Labels of rows to be judged; the AUC of labels the model does not know means nothing."""
+    y = _plain_labels(column_or_1d(_labels_as_array(y)))
+    unknown = ~np.isin(y, classes) & ~_missing_labels(y)
+    if unknown.any():
+        raise ValueError(
+            f"Got the label {y[unknown].tolist()[0]!r}; "
+            f"expected labels among {classes.tolist()!r}, as in the data the model was fitted to."
+        )
+    return y
+
+
 def _labels_as_array(y: Any) -> Any:
     series = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
@@ -225,19 +243,34 @@ def _labels_as_array(y: Any) -> Any:
     )  # fmt: skip
 
 
-def _is_missing(y: NDArray[Any]) -> NDArray[np.bool_]:
-    if y.dtype.kind == "f":
-        return np.asarray(np.isnan(y))
+def _plain_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Numbers and booleans that came as objects, as from a category of pandas."""
+    if y.dtype != object or any(isinstance(v, str) for v in y):
+        return y
+    return np.array(y.tolist())
+
+
+def _missing_labels(y: NDArray[Any]) -> NDArray[np.bool_]:
+    if y.dtype.kind in "fmM":
+        return np.asarray(np.isnat(y) if y.dtype.kind in "mM" else np.isnan(y))
     if y.dtype == object:
-        # None and NaN, and pandas' NA, which does not compare.
-        return np.array([v is None or str(v) in ("nan", "<NA>", "NaT") for v in y], dtype=bool)
+        return np.fromiter(map(is_missing, y), dtype=bool, count=len(y))
     return np.zeros(len(y), dtype=bool)
 
 
 def _check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weight = np.asarray(sample_weight)
+        if weight.dtype.kind in "cmM":
+            raise TypeError
+        weight = weight.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"Got sample_weight of type {type(sample_weight).__name__} that does not hold numbers; "
+            "expected one number a row."
+        ) from None
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
     if weight.ndim > 1:
@@ -267,10 +300,14 @@ def _quantise(weight: NDArray[np.float64] | None) -> Weights:
     """
     if weight is None or (weight == 1).all():
         return Weights()
-    if (weight == np.rint(weight)).all() and weight.sum() < 2.0**52:
-        if weight.max() <= _core.MAX_REPEAT:
+    largest = weight.max()
+    if (weight == np.rint(weight)).all() and largest < 2.0**52 > weight.sum():
+        if largest <= _core.MAX_REPEAT:
             return Weights(repeats=weight.astype(np.uint8))
         return Weights(units=weight.astype(np.int64))
+    # By a power of two first, which is exact: the mean of huge weights is infinite, and
+    # doubles close to 0 have few digits.
+    weight = np.ldexp(weight, -np.frexp(largest)[1])
     weight = weight / weight.mean()
     scale = 2.0 ** np.floor(np.log2(2.0**51 / len(weight)))
     units = np.maximum(np.rint(weight * scale), 1.0).astype(np.int64)
@@ -321,69 +358,5 @@ def _make_table(
             columns.append(Column(name, values.tolist() if j in wanted else values))
         else:
             assert frame is not None
-            columns.append(_frame_column(frame[:, j], name, j, wanted, fitted))
+            columns.append(frame_column(frame[:, j], name, j, wanted, fitted))
     return Table(n_rows, names, None, columns)
-
-
-def _frame_column(
-    series: nw.Series[Any], name: str, j: int, wanted: set[int] | None, fitted: bool
-) -> Column:
-    dtype = series.dtype
-    is_text = dtype in (nw.Categorical, nw.Enum, nw.String, nw.Boolean)
-    if dtype == nw.Object:
-        is_text = _object_holds_text(series, name)
-    if not is_text and dtype != nw.Object and not dtype.is_numeric():
-        raise ValueError(
-            f"Column {name!r} has type {dtype}; expected numbers, text, booleans or categories. "
-            "Turn it into a number (for a date: days since a fixed day) or drop it."
-        )
-    as_category = (is_text if wanted is None else j in wanted) or (not fitted and is_text)
-    if as_category:
-        return Column(name, series.to_list())
-    if is_text:
-        raise ValueError(
-            f"Column {name!r} has {dtype} values; expected numbers, as in the data the model was "
-            "fitted to."
-        )
-    if dtype == nw.Object:
-        values = np.array([np.nan if v is None else v for v in series.to_list()], dtype=float)
-    else:
-        values = series.cast(nw.Float64).to_numpy()
-    if np.isinf(values).any():
-        row = int(np.argmax(np.isinf(values)))
-        raise ValueError(
-            f"Column {name!r} contains infinity in {np.isinf(values).sum():,} of {len(values):,} "
-            f"rows (first: row {row}); replace it by a number, or by NaN for missing."
-        )
-    return Column(name, np.ascontiguousarray(values, dtype=np.float64))
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and np.isnan(value)
-
-
-def _object_holds_text(series: nw.Series[Any], name: str) -> bool:
-    """Whether a column of Python objects is text; numbers mixed with text are refused."""
-    values = [v for v in series.to_list() if not (v is None or _is_nan(v))]
-    is_text = [isinstance(v, str | bool | np.bool_) for v in values]
-    if all(is_text):
-        return True
-    if any(is_text):
-        rows = [i for i, v in enumerate(series.to_list()) if isinstance(v, str | bool | np.bool_)]
-        first = series.to_list()[rows[0]]
-        raise ValueError(
-            f"Column {name!r} has text in {len(rows):,} of {len(series):,} rows (first: row "
-            f"{rows[0]}, {first!r}); clean it or make it a category."
-        )
-    return False
-
-
-def warn_of_identifiers(name: str, n_levels: int, n_rows: int) -> None:
-    """Warn when a column has a level per row: it is a name, not a category."""
-    if n_levels == n_rows and n_rows > 20:
-        warnings.warn(
-            f"Column {name!r} has a level of its own in each of {n_rows:,} rows: it looks like an "
-            "identifier. Drop it, or turn it into numbers.",
-            UserWarning,
-            stacklevel=2,
-        )

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 import platform
 import time
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import joblib
 
@@ -22,18 +23,27 @@ CACHE = RESULTS / "cache"
 PAGES = ROOT / "docs" / "results"
 
 
-def best_times(calls: dict[str, Callable[[], Any]], repetitions: int) -> dict[str, float]:
+class Times(NamedTuple):
+    """Seconds of one call by the clock on the wall and by the processor."""
+
+    wall: float
+    cpu: float
+
+
+def best_times(calls: dict[str, Callable[[], Any]], repetitions: int) -> dict[str, Times]:
     """Least seconds of each call.
 
     The calls take turns, so that a busy spell of the machine meets all of them; what others do on
-    the machine only ever adds time, so that the least of several is the best estimate.
+    the machine only ever adds time, so that the least of several is the best estimate. A long call
+    never finds as calm a moment as a short one: on one thread compare processor seconds.
     """
-    best = dict.fromkeys(calls, float("inf"))
+    best = dict.fromkeys(calls, Times(math.inf, math.inf))
     for _ in range(repetitions):
         for name, call in calls.items():
-            start = time.perf_counter()
+            wall, cpu = time.perf_counter(), time.process_time()
             call()
-            best[name] = min(best[name], time.perf_counter() - start)
+            took = Times(time.perf_counter() - wall, time.process_time() - cpu)
+            best[name] = Times(*map(min, best[name], took))
     return best
 
 
@@ -109,10 +119,12 @@ def _processor() -> str:
 def describe(facts: dict[str, Any], command: str) -> str:
     """Machine and command as the opening lines of a page."""
     versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
+    load = facts["load before the run"]
+    busy = " Others were using the machine, which spoils times on two threads." if load > 1 else ""
     return (
         f"Machine: {facts['processor']}, {facts['cores']} cores, instruction set "
         f"{facts['instruction set']}; {facts['system']}; {versions}. "
-        f"Load average before the run: {facts['load before the run']}.\n\n"
+        f"Load average before the run: {load}.{busy}\n\n"
         f"Command: `{command}`"
     )
 

@@ -219,14 +219,14 @@ def _check_labels(y: Any, n_rows: int) -> tuple[NDArray[np.uint8], NDArray[Any]]
 
 def check_known_labels(y: Any, classes: NDArray[Any]) -> NDArray[Any]:
     """Labels of rows to be judged; the AUC of labels the model does not know means nothing."""
-    y = _plain_labels(column_or_1d(_labels_as_array(y)))
+    y = np.asarray(_plain_labels(column_or_1d(_labels_as_array(y))))
     unknown = ~np.isin(y, classes) & ~_missing_labels(y)
     if unknown.any():
         raise ValueError(
             f"Got the label {y[unknown].tolist()[0]!r}; "
             f"expected labels among {classes.tolist()!r}, as in the data the model was fitted to."
         )
-    return y
+    return np.asarray(y)
 
 
 def _labels_as_array(y: Any) -> Any:

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from treerank import LeafRank, TreeRank
+from treerank import TreeRank
 
 # %%
 # A made-up table of credits. Business and holiday loans fail more often, large amounts on a small
@@ -40,7 +40,7 @@ credit.head()
 # %%
 # The table goes in as it is.
 
-model = TreeRank(LeafRank(max_depth=1), max_depth=3).fit(credit, failed)
+model = TreeRank(max_depth=3).fit(credit, failed)
 pd.set_option("display.max_colwidth", None)
 model.partition_.to_frame()[["rows", "event_rate", "rule"]].round(3)
 

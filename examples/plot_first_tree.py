@@ -9,22 +9,21 @@ of the tumours with the malignant ones on top, and a reason for every place in t
 import matplotlib.pyplot as plt
 import pandas as pd
 from sklearn.datasets import load_breast_cancer
-from sklearn.metrics import roc_curve
 from sklearn.model_selection import train_test_split
 
-from treerank import LeafRank, TreeRank
+from treerank import TreeRank
+from treerank.plots import RocDisplay, TreeDisplay
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 malignant = (y == 0).astype(int)
 X_train, X_test, y_train, y_test = train_test_split(X, malignant, random_state=0)
 
 # %%
-# One test in each split (``LeafRank(max_depth=1)``) keeps the rules short, and
 # ``one_standard_error=True`` keeps the tree small. Beside it, the tree that the defaults give.
 
-short = TreeRank(LeafRank(max_depth=1), one_standard_error=True).fit(X_train, y_train)
+short = TreeRank(one_standard_error=True).fit(X_train, y_train)
 full = TreeRank().fit(X_train, y_train)
-for name, model in [("short rules", short), ("default tree", full)]:
+for name, model in [("short tree", short), ("default tree", full)]:
     auc = model.score(X_test, y_test)
     print(f"{name:12s}  {len(model.partition_)} strata, AUC on new rows {auc:.3f}")
 
@@ -40,20 +39,15 @@ short.partition_.to_frame()[columns].round(3)
 # The ROC curve of a tree is a broken line with one knot for each stratum. On the training rows
 # it comes from the tree alone; on new rows it shows what the order is worth.
 
+fig, ax = plt.subplots(figsize=(6, 6), layout="constrained")
+RocDisplay.from_estimator(short, X_test, y_test, name="short tree", training=True, ax=ax)
+RocDisplay.from_estimator(full, X_test, y_test, name="default tree", ax=ax)
+plt.show()
 
-def draw_roc(ax, model, name, color):
-    fpr, tpr = model.partition_.roc()
-    ax.plot(fpr, tpr, "--", color=color, label=f"{name}, training rows")
-    fpr, tpr, _ = roc_curve(y_test, model.score_samples(X_test), drop_intermediate=False)
-    ax.plot(fpr, tpr, "o-", color=color, label=f"{name}, new rows")
+# %%
+# The tree itself: rows that meet a rule go left, the better side.
 
-
-fig, ax = plt.subplots(figsize=(6, 5), layout="constrained")
-draw_roc(ax, short, "short rules", "tab:blue")
-draw_roc(ax, full, "default tree", "tab:orange")
-ax.plot([0, 1], [0, 1], color="0.7", linewidth=1)
-ax.set(xlabel="share of benign tumours passed", ylabel="share of malignant tumours found")
-ax.legend(loc="lower right")
+TreeDisplay.from_estimator(full)
 plt.show()
 
 # %%

@@ -10,7 +10,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from treerank import TreeRank
+from treerank import LeafRank, TreeRank
+from treerank.plots import LevelSetDisplay
 
 
 def true_rate(x):
@@ -26,7 +27,7 @@ y = (rng.random(6000) < true_rate(X)).astype(int)
 X_new = rng.random((20_000, 2))
 y_new = (rng.random(20_000) < true_rate(X_new)).astype(int)
 
-model = TreeRank().fit(X, y)
+model = TreeRank(LeafRank(max_depth=2)).fit(X, y)
 print(f"strata:                {len(model.partition_)}")
 print(f"AUC of the tree:       {model.score(X_new, y_new):.3f}")
 print(f"AUC of the true rate:  {roc_auc_score(y_new, true_rate(X_new)):.3f}")
@@ -54,10 +55,6 @@ plt.show()
 # %%
 # With a small tree the strata can be told apart by eye.
 
-small = TreeRank(max_depth=2).fit(X, y)
-stratum = small.apply(grid.reshape(-1, 2)).reshape(300, 300)
-fig, ax = plt.subplots(figsize=(5, 4.5), layout="constrained")
-picture = ax.pcolormesh(axis, axis, stratum, cmap=plt.get_cmap("viridis_r", len(small.partition_)))
-ax.set(aspect="equal", xlabel="$x_0$", ylabel="$x_1$")
-fig.colorbar(picture, label="stratum, 0 is best", ticks=range(len(small.partition_)))
+small = TreeRank(LeafRank(max_depth=2), max_depth=2).fit(X, y)
+LevelSetDisplay.from_estimator(small, X[:500], y=y[:500])
 plt.show()

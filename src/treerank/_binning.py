@@ -66,7 +66,7 @@ class Binning:
             if known is None:
                 _core.encode(_as_matrix(column), [self.thresholds[j]], codes[j : j + 1], n_jobs)
             else:
-                codes[j] = _encode_levels(column, known)
+                codes[j] = encode_levels(column, known)
         return codes
 
 
@@ -85,7 +85,7 @@ def fit_binning(table: Table, weights: Weights, max_bins: int, n_jobs: int) -> B
         for j, column in enumerate(table.columns):
             if column.is_categorical:
                 levels[j] = _choose_levels(column, units)
-                has_missing[j] = bool((_encode_levels(column, levels[j]) == 0).any())
+                has_missing[j] = bool((encode_levels(column, levels[j]) == 0).any())
             else:
                 values = _as_matrix(column)
                 thresholds[j] = _core.find_thresholds(values, sample, units, max_bins, n_jobs)[0]
@@ -113,7 +113,7 @@ def _choose_levels(column: Column, units: NDArray[np.int64] | None) -> list[Any]
     warn_of_identifiers(column.name, len(found), len(values))
     if len(found) <= MAX_LEVELS:
         return found
-    codes = _encode_levels(column, found)
+    codes = encode_levels(column, found)
     mass = np.bincount(codes, weights=units, minlength=len(found) + 1)[1:]
     by_mass = np.argsort(-mass, kind="stable")
     kept = np.sort(by_mass[: MAX_LEVELS - 1])
@@ -121,7 +121,7 @@ def _choose_levels(column: Column, units: NDArray[np.int64] | None) -> list[Any]
     return [found[i] for i in kept] + [shared]
 
 
-def _encode_levels(column: Column, levels: list[Any] | None) -> NDArray[np.int32]:
+def encode_levels(column: Column, levels: list[Any] | None) -> NDArray[np.int32]:
     """Codes of a categorical column; unknown levels are missing."""
     assert levels is not None
     code_of: dict[Any, int] = {}

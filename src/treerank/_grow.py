@@ -40,7 +40,7 @@ class LeafRankOptions:
 class TreeRankOptions:
     """Limits of the master tree."""
 
-    leafrank: LeafRankOptions
+    leafrank: LeafRankOptions | None  # None: cells are split in Python
     max_depth: int
     min_mass_leaf: float
     min_mass_split: float
@@ -50,6 +50,7 @@ class TreeRankOptions:
 
     def for_core(self, scale: float) -> dict[str, Any]:
         """Masses in units of the core."""
+        assert self.leafrank is not None
         return {
             **vars(self),
             "leafrank": self.leafrank.for_core(scale),

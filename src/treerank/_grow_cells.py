@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,12 @@ class Sample:
     units: NDArray[np.int64]
     scale: float
     encoding: Encoding
+
+    @cached_property
+    def pairs(self) -> int:
+        """Pairs of a negative and a positive, in units."""
+        positive = int(self.units[self.labels == 1].sum())
+        return positive * (int(self.units.sum()) - positive)
 
     def node(self, path: str, rows: NDArray[np.intp]) -> Node:
         """Cell of the given rows."""
@@ -160,10 +167,7 @@ def _fit(split: CellSplit, sample: Sample, node: Node, inside: Matrix) -> None:
 
 def _auc_gain(sample: Sample, node: Node, left: Node) -> float:
     """Half of Delta(L | C), from whole numbers (ALGORITHMS, section 3)."""
-    positives = int(sample.units[sample.labels == 1].sum())
-    negatives = int(sample.units.sum()) - positives
-    delta = node.mass[0] * left.mass[1] - node.mass[1] * left.mass[0]
-    return delta / (2 * negatives * positives)
+    return (node.mass[0] * left.mass[1] - node.mass[1] * left.mass[0]) / (2 * sample.pairs)
 
 
 def _chooser(splitter: Any) -> Chooser:

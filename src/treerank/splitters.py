@@ -137,9 +137,10 @@ class ClassifierSplit(BaseEstimator):
     >>> from sklearn.svm import SVC
     >>> from treerank import TreeRank
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> model = TreeRank(splitter=make_pipeline(StandardScaler(), SVC(kernel="rbf"))).fit(X, y)
+    >>> svm = make_pipeline(StandardScaler(), SVC(kernel="linear"))
+    >>> model = TreeRank(splitter=svm, max_depth=2).fit(X, y)
     >>> model.partition_.rules()[0]
-    'better side of the SVC'
+    'better side of the SVC, then better side of the SVC'
     """
 
     def __init__(self, estimator: Any) -> None:
@@ -228,9 +229,10 @@ class DyadicGrid(BaseEstimator):
     >>> from treerank import TreeRank
     >>> from treerank.datasets import make_uniform_mixture
     >>> from treerank.splitters import DyadicGrid
-    >>> X, y, truth = make_uniform_mixture(1000, random_state=0)
-    >>> model = TreeRank(splitter=lambda cell: DyadicGrid(cell.depth + 1)).fit(X, y)
+    >>> sample = make_uniform_mixture(1000, random_state=0)
+    >>> model = TreeRank(splitter=lambda cell: DyadicGrid(cell.depth + 1)).fit(sample.X, sample.y)
     >>> print(model.partition_)
+    OrderedPartition(11 cells, 1000 rows, auc=0.7780)
     """
 
     def __init__(self, resolution: int = 2) -> None:

@@ -438,7 +438,9 @@ def test_importance_is_by_permutation_only(slope):
 def test_a_fitted_tree_survives_pickling_and_pruning(ring):
     x, y = ring
     model = TreeRank(splitter=SVC(), max_depth=4).fit(x, y)
-    assert np.array_equal(pickle.loads(pickle.dumps(model)).score_samples(x), model.score_samples(x))
+    assert np.array_equal(
+        pickle.loads(pickle.dumps(model)).score_samples(x), model.score_samples(x)
+    )
     tree = model.unpruned_tree_
     matrix = encode(model, x)
     keep = tree.sequence[1] > len(tree.sequence[0]) // 2

@@ -41,7 +41,7 @@ class CellSplit:
                 f"Got an array of shape {better.shape} from {self.splitter!r}.better_side; "
                 f"expected one answer for each of {rows.shape[1]} rows."
             )
-        return better != self.turned
+        return np.asarray(better != self.turned)
 
 
 @dataclass(frozen=True)

@@ -256,8 +256,8 @@ class TreeRank(TreeRanker):
                 as_splitter(splitter)
             if self.monotonic_cst is not None:
                 raise ValueError(
-                    f"Got monotonic_cst with splitter={splitter!r}; expected None: only LeafRank can "
-                    "keep monotone constraints."
+                    f"Got monotonic_cst with splitter={splitter!r}; expected None: only LeafRank "
+                    "can keep monotone constraints."
                 )
             return None
         plain = LeafRank()

@@ -173,7 +173,7 @@ class ClassifierSplit(BaseEstimator):
             self.estimator_ = classifier.fit(X, labels)
             self._weight = np.where(labels == 1, weight, -weight)
             return self
-        passed = {_weight_parameter(classifier): weight}
+        passed = {str(_weight_parameter(classifier)): weight}
         if _shares_generator(classifier):
             with _SHARED_GENERATOR:
                 self.estimator_ = classifier.fit(X, labels, **passed)
@@ -287,6 +287,7 @@ class DyadicGrid(BaseEstimator):
     def _bits_of(self, box: Box) -> NDArray[np.int64]:
         """Bits that a cube's number spends on each column."""
         resolution = check_integer("resolution", self.resolution, 1)
+        assert resolution is not None
         bits = np.where(box.two_valued, 1, resolution) * (box.high > box.low)
         if bits.sum() > KEY_BITS:
             n_flags = int(np.sum(bits[box.two_valued]))

@@ -21,7 +21,7 @@ boxes = st.lists(
 def points(box):
     """All points of a box, by enumeration."""
     allowed = [
-        [c for c in range(4) if EVERYTHING[f] & box.get(f, -1) >> c & 1] for f in range(3)
+        [c for c in range(4) if (EVERYTHING[f] & box.get(f, -1)) >> c & 1] for f in range(3)
     ]
     return set(itertools.product(*allowed))
 

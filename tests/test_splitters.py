@@ -112,8 +112,22 @@ def test_a_grid_too_fine_to_number_its_cubes_is_refused():
         TreeRank(splitter=DyadicGrid(8)).fit(x, y)
     with pytest.raises(ValueError, match="Got resolution=0; expected an integer >= 1"):
         DyadicGrid(0).fit(x, y)
+    with pytest.raises(ValueError, match="Got resolution=53; expected an integer from 1 to 52"):
+        DyadicGrid(53).fit(x[:, :1], y)
     flags = np.column_stack([x[:, :6], (x[:, 6:] > 0.5)])
     DyadicGrid(10).fit(flags, y)  # a feature of two values takes one bit: 63 in all
+
+
+@pytest.mark.parametrize("ends", [(-1.7e308, 1.7e308), (0.0, 1e-322), (1e16, 1e16 + 64)])
+@pytest.mark.parametrize("resolution", [2, 52])
+def test_a_grid_fits_the_widest_and_the_narrowest_box(ends, resolution):
+    low, high = ends
+    middle = low / 2 + high / 2
+    x, y = np.array([[low], [middle], [high], [high]]), np.array([1, 1, 0, 1])
+    grid = DyadicGrid(resolution).fit(x, y)
+    assert len(grid.cubes_) == 3
+    assert grid.better_side(x).tolist() == [True, True, False, False]
+    assert grid.better_side(np.array([[-1.7e308], [1.7e308]])).tolist() == [True, False]
 
 
 def test_a_grid_divides_the_box_of_all_training_rows(ring):
@@ -268,6 +282,21 @@ def test_a_function_mixes_splitters(slope):
     ]
     alone = LeafRank(max_depth=2).fit(x, y)
     assert np.array_equal(alone.apply(x) == 1, model.apply(x) == 2)
+
+
+def test_parameters_of_the_classifier_can_be_searched(slope):
+    x, y = slope
+    model = TreeRank(splitter=SVC(kernel="linear"), max_depth=1)
+    search = GridSearchCV(model, {"splitter__C": [0.1, 1.0]}, cv=2).fit(x, y)
+    split = search.best_estimator_.tree_.splits[0]
+    assert split.splitter.estimator_.C == search.best_params_["splitter__C"]
+
+
+def test_progress_is_shown(slope, capfd):
+    TreeRank(splitter=DyadicGrid(2), verbose=1).fit(*slope)
+    shown = "".join(capfd.readouterr())
+    assert "growing" in shown
+    assert "100" in shown
 
 
 def test_a_splitter_of_ones_own_needs_two_methods(slope):

@@ -69,6 +69,7 @@ def grow_cell_trees(
     codes: Codes,
     data: TrainingData,
     encoding: Encoding,
+    *,
     splitter: Any,
     options: TreeRankOptions,
     held_out: list[NDArray[Any]],

@@ -215,8 +215,9 @@ class TreeRank(TreeRanker):
         else:
             encoding, encoded = fit_encoding(data.table, binning, data.weights)
             trees = grow_cell_trees(
-                encoded, codes, data, encoding, self.splitter, options, parts, n_jobs, self.verbose
-            )
+                encoded, codes, data, encoding, splitter=self.splitter, options=options,
+                held_out=parts, n_jobs=n_jobs, verbose=self.verbose,
+            )  # fmt: skip
         tree, *fold_trees = trees
         self.unpruned_tree_ = self.tree_ = tree
         self.pruning_path_ = None

@@ -27,12 +27,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from treerank._params import check_integer
+from treerank._params import check_integer, complain
 
 __all__ = ["Box", "Cell", "ClassifierSplit", "DyadicGrid", "Splitter"]
 
-# Bits of a cube's number: what a signed 64-bit integer holds.
+# Bits of a cube's number, what a signed 64-bit integer holds, and of one coordinate, what a
+# double tells apart.
 KEY_BITS = 63
+COORDINATE_BITS = 52
 # liblinear, and libsvm where it draws folds, share one random generator in a process: their fits
 # wait for one another, so that the result does not depend on the threads.
 _SHARED_GENERATOR = Lock()
@@ -204,8 +206,8 @@ class DyadicGrid(BaseEstimator):
     Parameters
     ----------
     resolution : int, default=2
-        The exponent j. Features that take two values only are cut in two, whatever it is. The
-        number of a cube must fit 63 bits: `resolution` bits a feature.
+        The exponent j, at most 52. Features that take two values only are cut in two, whatever
+        it is. The number of a cube must fit 63 bits: `resolution` bits a feature.
 
     Attributes
     ----------
@@ -288,6 +290,8 @@ class DyadicGrid(BaseEstimator):
         """Bits that a cube's number spends on each column."""
         resolution = check_integer("resolution", self.resolution, 1)
         assert resolution is not None
+        if resolution > COORDINATE_BITS:
+            raise complain("resolution", resolution, f"an integer from 1 to {COORDINATE_BITS}")
         bits = np.where(box.two_valued, 1, resolution) * (box.high > box.low)
         if bits.sum() > KEY_BITS:
             n_flags = int(np.sum(bits[box.two_valued]))
@@ -306,11 +310,12 @@ class DyadicGrid(BaseEstimator):
         number = np.zeros(len(X), dtype=np.int64)
         for j in np.flatnonzero(self._bits):
             low, high, bits = self._box.low[j], self._box.high[j], self._bits[j]
-            # Halved, so that a box as wide as doubles reach does not overflow.
-            scaled = (X[:, j] / 2 - low / 2) / (high / 2 - low / 2)
-            last = 2**bits - 1
-            coordinate = np.clip(np.floor(scaled * 2.0**bits), 0, last).astype(np.int64)
-            number = (number << bits) | coordinate
+            # Halved where doubles end, so that the width does not overflow.
+            unit = 0.5 if max(-low, high) > 1e300 else 1.0
+            inside = np.clip(X[:, j], low, high) * unit
+            scaled = (inside - low * unit) / (high * unit - low * unit)
+            coordinate = np.minimum(np.floor(scaled * 2.0**bits), 2.0**bits - 1)
+            number = (number << bits) | coordinate.astype(np.int64)
         return number
 
 

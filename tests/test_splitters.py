@@ -289,7 +289,7 @@ def test_parameters_of_the_classifier_can_be_searched(slope):
     model = TreeRank(splitter=SVC(kernel="linear"), max_depth=1)
     search = GridSearchCV(model, {"splitter__C": [0.1, 1.0]}, cv=2).fit(x, y)
     split = search.best_estimator_.tree_.splits[0]
-    assert split.splitter.estimator_.C == search.best_params_["splitter__C"]
+    assert search.best_params_["splitter__C"] == split.splitter.estimator_.C
 
 
 def test_progress_is_shown(slope, capfd):

@@ -327,6 +327,20 @@ def test_threads_and_row_order_do_not_matter(name, ring):
         assert np.array_equal(model.score_samples(x), other.score_samples(x))
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_threads_do_not_mix_the_draws_of_liblinear(ring):
+    x, y = ring
+    svm = LinearSVC(dual=True, max_iter=20, tol=1e-9)  # stopped early, so that every draw shows
+
+    def coefficients(n_jobs):
+        model = TreeRank(splitter=svm, max_depth=3, cv=3, n_jobs=n_jobs).fit(x, y)
+        return [split.splitter.estimator_.coef_.tolist() for split in model.unpruned_tree_.splits]
+
+    alone = coefficients(1)
+    assert len(alone) > 1
+    assert all(coefficients(4) == alone for _ in range(5))
+
+
 def test_seeds_of_a_classifier_follow_from_the_tree_and_the_cell(ring):
     x, y = ring
 

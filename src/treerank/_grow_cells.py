@@ -134,16 +134,16 @@ def _split(sample: Sample, node: Node, splitter: Any, options: TreeRankOptions) 
     except Exception as error:
         negative, positive = node.describe(sample.scale).counts
         error.add_note(
-            f"{splitter!r} was splitting the cell {node.path or 'at the root'!r} with "
-            f"{negative:g} negatives and {positive:g} positives."
+            f"{splitter!r} was splitting {f'the cell {node.path!r}' if node.path else 'the root'} "
+            f"with {negative:g} negatives and {positive:g} positives."
         )
         raise
     left, right = (
         sample.node(node.path + side, node.rows[chosen])
         for side, chosen in (("L", is_left), ("R", ~is_left))
     )
-    whole = node.path == "" and len(node.rows) == sample.rows.shape[1]
-    if whole and not (len(left.rows) and len(right.rows)):
+    everything = not node.path and len(node.rows) == sample.rows.shape[1] and columns is None
+    if everything and not (len(left.rows) and len(right.rows)):
         _complain_of_one_side(splitter, sample.encoding)
     gain = _auc_gain(sample, node, left)
     if gain < 0:

@@ -67,7 +67,7 @@ class Binning:
             if known is None:
                 _core.encode(_as_matrix(column), [self.thresholds[j]], codes[j : j + 1], n_jobs)
             else:
-                codes[j] = _encode_levels(column, known)
+                codes[j] = encode_levels(column, known)
         return codes
 
 
@@ -110,7 +110,7 @@ def _choose_levels(column: Column, units: NDArray[np.int64] | None) -> list[Any]
     warn_of_doubtful_category(column, found, len(values))
     if len(found) <= MAX_LEVELS:
         return found
-    codes = _encode_levels(column, found)
+    codes = encode_levels(column, found)
     mass = np.bincount(codes, weights=units, minlength=len(found) + 1)[1:]
     by_mass = np.argsort(-mass, kind="stable")
     kept = np.sort(by_mass[: MAX_LEVELS - 1])
@@ -118,7 +118,7 @@ def _choose_levels(column: Column, units: NDArray[np.int64] | None) -> list[Any]
     return [found[i] for i in kept] + [shared]
 
 
-def _encode_levels(column: Column, levels: list[Any] | None) -> NDArray[np.int32]:
+def encode_levels(column: Column, levels: list[Any] | None) -> NDArray[np.int32]:
     """Codes of a categorical column; unknown levels are missing."""
     assert levels is not None
     code_of: dict[Any, int] = {}

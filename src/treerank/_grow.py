@@ -40,7 +40,7 @@ class LeafRankOptions:
 class TreeRankOptions:
     """Limits of the master tree."""
 
-    leafrank: LeafRankOptions
+    leafrank: LeafRankOptions | None  # None: cells are split in Python
     max_depth: int
     min_mass_leaf: float
     min_mass_split: float
@@ -50,6 +50,7 @@ class TreeRankOptions:
 
     def for_core(self, scale: float, first_tree: int = 0) -> dict[str, Any]:
         """Masses in units of the core; draws of the trees are keyed by their numbers."""
+        assert self.leafrank is not None
         return {
             **vars(self),
             "first_tree": first_tree,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treerank._binning import fit_binning
 from treerank._grow import LeafRankOptions, TreeRankOptions, check_monotonic, grow_trees
@@ -162,3 +163,18 @@ class LeafRank(TreeRanker):
             [tree] = grow_trees(codes, data, binning, monotonic, options, [], n_jobs, verbose=0)
             self._keep(tree, binning, data, np.nan, monotonic)
         return self
+
+    def better_side(self, X: Any) -> NDArray[np.bool_]:
+        """Tell for each row whether it falls into the better of the two cells.
+
+        So that LeafRank can split some cells of a tree beside other splitters.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        return np.asarray(self.apply(X) == 0)

@@ -8,6 +8,7 @@ rows through a tree serves all its subtrees and all strengths of shrinkage.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from sklearn.model_selection import check_cv
 from treerank import _core
 from treerank._binning import Codes
 from treerank._params import check_integer, complain
-from treerank._tree import RankTree
+from treerank._tree import CellTree
 from treerank._validate import TrainingData, Weights
 
 # Strengths that shrinkage="cv" tries, in rows.
@@ -67,7 +68,7 @@ class PruningPath:
 class HeldOut:
     """A fold's tree and the held-out class counts of all its cells."""
 
-    tree: RankTree
+    tree: CellTree
     counts: NDArray[np.float64]
 
 
@@ -160,14 +161,18 @@ class WholeRowFolds(Folds):
 
 
 def count_held_out(
-    trees: list[RankTree], parts: list[NDArray[Any]], codes: Codes, data: TrainingData, n_jobs: int
+    trees: Sequence[CellTree],
+    parts: list[NDArray[Any]],
+    encoded: NDArray[Any],
+    data: TrainingData,
+    n_jobs: int,
 ) -> list[HeldOut]:
-    """Pass each held-out part through the tree that was grown without it."""
+    """Pass each held-out part (columns of `encoded`) through the tree grown without it."""
     result = []
     n_classes = len(data.classes)
     for tree, part in zip(trees, parts, strict=True):
         rows = np.flatnonzero(part)
-        cells = tree.apply(np.ascontiguousarray(codes[:, rows]), n_jobs)
+        cells = tree.apply(np.ascontiguousarray(encoded[:, rows]), n_jobs)
         place = cells.astype(np.int64) * n_classes + data.labels[rows]
         counts = np.bincount(place, weights=part[rows], minlength=tree.n_cells * n_classes)
         leaf_counts = counts.reshape(tree.n_cells, n_classes) / data.weights.scale
@@ -176,7 +181,7 @@ def count_held_out(
 
 
 def choose_subtree(
-    tree: RankTree,
+    tree: CellTree,
     held_out: list[HeldOut],
     strengths: NDArray[np.float64],
     prune: bool,

@@ -16,7 +16,8 @@ from treerank._monotone import check_monotone_splits, monotone_values
 from treerank._params import check_n_jobs, complain
 from treerank._partition import OrderedPartition
 from treerank._rules import cell_rules
-from treerank._tree import RankTree
+from treerank._splitter_tree import SplitterTree
+from treerank._tree import CellTree, RankTree
 from treerank._validate import TrainingData, check_known_labels, validate_rows
 
 # Up to this many rows every value is a code of its own; above, 255 quantiles do as well.
@@ -27,9 +28,8 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
     """Base of the estimators that are one ranking tree."""
 
     classes_: NDArray[Any]
-    tree_: RankTree
+    tree_: CellTree
     partition_: OrderedPartition
-    feature_importances_: NDArray[np.float64]
     n_features_in_: int
     n_jobs: int | None
     _binning: Binning
@@ -44,7 +44,7 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
 
     def _keep(
         self,
-        tree: RankTree,
+        tree: CellTree,
         binning: Binning,
         data: TrainingData,
         strength: float,
@@ -53,6 +53,7 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
         """Order the leaf cells of the tree and set the fitted attributes."""
         leaves = tree.leaves
         if monotonic.any():
+            assert isinstance(tree, RankTree)
             check_monotone_splits(tree, binning, monotonic)
         if np.isnan(strength):
             posterior = _falling(OrderedPartition(tree.counts[leaves]).posterior(1.0)[:, -1])
@@ -63,6 +64,7 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
             # Steps along the path add up to a share only up to rounding.
             posterior = tree.shrunken_values(np.array([strength]))[leaves, 0].clip(0.0, 1.0)
             if monotonic.any():
+                assert isinstance(tree, RankTree)
                 posterior = monotone_values(tree, binning, monotonic, leaves, posterior)
             scores = posterior - 0.5
             order = np.argsort(-scores, kind="stable")
@@ -81,7 +83,17 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
             scores=scores[order],
             rules=_Rules(tree, binning, names, leaves),
         )
-        self.feature_importances_ = _importances(tree, len(names))
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Share of each feature in the gains of the LeafRank tests; they sum to 1."""
+        check_is_fitted(self)
+        if not isinstance(self.tree_, RankTree):
+            raise AttributeError(
+                "feature_importances_ is read off LeafRank tests, which this tree does not have; "
+                "use sklearn.inspection.permutation_importance."
+            )
+        return _importances(self.tree_, self.n_features_in_)
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the cell of each row; cell 0 is the best.
@@ -97,7 +109,7 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
         n_jobs = check_n_jobs(self.n_jobs)
-        cells = self.tree_.apply(self._binning.transform(table, n_jobs), n_jobs)
+        cells = self.tree_.apply(self.tree_.encode(table, self._binning, n_jobs), n_jobs)
         return np.asarray(self._stratum[cells])
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
@@ -141,11 +153,14 @@ class _Rules:
     """Says the rule of each cell in words when asked; a class, so that it can be pickled."""
 
     def __init__(
-        self, tree: RankTree, binning: Binning, names: list[str], leaves: NDArray[np.intp]
+        self, tree: CellTree, binning: Binning, names: list[str], leaves: NDArray[np.intp]
     ) -> None:
         self.tree, self.binning, self.names, self.leaves = tree, binning, names, leaves
 
     def __call__(self) -> list[str]:
+        if isinstance(self.tree, SplitterTree):
+            return self.tree.rules(self.leaves)
+        assert isinstance(self.tree, RankTree)
         return cell_rules(self.tree, self.binning, self.names, self.leaves)
 
 
@@ -164,7 +179,7 @@ def _falling(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(isotonic_regression(values, increasing=False))
 
 
-def _position_scores(tree: RankTree) -> NDArray[np.float64]:
+def _position_scores(tree: CellTree) -> NDArray[np.float64]:
     """Score of each cell by its place in the tree: 1 - k / 2^d at depth d, position k.
 
     Too deep for doubles to tell positions apart, the rank of the leaf serves instead.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treerank import _core
-from treerank._binning import Codes
+from treerank._binning import Binning, Codes
+from treerank._validate import Table
 
 # The records of the core (src/core/types.hpp), byte for byte.
 CELL = np.dtype(
@@ -32,8 +34,8 @@ Records = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class RankTree:
-    """A master ranking tree whose inner cells are split by LeafRank trees.
+class CellTree(ABC):
+    """Cells and their class counts, however they are split.
 
     Parameters
     ----------
@@ -41,16 +43,10 @@ class RankTree:
         In preorder, so that leaf cells appear from left (best) to right (worst).
     counts : array of shape (n_cells, n_classes)
         Sum of sample weights of each class in each cell.
-    tests : array of TEST records
-        Nodes of the LeafRank trees; those of a cell lie side by side.
-    category_sets : array of shape (n_sets, 4), uint64
-        Codes that go left in a categorical test, one bit a code.
     """
 
     cells: Records
     counts: NDArray[np.float64]
-    tests: Records
-    category_sets: NDArray[np.uint64]
 
     @property
     def n_cells(self) -> int:
@@ -78,20 +74,15 @@ class RankTree:
         )
         return lambdas, collapsed_at
 
-    @cached_property
-    def _flat(self) -> tuple[Records, NDArray[np.int32]]:
-        slots, target = _core.freeze(
-            _bytes(self.cells), _bytes(self.tests), _set_bytes(self.category_sets),
-            self.is_split.astype(np.uint8),
-        )  # fmt: skip
-        return slots, target
+    @abstractmethod
+    def encode(self, table: Table, binning: Binning, n_jobs: int = 1) -> NDArray[Any]:
+        """Rows in the form that `apply` takes, features x rows."""
 
-    def apply(self, codes: Codes, n_jobs: int = 1) -> NDArray[np.int32]:
+    @abstractmethod
+    def apply(self, rows: NDArray[Any], n_jobs: int = 1) -> NDArray[np.int32]:
         """Leaf cell of each row."""
-        slots, target = self._flat
-        return _core.apply(slots, target, _set_bytes(self.category_sets), codes, n_jobs)
 
-    def subtree(self, keep_split: NDArray[np.bool_]) -> RankTree:
+    def subtree(self, keep_split: NDArray[np.bool_]) -> Self:
         """Keep only the marked splits; cells below an unmarked one go."""
         keep_split = keep_split & self.is_split
         reachable = np.zeros(self.n_cells, dtype=bool)
@@ -110,26 +101,14 @@ class RankTree:
         for name in ("left", "right"):
             cells[name][split] = number[cells[name][split]]
         cells["parent"][1:] = number[cells["parent"][1:]]
-        return replace(
-            self, cells=cells, counts=self.counts[reachable], **self._pack_tests(cells, split)
-        )
+        kept = self._keep_splits(cells, split, np.flatnonzero(keep_split))
+        return replace(self, cells=cells, counts=self.counts[reachable], **kept)
 
-    def _pack_tests(self, cells: Records, split: NDArray[np.bool_]) -> dict[str, Any]:
-        """Drop the tests of cells that are gone, and renumber what is left."""
-        ranges = [slice(c["first_test"], c["last_test"]) for c in cells[split]]
-        tests = np.concatenate([self.tests[r] for r in ranges] or [self.tests[:0]])
-        sizes = np.array([r.stop - r.start for r in ranges], dtype=np.int32)
-        starts = np.cumsum(sizes, dtype=np.int32) - sizes
-        shift = np.repeat(starts - cells["first_test"][split], sizes)
-        inner = tests["left"] >= 0
-        for name in ("left", "right"):
-            tests[name][inner] += shift[inner]
-        cells["first_test"][split] = starts
-        cells["last_test"][split] = starts + sizes
-        categorical = tests["categorical"] == 1
-        used, position = np.unique(tests["cut"][categorical], return_inverse=True)
-        tests["cut"][categorical] = position
-        return {"tests": tests, "category_sets": self.category_sets[used]}
+    @abstractmethod
+    def _keep_splits(
+        self, cells: Records, split: NDArray[np.bool_], old_numbers: NDArray[np.intp]
+    ) -> dict[str, Any]:
+        """Return the fields that describe the splits of a subtree."""
 
     def cell_counts(self, leaf_counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Counts of all cells from those of the leaf cells (other rows are zero)."""
@@ -158,6 +137,62 @@ class RankTree:
             step = 1.0 / (1.0 + strength / mass[up][:, np.newaxis])
             values[at] = values[up] + (share[at] - share[up])[:, np.newaxis] * step
         return values
+
+
+@dataclass(frozen=True)
+class RankTree(CellTree):
+    """A master ranking tree whose inner cells are split by LeafRank trees.
+
+    Parameters
+    ----------
+    cells : array of CELL records
+        In preorder, so that leaf cells appear from left (best) to right (worst).
+    counts : array of shape (n_cells, n_classes)
+        Sum of sample weights of each class in each cell.
+    tests : array of TEST records
+        Nodes of the LeafRank trees; those of a cell lie side by side.
+    category_sets : array of shape (n_sets, 4), uint64
+        Codes that go left in a categorical test, one bit a code.
+    """
+
+    tests: Records
+    category_sets: NDArray[np.uint64]
+
+    @cached_property
+    def _flat(self) -> tuple[Records, NDArray[np.int32]]:
+        slots, target = _core.freeze(
+            _bytes(self.cells), _bytes(self.tests), _set_bytes(self.category_sets),
+            self.is_split.astype(np.uint8),
+        )  # fmt: skip
+        return slots, target
+
+    def encode(self, table: Table, binning: Binning, n_jobs: int = 1) -> Codes:
+        """Codes of the rows."""
+        return binning.transform(table, n_jobs)
+
+    def apply(self, rows: Codes, n_jobs: int = 1) -> NDArray[np.int32]:
+        """Leaf cell of each row."""
+        slots, target = self._flat
+        return _core.apply(slots, target, _set_bytes(self.category_sets), rows, n_jobs)
+
+    def _keep_splits(
+        self, cells: Records, split: NDArray[np.bool_], old_numbers: NDArray[np.intp]
+    ) -> dict[str, Any]:
+        """Drop the tests of cells that are gone, and renumber what is left."""
+        ranges = [slice(c["first_test"], c["last_test"]) for c in cells[split]]
+        tests = np.concatenate([self.tests[r] for r in ranges] or [self.tests[:0]])
+        sizes = np.array([r.stop - r.start for r in ranges], dtype=np.int32)
+        starts = np.cumsum(sizes, dtype=np.int32) - sizes
+        shift = np.repeat(starts - cells["first_test"][split], sizes)
+        inner = tests["left"] >= 0
+        for name in ("left", "right"):
+            tests[name][inner] += shift[inner]
+        cells["first_test"][split] = starts
+        cells["last_test"][split] = starts + sizes
+        categorical = tests["categorical"] == 1
+        used, position = np.unique(tests["cut"][categorical], return_inverse=True)
+        tests["cut"][categorical] = position
+        return {"tests": tests, "category_sets": self.category_sets[used]}
 
 
 def tree_from_core(arrays: tuple[Any, Any, Any, Any], scale: float) -> RankTree:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treerank._binning import Binning, Codes, fit_binning
+from treerank._encoding import fit_encoding
 from treerank._grow import TreeRankOptions, check_monotonic, grow_trees
+from treerank._grow_cells import grow_cell_trees, is_function
 from treerank._leafrank import DATA_PARAMETERS, LeafRank
 from treerank._params import (
     check_choice,
@@ -21,8 +24,9 @@ from treerank._params import (
 from treerank._prune import STRENGTHS, PruningPath, assign_folds, choose_subtree, count_held_out
 from treerank._ranker import TreeRanker, check_max_bins
 from treerank._seed import seed_of
-from treerank._tree import RankTree
+from treerank._tree import CellTree
 from treerank._validate import Table, TrainingData, all_or_nothing, validate_training_data
+from treerank.splitters import as_splitter
 
 
 class TreeRank(TreeRanker):
@@ -35,8 +39,10 @@ class TreeRank(TreeRanker):
 
     Parameters
     ----------
-    splitter : LeafRank, optional
-        How a cell is split. By default ``LeafRank()``: one test a split.
+    splitter : LeafRank, classifier, DyadicGrid or function, optional
+        How a cell is split. By default ``LeafRank()``: one test a split. A classifier of
+        scikit-learn splits by its predictions, with both classes weighted alike in every
+        cell; a function chooses for each cell. See :mod:`treerank.splitters`.
     max_depth : int or None, default=10
         Depth of the ranking tree.
     min_samples_leaf : int or float, default=5
@@ -79,15 +85,16 @@ class TreeRank(TreeRanker):
     ----------
     partition_ : OrderedPartition
         The strata, best first: counts, ROC curve, AUC, rules.
-    tree_ : RankTree
-        The tree after pruning.
-    unpruned_tree_ : RankTree
+    tree_ : RankTree or SplitterTree
+        The tree after pruning; the second unless LeafRank splits it.
+    unpruned_tree_ : RankTree or SplitterTree
         The tree as grown.
     pruning_path_ : PruningPath or None
         Every nested subtree with its training and held-out AUC.
     shrinkage_ : float
         The strength of shrinkage used; NaN for none.
     feature_importances_ : array of shape (n_features,)
+        Only where LeafRank splits the cells.
     classes_ : array of shape (2,)
         The last class is ranked first.
     n_features_in_ : int
@@ -114,7 +121,7 @@ class TreeRank(TreeRanker):
 
     def __init__(
         self,
-        splitter: LeafRank | None = None,
+        splitter: Any = None,
         *,
         max_depth: int | None = 10,
         min_samples_leaf: float = 5,
@@ -149,7 +156,7 @@ class TreeRank(TreeRanker):
         self.random_state = random_state
         self.verbose = verbose
 
-    unpruned_tree_: RankTree
+    unpruned_tree_: CellTree
     pruning_path_: PruningPath | None
     shrinkage_: float
 
@@ -199,14 +206,24 @@ class TreeRank(TreeRanker):
         if prune or len(strengths) > 1:
             folds = assign_folds(self.cv, codes, data, options.seed)
         parts = [] if folds is None else [folds.held_out(f) for f in range(folds.n_folds)]
-        tree, *fold_trees = grow_trees(
-            codes, data, binning, monotonic, options, parts, n_jobs, self.verbose
-        )
+        encoded: NDArray[Any] = codes
+        trees: Sequence[CellTree]
+        if options.leafrank is not None:
+            trees = grow_trees(
+                codes, data, binning, monotonic, options, parts, n_jobs, self.verbose
+            )
+        else:
+            encoding, encoded = fit_encoding(data.table, binning, data.weights)
+            trees = grow_cell_trees(
+                encoded, codes, data, encoding, splitter=self.splitter, options=options,
+                held_out=parts, n_jobs=n_jobs, verbose=self.verbose,
+            )  # fmt: skip
+        tree, *fold_trees = trees
         self.unpruned_tree_ = self.tree_ = tree
         self.pruning_path_ = None
         self.shrinkage_ = float(strengths[0])
         if folds is not None:
-            held_out = count_held_out(fold_trees, parts, codes, data, n_jobs)
+            held_out = count_held_out(fold_trees, parts, encoded, data, n_jobs)
             self.pruning_path_, self.shrinkage_ = choose_subtree(
                 tree, held_out, strengths, prune, self.one_standard_error
             )
@@ -220,8 +237,9 @@ class TreeRank(TreeRanker):
         check_integer("verbose", verbose, 0)
         depth = check_integer("max_depth", self.max_depth, 1, none=True)
         n_rows, n_features = table.n_rows, table.n_features
+        leafrank = self._leafrank()
         return TreeRankOptions(
-            leafrank=self._splitter()._options(n_rows, n_features),
+            leafrank=None if leafrank is None else leafrank._options(n_rows, n_features),
             max_depth=-1 if depth is None else depth,
             min_mass_leaf=check_count_or_share("min_samples_leaf", self.min_samples_leaf, n_rows),
             min_mass_split=check_count_or_share(
@@ -232,10 +250,18 @@ class TreeRank(TreeRanker):
             seed=seed_of(self.random_state),
         )
 
-    def _splitter(self) -> LeafRank:
+    def _leafrank(self) -> LeafRank | None:
+        """Return the LeafRank that the core grows; None for splitters in Python."""
         splitter = LeafRank() if self.splitter is None else self.splitter
         if not isinstance(splitter, LeafRank):
-            raise ValueError(f"Got splitter={splitter!r}; expected None or a LeafRank.")
+            if not is_function(splitter):
+                as_splitter(splitter)
+            if self.monotonic_cst is not None:
+                raise ValueError(
+                    f"Got monotonic_cst with splitter={splitter!r}; expected None: only LeafRank "
+                    "can keep monotone constraints."
+                )
+            return None
         for name in DATA_PARAMETERS:
             given = getattr(splitter, name)
             is_default = isinstance(given, str) and given in ("auto", "from_dtype")

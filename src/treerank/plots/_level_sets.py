@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from treerank._params import check_integer, complain
 from treerank._ranker import TreeRanker
+from treerank._tree import RankTree
 from treerank.plots._axes import LITERAL, add_legend, axes_for, require_pyplot
 from treerank.plots._grid import (
     Axis,
@@ -234,7 +235,7 @@ def _categorical_columns(model: Any, table: Table) -> list[bool]:
 
 def _thresholds(model: Any, feature: int) -> NDArray[np.float64]:
     """Values at which a ranking tree tests a feature: x goes left if at most the threshold."""
-    if not isinstance(model, TreeRanker):
+    if not (isinstance(model, TreeRanker) and isinstance(model.tree_, RankTree)):
         return np.empty(0)
     tests = model.tree_.tests
     cuts = tests["cut"][(tests["left"] >= 0) & (tests["feature"] == feature)]

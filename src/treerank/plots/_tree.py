@@ -13,6 +13,8 @@ from treerank._boxes import Box
 from treerank._params import check_choice, check_integer, check_number, complain
 from treerank._ranker import TreeRanker
 from treerank._rules import say_boxes, simple_side
+from treerank._splitter_tree import SplitterTree, say_splitter
+from treerank._tree import RankTree
 from treerank.plots._axes import require_pyplot
 from treerank.plots._tree_layout import (
     DOWNWARD_LEAVES,
@@ -244,6 +246,11 @@ def _better_sides(model: TreeRanker) -> list[list[Conditions]]:
         f"x{j}" for j in range(model.n_features_in_)
     ]
     rules: list[list[Conditions]] = [[] for _ in range(tree.n_cells)]
+    if isinstance(tree, SplitterTree):
+        for cell, split in zip(np.flatnonzero(tree.is_split), tree.splits, strict=True):
+            rules[cell] = [(f"better side of the {say_splitter(split.splitter)}",)]
+        return rules
+    assert isinstance(tree, RankTree)
     for cell in np.flatnonzero(tree.is_split):
         boxes = simple_side(tree, binning, int(cell), 0)
         said = [_say_conditions(box, binning, names) for box in boxes]

@@ -1,0 +1,411 @@
+"""Splitting rules other than LeafRank: any classifier, and a dyadic grid.
+
+`TreeRank` takes as its `splitter`
+
+- a :class:`~treerank.LeafRank` (the default),
+- a classifier of scikit-learn or one that behaves like it, which is wrapped in a
+  :class:`ClassifierSplit`,
+- a :class:`DyadicGrid`, or anything else with the two methods of a :class:`Splitter`,
+- a function that is given a :class:`Cell` and returns one of these, or None for a cell that is
+  to stay whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC, LinearSVC, NuSVC
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from treerank._params import check_integer, complain
+
+__all__ = ["Box", "Cell", "ClassifierSplit", "DyadicGrid", "Splitter"]
+
+# Bits of a cube's number, what a signed 64-bit integer holds, and of one coordinate, what a
+# double tells apart.
+KEY_BITS = 63
+COORDINATE_BITS = 52
+# liblinear, and libsvm where it draws folds, share one random generator in a process: their fits
+# wait for one another, so that the result does not depend on the threads.
+_SHARED_GENERATOR = Lock()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a function that chooses splitters is told of a cell.
+
+    Attributes
+    ----------
+    depth : int
+        0 at the root.
+    path : str
+        Way from the root: "L" to the better side, "R" to the worse.
+    n_rows : int
+        Rows in the cell.
+    counts : array of shape (2,)
+        Their weight, class by class; the last class is ranked first.
+    """
+
+    depth: int
+    path: str
+    n_rows: int
+    counts: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Box:
+    """The smallest box around some rows, column by column.
+
+    Attributes
+    ----------
+    low, high : arrays of shape (n_columns,)
+    two_valued : array of shape (n_columns,)
+        Whether the column takes no other value than these two.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    two_valued: NDArray[np.bool_]
+
+    @classmethod
+    def around(cls, rows: NDArray[np.float64]) -> Self:
+        """Box of the given rows."""
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        return cls(low, high, ((rows == low) | (rows == high)).all(axis=0))
+
+    def columns(self, chosen: NDArray[np.intp]) -> Box:
+        """Box in some of the columns."""
+        return Box(self.low[chosen], self.high[chosen], self.two_valued[chosen])
+
+
+@runtime_checkable
+class Splitter(Protocol):
+    """Two methods, by which a rule of one's own can split the cells of a tree.
+
+    A copy is fitted to every cell. If `fit` has a parameter `box` as well, it is given the
+    :class:`Box` of all training rows.
+    """
+
+    def fit(self, X: NDArray[Any], y: NDArray[Any], sample_weight: Any = None) -> Any:
+        """Learn from the rows of a cell; y is 1 for the class that is ranked first, else 0."""
+
+    def better_side(self, X: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell for each row whether it belongs to the better side of the cell."""
+
+
+class ClassifierSplit(BaseEstimator):
+    """Split a cell by a classifier: its positive predictions are the better side.
+
+    The gain in AUC of a split is a cost-sensitive classification error: a positive costs what
+    the cell has in negatives and the other way round [1]_. So the classifier is fitted with
+    weights that make both classes weigh the same within the cell. With SVMs this is the
+    splitting rule of [2]_.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Its `fit` must take `sample_weight`; that of a `Pipeline` or of `GridSearchCV` passes it
+        on to the classifier inside. `KNeighborsClassifier` does not take it: there the
+        neighbours' votes are weighted. Where its `random_state` is None, `TreeRank` sets it
+        from its own for every cell.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted with classes 0 and 1.
+
+    References
+    ----------
+    .. [1] S. Clémençon, M. Depecker, N. Vayatis, "Adaptive partitioning schemes for bipartite
+       ranking", Machine Learning 83, 2011, section 3.
+    .. [2] S. Clémençon, M. Depecker, N. Vayatis, "An empirical comparison of learning algorithms
+       for nonparametric scoring", 2011.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.svm import SVC
+    >>> from treerank import TreeRank
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> svm = make_pipeline(StandardScaler(), SVC(kernel="linear"))
+    >>> model = TreeRank(splitter=svm, max_depth=2).fit(X, y)
+    >>> model.partition_.rules()[0]
+    'better side of the SVC, then better side of the SVC'
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    estimator_: Any
+    _weight: NDArray[np.float64]  # of the rows fitted to; only neighbours need it
+
+    def fit(self, X: NDArray[Any], y: NDArray[Any], sample_weight: Any = None) -> Self:
+        """Fit the classifier with both classes weighted alike.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            0 or 1, some of each.
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        check_classifier(self.estimator)
+        labels = np.asarray(y).astype(np.intp)
+        weight = balanced_weights(labels, sample_weight)
+        classifier = clone(self.estimator)
+        if isinstance(_last_step(classifier), KNeighborsClassifier):
+            neighbours = _last_step(classifier)
+            neighbours.set_params(n_neighbors=min(neighbours.n_neighbors, len(labels)))
+            self.estimator_ = classifier.fit(X, labels)
+            self._weight = np.where(labels == 1, weight, -weight)
+            return self
+        passed = {str(_weight_parameter(classifier)): weight}
+        if _shares_generator(classifier):
+            with _SHARED_GENERATOR:
+                self.estimator_ = classifier.fit(X, labels, **passed)
+        else:
+            self.estimator_ = classifier.fit(X, labels, **passed)
+        return self
+
+    def better_side(self, X: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell for each row whether the classifier takes it for a positive."""
+        check_is_fitted(self)
+        neighbours = _last_step(self.estimator_)
+        if not isinstance(neighbours, KNeighborsClassifier):
+            return np.asarray(self.estimator_.predict(X) == 1)
+        if isinstance(self.estimator_, Pipeline):
+            X = self.estimator_[:-1].transform(X)
+        distance, number = neighbours.kneighbors(X)
+        votes = _votes(distance, neighbours.weights) * self._weight[number]
+        return np.asarray(votes.sum(axis=1) > 0)
+
+
+class DyadicGrid(BaseEstimator):
+    """Split a cell by cubes of side 2^-j: the best of all unions of them.
+
+    The box of the training rows is cut into ``2**resolution`` intervals a feature. Cubes are
+    ordered by the ratio of positives to negatives and the order is cut where the AUC of the two
+    parts is largest: no other union of cubes does better [1]_. Only occupied cubes take memory.
+
+    Parameters
+    ----------
+    resolution : int, default=2
+        The exponent j, at most 52. Features that take two values only are cut in two, whatever
+        it is. The number of a cube must fit 63 bits: `resolution` bits a feature.
+
+    Attributes
+    ----------
+    cubes_ : array of shape (n_occupied,)
+        Numbers of the occupied cubes, ascending.
+    is_better_ : array of shape (n_occupied,)
+        Which of them make up the better side.
+    elsewhere_ : bool
+        Whether a row in a cube without training rows goes to the better side: it goes where the
+        most weight has gone. A row outside the box belongs to the nearest cube.
+
+    References
+    ----------
+    .. [1] S. Clémençon, M. Depecker, N. Vayatis, "Adaptive partitioning schemes for bipartite
+       ranking", Machine Learning 83, 2011, section 3.
+
+    Examples
+    --------
+    A finer grid at every level of the tree:
+
+    >>> from treerank import TreeRank
+    >>> from treerank.datasets import make_uniform_mixture
+    >>> from treerank.splitters import DyadicGrid
+    >>> sample = make_uniform_mixture(1000, random_state=0)
+    >>> model = TreeRank(splitter=lambda cell: DyadicGrid(cell.depth + 1)).fit(sample.X, sample.y)
+    >>> print(model.partition_)
+    OrderedPartition(11 cells, 1000 rows, auc=0.7780)
+    """
+
+    def __init__(self, resolution: int = 2) -> None:
+        self.resolution = resolution
+
+    cubes_: NDArray[np.int64]
+    is_better_: NDArray[np.bool_]
+    elsewhere_: bool
+    _box: Box
+    _bits: NDArray[np.int64]
+
+    def fit(
+        self, X: NDArray[Any], y: NDArray[Any], sample_weight: Any = None, box: Box | None = None
+    ) -> Self:
+        """Find the best union of cubes.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            0 or 1, some of each.
+        sample_weight : array of shape (n_samples,), optional
+        box : Box, optional
+            What the grid divides. By default the box of the given rows.
+
+        Returns
+        -------
+        self
+        """
+        X = np.asarray(X, dtype=np.float64)
+        self._box = Box.around(X) if box is None else box
+        self._bits = self._bits_of(self._box)
+        self.cubes_, cube = np.unique(self._number(X), return_inverse=True)
+        weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
+        positive = np.bincount(cube, weight * (y == 1))
+        negative = np.bincount(cube, weight * (y == 0))
+        # beta - alpha of a union adds up over its cubes. So the order by beta / alpha is cut
+        # best after the last cube with beta >= alpha: no need to sort.
+        self.is_better_ = positive * negative.sum() >= negative * positive.sum()
+        mass = positive + negative
+        self.elsewhere_ = bool(2 * mass[self.is_better_].sum() >= mass.sum())
+        return self
+
+    def better_side(self, X: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell for each row whether its cube belongs to the better side."""
+        check_is_fitted(self)
+        number = self._number(np.asarray(X, dtype=np.float64))
+        place = np.minimum(np.searchsorted(self.cubes_, number), len(self.cubes_) - 1)
+        known = self.cubes_[place] == number
+        return np.where(known, self.is_better_[place], self.elsewhere_)
+
+    def _bits_of(self, box: Box) -> NDArray[np.int64]:
+        """Bits that a cube's number spends on each column."""
+        resolution = check_integer("resolution", self.resolution, 1)
+        assert resolution is not None
+        if resolution > COORDINATE_BITS:
+            raise complain("resolution", resolution, f"an integer from 1 to {COORDINATE_BITS}")
+        bits = np.where(box.two_valued, 1, resolution) * (box.high > box.low)
+        if bits.sum() > KEY_BITS:
+            n_flags = int(np.sum(bits[box.two_valued]))
+            n_other = int(np.sum((bits > 0) & ~box.two_valued))
+            largest = max(0, KEY_BITS - n_flags) // max(n_other, 1)
+            expected = f"at most {largest}" if n_other and largest else "a classifier"
+            raise ValueError(
+                f"Got resolution={resolution} for {n_other + n_flags} columns that vary: the "
+                f"number of a cube would take {bits.sum()} bits, and {KEY_BITS} is the limit; "
+                f"expected {expected} with so many."
+            )
+        return bits.astype(np.int64)
+
+    def _number(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the number of each row's cube: its coordinates side by side, in bits."""
+        number = np.zeros(len(X), dtype=np.int64)
+        for j in np.flatnonzero(self._bits):
+            low, high, bits = self._box.low[j], self._box.high[j], self._bits[j]
+            # Halved where doubles end, so that the width does not overflow.
+            unit = 0.5 if max(-low, high) > 1e300 else 1.0
+            inside = np.clip(X[:, j], low, high) * unit
+            scaled = (inside - low * unit) / (high * unit - low * unit)
+            coordinate = np.minimum(np.floor(scaled * 2.0**bits), 2.0**bits - 1)
+            number = (number << bits) | coordinate.astype(np.int64)
+        return number
+
+
+def as_splitter(splitter: Any) -> Any:
+    """Return a splitter, a classifier being wrapped; refuse what can be neither."""
+    if isinstance(splitter, type):
+        raise ValueError(
+            f"Got splitter={splitter.__name__}, a class; expected an instance, such as "
+            f"{splitter.__name__}()."
+        )
+    if isinstance(splitter, ClassifierSplit):
+        check_classifier(splitter.estimator)
+    elif not isinstance(splitter, Splitter):
+        check_classifier(splitter)
+        return ClassifierSplit(splitter)
+    return splitter
+
+
+def check_classifier(classifier: Any) -> None:
+    """Refuse what is no classifier, or cannot weigh the rows of a cell."""
+    if not (hasattr(classifier, "fit") and is_classifier(classifier)):
+        raise ValueError(
+            f"Got splitter={classifier!r}; expected None, a LeafRank, a classifier, an object of "
+            "treerank.splitters, or a function from a cell to one of these."
+        )
+    if isinstance(_last_step(classifier), KNeighborsClassifier):
+        return
+    if _weight_parameter(classifier) is None:
+        raise ValueError(
+            f"Got splitter={classifier!r}, whose fit takes no sample_weight; expected a classifier "
+            "that can weigh the classes alike in every cell."
+        )
+    for name, value in classifier.get_params().items():
+        if name.endswith("class_weight") and isinstance(value, str):
+            raise ValueError(
+                f"Got a splitter with {name}={value!r}; expected None: the classes weigh the same "
+                "in every cell already."
+            )
+
+
+def balanced_weights(y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64]:
+    """Weights times what makes the two classes weigh the same, with the total kept."""
+    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    mass = np.bincount(y, weight, minlength=2)
+    return np.asarray(weight * (mass.sum() / 2 / mass)[y])
+
+
+def _last_step(classifier: Any) -> Any:
+    return classifier[-1] if isinstance(classifier, Pipeline) else classifier
+
+
+def innermost(classifier: Any) -> Any:
+    """Return the classifier itself, taken out of pipelines and searches."""
+    if isinstance(classifier, Pipeline):
+        return innermost(classifier[-1])
+    if isinstance(classifier, GridSearchCV | RandomizedSearchCV):
+        return innermost(classifier.estimator)
+    return classifier
+
+
+def _weight_parameter(classifier: Any) -> str | None:
+    """Name by which `fit` takes the weights; None if it does not."""
+    if isinstance(classifier, Pipeline):
+        inside = _weight_parameter(classifier[-1])
+        return None if inside is None else f"{classifier.steps[-1][0]}__{inside}"
+    if isinstance(classifier, GridSearchCV | RandomizedSearchCV):
+        return _weight_parameter(classifier.estimator)
+    return "sample_weight" if has_fit_parameter(classifier, "sample_weight") else None
+
+
+def _votes(distance: NDArray[np.float64], weights: Any) -> NDArray[np.float64]:
+    """Weight of each neighbour by its distance, as `KNeighborsClassifier` means it."""
+    if weights is None or (isinstance(weights, str) and weights == "uniform"):
+        return np.ones_like(distance)
+    if callable(weights):
+        return np.asarray(weights(distance))
+    same = distance == 0
+    inverse = 1.0 / np.where(same, 1.0, distance)
+    return np.where(same.any(axis=1, keepdims=True), same, inverse)
+
+
+def _shares_generator(classifier: Any) -> bool:
+    return any(
+        isinstance(part, LinearSVC)
+        or (isinstance(part, LogisticRegression) and part.solver == "liblinear")
+        or (isinstance(part, SVC | NuSVC) and part.probability is True)
+        for part in _parts(classifier)
+    )
+
+
+def _parts(classifier: Any) -> Iterator[Any]:
+    yield classifier
+    yield from classifier.get_params().values()

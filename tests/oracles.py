@@ -210,3 +210,13 @@ def all_gains(codes, labels, weight, rows, cell, options, categorical):
 
 def class_mass(labels, weight, rows):
     return np.array([weight[rows][labels[rows] == k].sum() for k in (0, 1)], dtype=float)
+
+
+def best_penalised(left, right, gain, penalty):
+    """Largest gain for every number of leaves, and the best of gain - penalty, by enumeration."""
+    gains = {}
+    for subtree in all_subtrees(left, right):
+        leaves = len(subtree) + 1
+        gains[leaves] = max(gains.get(leaves, 0.0), gain[list(subtree)].sum())
+    worth = {k: g - penalty[k - 1] for k, g in gains.items() if k <= len(penalty)}
+    return gains, max(worth.values())

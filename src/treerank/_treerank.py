@@ -18,6 +18,12 @@ from treerank._params import (
     check_n_jobs,
     check_number,
 )
+from treerank._penalty import (
+    PenaltyPath,
+    StructuralPenalty,
+    check_penalty_bounds,
+    prune_by_penalty,
+)
 from treerank._prune import STRENGTHS, PruningPath, assign_folds, choose_subtree, count_held_out
 from treerank._ranker import TreeRanker, check_max_bins
 from treerank._seed import seed_of
@@ -47,12 +53,21 @@ class TreeRank(TreeRanker):
         A split must add more than this to the AUC.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Number of features drawn for each cell.
-    pruning : {"cv"} or None, default="cv"
+    pruning : {"cv", "penalty"} or None, default="cv"
         "cv" chooses among the nested cost-complexity subtrees on held-out rows; a tree
-        that ranks them no better than chance is pruned to its root.
+        that ranks them no better than chance is pruned to its root. "penalty" maximises
+        the training AUC less a penalty on the number of leaves over all subtrees, and
+        holds out nothing [2]_.
     one_standard_error : bool, default=False
         With ``pruning="cv"``, take the smallest subtree whose held-out AUC is within one
         standard error of the best: fewer strata for a little AUC.
+    penalty_constant : float, default=0.05
+        With ``pruning="penalty"``, what the penalty of the theorem is multiplied by: 1
+        gives its guarantee, and prunes nearly everything; the default is about the least
+        that prunes labels of pure noise to the root.
+    penalty_bounds : tuple of two floats, optional
+        With ``pruning="penalty"``, shares between which that of the positives is known to
+        lie. By default the share in the training rows.
     shrinkage : "cv", float or None, default="cv"
         How many rows a parent's share of positives is worth in its child's score; "cv"
         chooses on held-out rows. None scores the strata by their place in the tree.
@@ -83,8 +98,9 @@ class TreeRank(TreeRanker):
         The tree after pruning.
     unpruned_tree_ : RankTree
         The tree as grown.
-    pruning_path_ : PruningPath or None
-        Every nested subtree with its training and held-out AUC.
+    pruning_path_ : PruningPath, PenaltyPath or None
+        Every nested subtree with its training and held-out AUC; with
+        ``pruning="penalty"`` the best subtree for every number of leaves.
     shrinkage_ : float
         The strength of shrinkage used; NaN for none.
     feature_importances_ : array of shape (n_features,)
@@ -123,6 +139,8 @@ class TreeRank(TreeRanker):
         max_features: Any = None,
         pruning: str | None = "cv",
         one_standard_error: bool = False,
+        penalty_constant: float = 0.05,
+        penalty_bounds: Any = None,
         shrinkage: Any = "cv",
         cv: Any = 5,
         categorical_features: Any = "from_dtype",
@@ -140,6 +158,8 @@ class TreeRank(TreeRanker):
         self.max_features = max_features
         self.pruning = pruning
         self.one_standard_error = one_standard_error
+        self.penalty_constant = penalty_constant
+        self.penalty_bounds = penalty_bounds
         self.shrinkage = shrinkage
         self.cv = cv
         self.categorical_features = categorical_features
@@ -150,7 +170,7 @@ class TreeRank(TreeRanker):
         self.verbose = verbose
 
     unpruned_tree_: RankTree
-    pruning_path_: PruningPath | None
+    pruning_path_: PruningPath | PenaltyPath | None
     shrinkage_: float
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -202,19 +222,27 @@ class TreeRank(TreeRanker):
         tree, *fold_trees = grow_trees(
             codes, data, binning, monotonic, options, parts, n_jobs, self.verbose
         )
-        self.unpruned_tree_ = self.tree_ = tree
+        self.unpruned_tree_ = tree
         self.pruning_path_ = None
+        if self.pruning == "penalty":
+            penalty = self._penalty(data.table.n_features)
+            tree, self.pruning_path_ = prune_by_penalty(tree, penalty)
+            fold_trees = [prune_by_penalty(fold_tree, penalty)[0] for fold_tree in fold_trees]
+        self.tree_ = tree
         self.shrinkage_ = float(strengths[0])
         if folds is not None:
             held_out = count_held_out(fold_trees, parts, codes, data, n_jobs)
-            self.pruning_path_, self.shrinkage_ = choose_subtree(
+            path, self.shrinkage_ = choose_subtree(
                 tree, held_out, strengths, prune, self.one_standard_error
             )
-            self.tree_ = tree.subtree(tree.sequence[1] > self.pruning_path_.chosen)
+            self.tree_ = tree.subtree(tree.sequence[1] > path.chosen)
+            self.pruning_path_ = self.pruning_path_ or path
         return self.shrinkage_
 
     def _options(self, table: Table) -> TreeRankOptions:
-        check_choice("pruning", self.pruning, ["cv", None])
+        check_choice("pruning", self.pruning, ["cv", "penalty", None])
+        check_number("penalty_constant", self.penalty_constant)
+        check_penalty_bounds(self.penalty_bounds)
         check_choice("one_standard_error", self.one_standard_error, [True, False])
         check_integer("verbose", int(self.verbose), 0)
         depth = check_integer("max_depth", self.max_depth, 1, none=True)
@@ -229,6 +257,15 @@ class TreeRank(TreeRanker):
             min_auc_gain=check_number("min_auc_gain", self.min_auc_gain),
             max_features=check_max_features("max_features", self.max_features, n_features),
             seed=seed_of(self.random_state),
+        )
+
+    def _penalty(self, n_features: int) -> StructuralPenalty:
+        """Penalty that fits the splitter: tests of LeafRank, or the cubes of a grid."""
+        return StructuralPenalty(
+            constant=float(self.penalty_constant),
+            bounds=check_penalty_bounds(self.penalty_bounds),
+            n_features=n_features,
+            resolution=getattr(self.splitter, "resolution", None),
         )
 
     def _splitter(self) -> LeafRank:

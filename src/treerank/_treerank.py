@@ -77,6 +77,9 @@ class TreeRank(TreeRanker):
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Which columns hold categories. By default the text, boolean and category columns
         of a data frame.
+    missing : {"learned", "cell_mean"}, default="learned"
+        Where a test sends missing values: to the side where they do better, or to the side
+        of the cell's mean (of the cell's most frequent level, for a category) [2]_.
     monotonic_cst : array-like or dict, optional
         1, 0 or -1 for each feature: the score may only rise, do anything, or only fall
         with it. Holds between any two rows that differ in that feature only.
@@ -144,6 +147,7 @@ class TreeRank(TreeRanker):
         shrinkage: Any = "cv",
         cv: Any = 5,
         categorical_features: Any = "from_dtype",
+        missing: str = "learned",
         monotonic_cst: Any = None,
         max_bins: Any = "auto",
         n_jobs: int | None = None,
@@ -163,6 +167,7 @@ class TreeRank(TreeRanker):
         self.shrinkage = shrinkage
         self.cv = cv
         self.categorical_features = categorical_features
+        self.missing = missing
         self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
         self.n_jobs = n_jobs
@@ -257,6 +262,7 @@ class TreeRank(TreeRanker):
             min_auc_gain=check_number("min_auc_gain", self.min_auc_gain),
             max_features=check_max_features("max_features", self.max_features, n_features),
             seed=seed_of(self.random_state),
+            missing=check_choice("missing", self.missing, ["learned", "cell_mean"]),
         )
 
     def _penalty(self, n_features: int) -> StructuralPenalty:
@@ -274,8 +280,9 @@ class TreeRank(TreeRanker):
             raise ValueError(f"Got splitter={splitter!r}; expected None or a LeafRank.")
         plain = LeafRank()
         for name in DATA_PARAMETERS:
-            given = getattr(splitter, name)
-            if given is not None and given is not getattr(plain, name) and given != "auto":
+            given, default = getattr(splitter, name), getattr(plain, name)
+            by_default = given is None or given is default
+            if not by_default and not (isinstance(given, str) and given == default):
                 raise ValueError(
                     f"Got splitter=LeafRank({name}={given!r}); set {name} on TreeRank instead."
                 )

@@ -23,8 +23,9 @@ void bind_prune(nb::module_& m) {
            const Vector<double>& gain, const Vector<double>& penalty) {
             if (left.size() != right.size() || left.size() != gain.size() || penalty.size() == 0)
                 throw nb::value_error("penalised_subtree: arrays of different lengths");
-            PenalisedSubtree subtree = penalised_subtree(
-                left.data(), right.data(), gain.data(), left.size(), penalty.data(), penalty.size());
+            PenalisedSubtree subtree =
+                penalised_subtree(left.data(), right.data(), gain.data(), left.size(),
+                                  penalty.data(), penalty.size());
             return nb::make_tuple(to_numpy(std::move(subtree.gain)),
                                   to_numpy(std::move(subtree.split)));
         },

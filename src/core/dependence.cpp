@@ -154,8 +154,7 @@ std::vector<double> sum_over_rows(const FlatTree& tree, const CodeMatrix<Code>& 
     const std::size_t size = first.codes.size() * second.codes.size();
     // Blocks depend on the number of rows alone, and are added in their order: so the
     // sums do not depend on the threads.
-    const std::size_t n_blocks =
-        std::clamp(codes.rows / kRowsPerBlock, std::size_t{1}, kMaxBlocks);
+    const std::size_t n_blocks = std::clamp(codes.rows / kRowsPerBlock, std::size_t{1}, kMaxBlocks);
     std::vector<double> tables(n_blocks * size, 0.0);
     team.run(n_blocks, [&](std::size_t b) {
         group_walk.walk(b * codes.rows / n_blocks, (b + 1) * codes.rows / n_blocks,

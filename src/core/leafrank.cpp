@@ -6,6 +6,7 @@
 #include <queue>
 
 #include "core/histogram.hpp"
+#include "core/missing.hpp"
 #include "core/partition.hpp"
 #include "core/random.hpp"
 
@@ -233,39 +234,11 @@ bool LeafRank<Code, Count>::may_need_stand_in(const Open& open, std::int32_t fea
 template <class Code, class Count>
 std::int32_t LeafRank<Code, Count>::stand_in(std::int32_t feature, Scratch& scratch) {
     std::int32_t& code = stand_in_[feature];
-    if (code < 0) code = find_stand_in(feature, scratch);
-    return code;
-}
-
-// The code of the mean over the known values of the cell, for a category its most
-// frequent level; 0 when nothing is known. Summed in the order of the codes, so that
-// it depends on no order of rows.
-template <class Code, class Count>
-std::int32_t LeafRank<Code, Count>::find_stand_in(std::int32_t feature, Scratch& scratch) const {
-    const std::int32_t last =
-        kernels_.list(rows_, n_rows_, view_->weights, view_->codes.column(feature),
-                      features_.n_codes[feature], scratch.counters.data(), scratch.words.data(),
-                      scratch.codes.data(), scratch.counts.data());
-    if (last == 0) return 0;
-    const double* means = features_.code_mean.data() + features_.offset[feature];
-    double total = 0, sum = 0, largest = 0;
-    std::int32_t most_frequent = 0;
-    for (std::int32_t i = 1; i <= last; ++i) {
-        const double mass = mass_of(scratch.counts[i]).total();
-        total += mass;
-        sum += mass * means[scratch.codes[i]];
-        if (mass > largest) {
-            largest = mass;
-            most_frequent = scratch.codes[i];
-        }
+    if (code < 0) {
+        list_occupied(Open{0, 0, 0, n_rows_, 0, 0.0, 1.0, -1}, feature, scratch);  // the whole cell
+        code = stand_in_of(scratch.occupied, features_, feature);
     }
-    if (features_.categorical[feature]) return most_frequent;
-    // Rounding must not carry the mean beyond the values.
-    const double mean =
-        std::clamp(sum / total, means[scratch.codes[1]], means[scratch.codes[last]]);
-    const double* upper = features_.code_upper.data() + features_.offset[feature];
-    return static_cast<std::int32_t>(
-        std::lower_bound(upper + 1, upper + features_.n_codes[feature], mean) - upper);
+    return code;
 }
 
 // Missing goes where the code goes that it counts as.

@@ -107,7 +107,6 @@ class LeafRank {
     void list_occupied(const Open& open, std::int32_t feature, Scratch& scratch);
     bool may_need_stand_in(const Open& open, std::int32_t feature) const;
     std::int32_t stand_in(std::int32_t feature, Scratch& scratch);
-    std::int32_t find_stand_in(std::int32_t feature, Scratch& scratch) const;
     void follow_stand_in(Split& split);
     BestCut scan(const Count* histogram, std::int32_t n_codes, bool missing,
                  const CutSearch& search, Scratch& scratch, double gain);
@@ -143,8 +142,8 @@ class LeafRank {
     ClassMass cell_;
     std::vector<std::int32_t> cell_features_;
     std::vector<std::int32_t> drawn_;
-    std::vector<double> leaf_value_;  // filled under monotone constraints
-    std::vector<std::int32_t> stand_in_;  // by feature: the code that missing counts as, -1: not known
+    std::vector<double> leaf_value_;      // filled under monotone constraints
+    std::vector<std::int32_t> stand_in_;  // by feature: code that missing counts as, -1: not known
     Count* given_ = nullptr;
 
     std::vector<std::unique_ptr<Count[]>> pool_;

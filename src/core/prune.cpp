@@ -107,8 +107,7 @@ PenalisedSubtree penalised_subtree(const std::int32_t* left, const std::int32_t*
     std::vector<std::vector<double>> best(n_cells, std::vector<double>{0.0});
     for (auto cell = static_cast<std::int32_t>(n_cells) - 1; cell >= 0; --cell)
         if (left[cell] >= 0)
-            best[cell] =
-                gains_below(gain[cell], best[left[cell]], best[right[cell]], n_penalties);
+            best[cell] = gains_below(gain[cell], best[left[cell]], best[right[cell]], n_penalties);
     PenalisedSubtree result{best[0], std::vector<std::uint8_t>(n_cells, 0)};
     std::size_t chosen = 1;
     for (std::size_t k = 2; k <= result.gain.size(); ++k)

@@ -148,5 +148,5 @@ def test_a_tree_of_the_root_alone_has_nothing_to_move():
 
 
 def test_other_models_are_refused():
-    with pytest.raises(ValueError, match="Got a object; expected a TreeRank or LeafRank"):
+    with pytest.raises(ValueError, match="Got a object; expected a tree whose cells LeafRank splits"):
         explain(object(), [[0.0]])

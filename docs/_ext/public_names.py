@@ -10,6 +10,7 @@ from sphinx.application import Sphinx
 
 TITLES = {
     "treerank": "Ranking trees",
+    "treerank.inspection": "Reading a model",
     "treerank.metrics": "Measures",
     "treerank.plots": "Pictures",
 }

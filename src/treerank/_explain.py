@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning import Binning, Codes
 from treerank._boxes import Box
 from treerank._params import check_n_jobs
+from treerank._partial_dependence import check_has_tests
 from treerank._ranker import TreeRanker
 from treerank._rules import _left_codes, _number, _say_box, all_codes
 from treerank._tree import RankTree
@@ -131,9 +131,7 @@ def explain(model: Any, X: Any) -> list[Explanation]:
     because worst perimeter > 117.45
     up to 2 if 105.95 < worst perimeter <= 117.45
     """
-    if not isinstance(model, TreeRanker):
-        raise ValueError(f"Got a {type(model).__name__}; expected a TreeRank or LeafRank.")
-    check_is_fitted(model)
+    check_has_tests(model)
     binning, tree = model._binning, model.tree_
     table = validate_rows(model, X, binning.is_categorical.astype(bool).tolist())
     n_jobs = check_n_jobs(model.n_jobs)

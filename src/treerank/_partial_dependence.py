@@ -93,12 +93,7 @@ def partial_dependence(
     >>> bool(found.average[0] > found.average[-1])  # large tumours are seldom benign
     True
     """
-    if not isinstance(model, TreeRanker):
-        raise ValueError(
-            f"Got a {type(model).__name__}; expected a TreeRank or LeafRank. For other models see "
-            "sklearn.inspection.partial_dependence."
-        )
-    check_is_fitted(model)
+    check_has_tests(model, " For other models see sklearn.inspection.partial_dependence.")
     check_choice("response", response, ["score", "probability"])
     resolution = check_integer("grid_resolution", grid_resolution, 2) or 2
     low, high = _check_percentiles(percentiles)
@@ -115,6 +110,17 @@ def partial_dependence(
     return PartialDependence(
         tuple(table.names[j] for j in chosen), grid, np.asarray(sums / total), response
     )
+
+
+def check_has_tests(model: Any, remedy: str = "") -> None:
+    """Refuse what is no fitted ranking tree, or not one whose splits are tests on features."""
+    if isinstance(model, TreeRanker):
+        check_is_fitted(model)
+    if not isinstance(getattr(model, "tree_", None), RankTree):
+        raise ValueError(
+            f"Got a {type(model).__name__}; expected a tree whose cells LeafRank splits: TreeRank "
+            f"or LeafRank.{remedy}"
+        )
 
 
 def find_features(names: list[str], features: Any) -> list[int]:

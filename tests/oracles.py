@@ -138,15 +138,22 @@ def goes_left(tree, test, code):
     return code <= test["cut"]
 
 
-def audit(tree, codes, labels, weight, options, categorical=()):
-    """Check every decision of a grown tree against its definition, row by row."""
+def audit(tree, codes, labels, weight, options, categorical=(), stand_ins=None):
+    """Check every decision of a grown tree against its definition, row by row.
+
+    `stand_ins(rows)`, if given, names for each feature the code that missing counts as in
+    a cell of these rows.
+    """
     rows = {0: np.arange(codes.shape[1])}
     for c, cell in enumerate(tree.cells):
         mass = class_mass(labels, weight, rows[c])
         assert np.allclose(mass, tree.counts[c])
         if cell["left"] < 0:
             continue
-        sides = audit_leafrank(tree, c, codes, labels, weight, rows[c], options, categorical)
+        seen = codes
+        if stand_ins is not None:
+            seen = np.where(codes == 0, np.array(stand_ins(rows[c]))[:, np.newaxis], codes)
+        sides = audit_leafrank(tree, c, seen, labels, weight, rows[c], options, categorical)
         left = class_mass(labels, weight, sides[0])
         total = class_mass(labels, weight, rows[0])
         delta = (mass[0] * left[1] - mass[1] * left[0]) / (total[0] * total[1])
@@ -214,3 +221,29 @@ def all_gains(codes, labels, weight, rows, cell, options, categorical):
 
 def class_mass(labels, weight, rows):
     return np.array([weight[rows][labels[rows] == k].sum() for k in (0, 1)], dtype=float)
+
+
+def best_penalised(left, right, gain, penalty):
+    """Largest gain for every number of leaves, and the best of gain - penalty, by enumeration."""
+    gains = {}
+    for subtree in all_subtrees(left, right):
+        leaves = len(subtree) + 1
+        gains[leaves] = max(gains.get(leaves, 0.0), gain[list(subtree)].sum())
+    worth = {k: g - penalty[k - 1] for k, g in gains.items() if k <= len(penalty)}
+    return gains, max(worth.values())
+
+
+def cell_means(x, weight, rows):
+    """Mean of each feature over the known values of a cell's rows; NaN where none is known."""
+    means = []
+    for column in x.T:
+        known = rows[~np.isnan(column[rows])]
+        total = weight[known].sum()
+        means.append((column[known] * weight[known]).sum() / total if total else np.nan)
+    return np.array(means)
+
+
+def most_frequent(codes, weight, rows):
+    """Code with the largest mass among a cell's known values, on ties the lowest; 0 for none."""
+    mass = np.bincount(codes[rows], weights=weight[rows])
+    return int(np.argmax(mass[1:])) + 1 if mass[1:].any() else 0

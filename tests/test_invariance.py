@@ -156,3 +156,10 @@ def test_a_damaged_tree_is_refused_not_followed():
         model.tree_.__dict__["_flat"] = (broken, target)
         with pytest.raises(ValueError, match="damaged"):
             model.predict(x)
+
+
+def test_an_unfitted_model_fits_after_pickling():
+    x, y = table(200)
+    model = TreeRank(LeafRank(max_depth=2))
+    again = pickle.loads(pickle.dumps(model)).fit(x, y)
+    assert same(model.fit(x, y), again, x)

@@ -196,7 +196,7 @@ BAD_PARAMETERS = [
     (TreeRank(min_auc_gain=-1), "Got min_auc_gain=-1"),
     (TreeRank(max_features=99), "Got max_features=99"),
     (TreeRank(max_features="all"), "Got max_features='all'"),
-    (TreeRank(pruning="best"), "Got pruning='best'; expected one of 'cv', None."),
+    (TreeRank(pruning="best"), "Got pruning='best'; expected one of 'cv', 'penalty', None."),
     (TreeRank(shrinkage="oob"), "Got shrinkage='oob'"),
     (TreeRank(shrinkage=-1), "Got shrinkage=-1"),
     (TreeRank(shrinkage=float("nan")), "Got shrinkage=nan"),

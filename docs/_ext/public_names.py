@@ -11,6 +11,7 @@ from sphinx.application import Sphinx
 TITLES = {
     "treerank": "Ranking trees",
     "treerank.splitters": "Splitting rules",
+    "treerank.inspection": "Reading a model",
     "treerank.metrics": "Measures",
     "treerank.plots": "Pictures",
 }

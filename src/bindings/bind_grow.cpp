@@ -29,6 +29,15 @@ Features make_features(const Vector<std::int32_t>& n_codes, const Vector<std::ui
     return features;
 }
 
+// Means and upper ends of all codes, feature after feature.
+void set_code_values(Features& features, const Matrix<double>& values) {
+    const std::size_t n = features.histogram_size();
+    if (values.shape(0) != 2 || values.shape(1) != n)
+        throw nb::value_error("code_values: a mean and an upper end for each code expected");
+    features.code_mean.assign(values.data(), values.data() + n);
+    features.code_upper.assign(values.data() + n, values.data() + 2 * n);
+}
+
 Criterion criterion_of(const std::string& name) {
     if (name == "gini") return Criterion::kGini;
     if (name == "entropy") return Criterion::kEntropy;
@@ -102,7 +111,8 @@ nb::list py_grow_trees(const Matrix<Code>& codes, const Vector<std::uint8_t>& la
                        const std::optional<Vector<std::int64_t>>& weights,
                        const Vector<std::int32_t>& n_codes, const Vector<std::uint8_t>& categorical,
                        const Vector<std::int8_t>& monotonic, const nb::dict& options,
-                       std::size_t n_jobs, const nb::object& progress) {
+                       std::size_t n_jobs, const nb::object& progress,
+                       const std::optional<Matrix<double>>& code_values) {
     const std::size_t n = codes.shape(1);
     if (labels.size() != n || (repeats && repeats->shape(1) != n) ||
         (weights && weights->size() != n) || n > kMaxRows)
@@ -110,6 +120,7 @@ nb::list py_grow_trees(const Matrix<Code>& codes, const Vector<std::uint8_t>& la
     Table<Code> table;
     table.codes = code_matrix(codes);
     table.features = make_features(n_codes, categorical, monotonic, codes.shape(0));
+    if (code_values) set_code_values(table.features, *code_values);
     table.labels = labels.data();
     table.weights = weights ? weights->data() : nullptr;
     const std::size_t n_trees = repeats ? repeats->shape(0) : 1;
@@ -185,8 +196,10 @@ void bind_for_codes(nb::module_& m) {
           nb::arg("weights").noconvert().none(), nb::arg("n_codes").noconvert(),
           nb::arg("categorical").noconvert(), nb::arg("monotonic").noconvert(), nb::arg("options"),
           nb::arg("n_jobs"), nb::arg("progress").none(),
+          nb::arg("code_values").noconvert().none() = nb::none(),
           "Grows one tree for each row of `repeats` (how often each row of the table counts), or "
-          "one on all rows: [(cells, masses, tests, category sets)].");
+          "one on all rows: [(cells, masses, tests, category sets)]. With `code_values` missing "
+          "counts as the mean of its cell.");
     m.def("histogram", &py_histogram<Code>, nb::arg("codes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("rows").noconvert(),
           nb::arg("n_codes").noconvert(), nb::arg("repetitions") = 1,

@@ -1,4 +1,10 @@
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <optional>
+
 #include "bindings/arrays.hpp"
+#include "core/dependence.hpp"
 #include "core/predict.hpp"
 
 namespace treerank {
@@ -17,16 +23,22 @@ nb::tuple py_freeze(const Records& cells, const Records& tests, const Records& c
     return nb::make_tuple(to_records(std::move(flat.slots)), to_numpy(std::move(flat.target)));
 }
 
-template <class Code>
-auto py_apply(const Records& slots, const Vector<std::int32_t>& target,
-              const Records& category_sets, const Matrix<Code>& codes, std::size_t n_jobs) {
+FlatTree flat_tree(const Records& slots, const Vector<std::int32_t>& target,
+                   const Records& category_sets, std::size_t n_features) {
     FlatTree flat;
     flat.slots = from_records<Slot>(slots, "slots");
     flat.target.assign(target.data(), target.data() + target.size());
     flat.category_sets = from_records<CategorySet>(category_sets, "category_sets");
     flat.any_categorical = !flat.category_sets.empty();
-    if (!is_sound(flat, codes.shape(0)))
+    if (!is_sound(flat, n_features))
         throw nb::value_error("apply: the tree is damaged, or was fitted to other features");
+    return flat;
+}
+
+template <class Code>
+auto py_apply(const Records& slots, const Vector<std::int32_t>& target,
+              const Records& category_sets, const Matrix<Code>& codes, std::size_t n_jobs) {
+    const FlatTree flat = flat_tree(slots, target, category_sets, codes.shape(0));
     std::vector<std::int32_t> cells(codes.shape(1));
     {
         nb::gil_scoped_release release;
@@ -36,19 +48,59 @@ auto py_apply(const Records& slots, const Vector<std::int32_t>& target,
     return to_numpy(std::move(cells));
 }
 
+Varied varied_of(std::int32_t feature, const Vector<std::uint16_t>& codes) {
+    if (codes.size() == 0 || codes.size() > kMaxGrid)
+        throw nb::value_error("sum_over_rows: 1 to 64 codes a feature expected");
+    return {feature, std::vector<std::uint16_t>(codes.data(), codes.data() + codes.size())};
+}
+
+template <class Code>
+auto py_sum_over_rows(const Records& slots, const Vector<std::int32_t>& target,
+                      const Records& category_sets, const Matrix<Code>& codes,
+                      const std::optional<Vector<double>>& weights,
+                      const Vector<double>& cell_values, std::int32_t first,
+                      const Vector<std::uint16_t>& first_codes, std::int32_t second,
+                      const Vector<std::uint16_t>& second_codes, std::size_t n_jobs) {
+    const FlatTree flat = flat_tree(slots, target, category_sets, codes.shape(0));
+    const Varied a = varied_of(first, first_codes), b = varied_of(second, second_codes);
+    std::int32_t last_cell = 0;
+    for (std::size_t i = 0; i < flat.slots.size(); ++i)
+        if (flat.slots[i].next == i) last_cell = std::max(last_cell, flat.target[i]);
+    if ((weights && weights->size() != codes.shape(1)) ||
+        static_cast<std::size_t>(last_cell) >= cell_values.size())
+        throw nb::value_error("sum_over_rows: arrays of different lengths");
+    std::vector<double> sums;
+    {
+        nb::gil_scoped_release release;
+        Team team(n_jobs);
+        sums = sum_over_rows(flat, code_matrix(codes), weights ? weights->data() : nullptr,
+                             cell_values.data(), a, b, team);
+    }
+    return to_numpy(std::move(sums));
+}
+
+template <class Code>
+void bind_for_codes(nb::module_& m) {
+    m.def("apply", &py_apply<Code>, nb::arg("slots").noconvert(), nb::arg("target").noconvert(),
+          nb::arg("category_sets").noconvert(), nb::arg("codes").noconvert(), nb::arg("n_jobs"),
+          "The cell in which each row ends.");
+    m.def("sum_over_rows", &py_sum_over_rows<Code>, nb::arg("slots").noconvert(),
+          nb::arg("target").noconvert(), nb::arg("category_sets").noconvert(),
+          nb::arg("codes").noconvert(), nb::arg("weights").noconvert().none(),
+          nb::arg("cell_values").noconvert(), nb::arg("first"), nb::arg("first_codes").noconvert(),
+          nb::arg("second"), nb::arg("second_codes").noconvert(), nb::arg("n_jobs"),
+          "For each pair of codes of two features (-1: none), the sum over rows of the value of "
+          "the cell in which a row ends with these codes.");
+}
+
 }  // namespace
 
 void bind_predict(nb::module_& m) {
     m.def("freeze", &py_freeze, nb::arg("cells").noconvert(), nb::arg("tests").noconvert(),
           nb::arg("category_sets").noconvert(), nb::arg("is_split").noconvert(),
           "Freezes a subtree for scoring: (slots, the target of each slot).");
-    const char* doc = "The cell in which each row ends.";
-    m.def("apply", &py_apply<std::uint8_t>, nb::arg("slots").noconvert(),
-          nb::arg("target").noconvert(), nb::arg("category_sets").noconvert(),
-          nb::arg("codes").noconvert(), nb::arg("n_jobs"), doc);
-    m.def("apply", &py_apply<std::uint16_t>, nb::arg("slots").noconvert(),
-          nb::arg("target").noconvert(), nb::arg("category_sets").noconvert(),
-          nb::arg("codes").noconvert(), nb::arg("n_jobs"), doc);
+    bind_for_codes<std::uint8_t>(m);
+    bind_for_codes<std::uint16_t>(m);
 }
 
 }  // namespace treerank

@@ -17,6 +17,22 @@ void bind_prune(nb::module_& m) {
         },
         nb::arg("left").noconvert(), nb::arg("right").noconvert(), nb::arg("gain").noconvert(),
         "The nested subtrees: (lambdas, the step at which each cell is collapsed).");
+    m.def(
+        "penalised_subtree",
+        [](const Vector<std::int32_t>& left, const Vector<std::int32_t>& right,
+           const Vector<double>& gain, const Vector<double>& penalty) {
+            if (left.size() != right.size() || left.size() != gain.size() || penalty.size() == 0)
+                throw nb::value_error("penalised_subtree: arrays of different lengths");
+            PenalisedSubtree subtree =
+                penalised_subtree(left.data(), right.data(), gain.data(), left.size(),
+                                  penalty.data(), penalty.size());
+            return nb::make_tuple(to_numpy(std::move(subtree.gain)),
+                                  to_numpy(std::move(subtree.split)));
+        },
+        nb::arg("left").noconvert(), nb::arg("right").noconvert(), nb::arg("gain").noconvert(),
+        nb::arg("penalty").noconvert(),
+        "The subtree of largest gain less penalty[leaves - 1]: (largest gain by leaves, whether "
+        "each cell is split).");
 }
 
 }  // namespace treerank

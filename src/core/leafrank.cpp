@@ -6,6 +6,7 @@
 #include <queue>
 
 #include "core/histogram.hpp"
+#include "core/missing.hpp"
 #include "core/partition.hpp"
 #include "core/random.hpp"
 
@@ -220,22 +221,57 @@ void LeafRank<Code, Count>::list_occupied(const Open& open, std::int32_t feature
         occupied.add(scratch.codes[i], mass_of(scratch.counts[i]));
 }
 
+// Whether a missing value in the node has to be counted as the cell's mean.
+template <class Code, class Count>
+bool LeafRank<Code, Count>::may_need_stand_in(const Open& open, std::int32_t feature) const {
+    return features_.missing_by_cell_mean() &&
+           (open.histogram < 0 || !is_empty(histogram_of(open, feature)[0]));
+}
+
+// The code that a missing value counts as in this cell. Threads own features, so
+// that each entry is written by one of them.
+template <class Code, class Count>
+std::int32_t LeafRank<Code, Count>::stand_in(std::int32_t feature, Scratch& scratch) {
+    std::int32_t& code = stand_in_[feature];
+    if (code < 0) {
+        list_occupied(Open{0, 0, 0, n_rows_, 0, 0.0, 1.0, -1}, feature, scratch);  // the whole cell
+        code = stand_in_of(scratch.occupied, features_, feature);
+    }
+    return code;
+}
+
+// Missing goes where the code goes that it counts as.
+template <class Code, class Count>
+void LeafRank<Code, Count>::follow_stand_in(Split& split) {
+    const std::int32_t code = stand_in(split.test.feature, scratch_[0]);
+    if (split.test.categorical) {
+        split.test.missing_left = split.set.contains(code);
+        split.test.missing_left ? split.set.insert(0) : split.set.erase(0);
+    } else {
+        split.test.missing_left = code <= split.test.cut;
+    }
+}
+
 template <class Code, class Count>
 void LeafRank<Code, Count>::consider(const Open& open, std::int32_t feature,
                                      const CutSearch& node_search, Scratch& scratch, Split& best) {
     CutSearch search = node_search;
     search.monotonic = features_.monotonic[feature];
+    const bool fill_in = may_need_stand_in(open, feature);
+    const std::int32_t missing_as = fill_in ? stand_in(feature, scratch) : 0;
     if (features_.categorical[feature]) {
         list_occupied(open, feature, scratch);
+        scratch.occupied.fill_in(missing_as);
         const BestLevels levels = best_levels(scratch.occupied, search);
         if (levels.gain > best.gain) take_levels(levels, scratch.occupied, feature, search, best);
         return;
     }
     BestCut cut;
-    if (search.criterion == Criterion::kGini && search.monotonic == 0) {
+    if (search.criterion == Criterion::kGini && search.monotonic == 0 && !fill_in) {
         cut = best_gini_cut(open, feature, search, scratch, best.gain);
     } else {
         list_occupied(open, feature, scratch);
+        scratch.occupied.fill_in(missing_as);
         cut = best_cut(scratch.occupied, search);
         // Missing values to come go to the larger side.
         if (!scratch.occupied.has_missing())
@@ -356,7 +392,8 @@ void LeafRank<Code, Count>::hand_down(const Open& parent, Open& left, Open& righ
 
 template <class Code, class Count>
 std::pair<typename LeafRank<Code, Count>::Open, typename LeafRank<Code, Count>::Open>
-LeafRank<Code, Count>::apply(Open open, const Split& split) {
+LeafRank<Code, Count>::apply(Open open, Split split) {
+    if (features_.missing_by_cell_mean()) follow_stand_in(split);
     const std::size_t middle = open.first + part_rows(open, split);
     const auto left_node = static_cast<std::int32_t>(nodes.size());
     const ClassMass mass = nodes[open.node].mass;
@@ -464,6 +501,7 @@ void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t 
                                  std::uint64_t key, Count* root) {
     view_ = &view;
     rows_ = rows;
+    n_rows_ = n;
     scratch_rows_ = scratch;
     cell_ = cell;
     cell_features_ = features;
@@ -473,6 +511,7 @@ void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t 
     category_sets.clear();
     leaves.clear();
     leaf_value_.clear();
+    if (features_.missing_by_cell_mean()) stand_in_.assign(features_.size(), -1);
     const bool known = root != nullptr && uses_all_features() && !is_sparse(n);
     const Open open{0, 0, 0, n, key, 0.0, 1.0, known ? kGivenHistogram : -1};
     if (options_.max_leaf_nodes >= 0)

@@ -105,6 +105,9 @@ class LeafRank {
     const Count* histogram_of(const Open& open, std::int32_t feature) const;
     std::int32_t list_sparse(const Open& open, std::int32_t feature, Scratch& scratch);
     void list_occupied(const Open& open, std::int32_t feature, Scratch& scratch);
+    bool may_need_stand_in(const Open& open, std::int32_t feature) const;
+    std::int32_t stand_in(std::int32_t feature, Scratch& scratch);
+    void follow_stand_in(Split& split);
     BestCut scan(const Count* histogram, std::int32_t n_codes, bool missing,
                  const CutSearch& search, Scratch& scratch, double gain);
     BestCut best_gini_cut(const Open& open, std::int32_t feature, const CutSearch& search,
@@ -113,7 +116,7 @@ class LeafRank {
     void take_levels(const BestLevels& levels, const OccupiedCodes& occupied, std::int32_t feature,
                      const CutSearch& search, Split& best);
     Split best_of(const Open& open, const std::int32_t* features, std::size_t n);
-    std::pair<Open, Open> apply(Open open, const Split& split);
+    std::pair<Open, Open> apply(Open open, Split split);
     std::size_t part_rows(const Open& open, const Split& split);
     void hand_down(const Open& parent, Open& left, Open& right);
     void close(const Open& open);
@@ -134,11 +137,13 @@ class LeafRank {
     // The cell at hand.
     const View<Code>* view_ = nullptr;
     Row* rows_ = nullptr;
+    std::size_t n_rows_ = 0;
     Row* scratch_rows_ = nullptr;
     ClassMass cell_;
     std::vector<std::int32_t> cell_features_;
     std::vector<std::int32_t> drawn_;
-    std::vector<double> leaf_value_;  // filled under monotone constraints
+    std::vector<double> leaf_value_;      // filled under monotone constraints
+    std::vector<std::int32_t> stand_in_;  // by feature: code that missing counts as, -1: not known
     Count* given_ = nullptr;
 
     std::vector<std::unique_ptr<Count[]>> pool_;

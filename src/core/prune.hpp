@@ -1,4 +1,5 @@
-// Cost-complexity pruning: the nested subtrees that maximise AUC - lambda * leaves.
+// Pruning: the nested subtrees that maximise AUC - lambda * leaves, and the one
+// that maximises AUC - penalty(leaves) for any penalty.
 #pragma once
 
 #include <cstdint>
@@ -18,5 +19,16 @@ struct PruningSequence {
 // cell's split adds to the AUC.
 PruningSequence cost_complexity(const std::int32_t* left, const std::int32_t* right,
                                 const double* gain, std::size_t n_cells);
+
+struct PenalisedSubtree {
+    std::vector<double> gain;         // [k - 1]: the most that a subtree of k leaves gains
+    std::vector<std::uint8_t> split;  // whether the best subtree splits the cell
+};
+
+// Maximises gain - penalty[leaves - 1] over all subtrees of at most n_penalties
+// leaves; on ties the fewer leaves. Time O(leaves * min(leaves, n_penalties)).
+PenalisedSubtree penalised_subtree(const std::int32_t* left, const std::int32_t* right,
+                                   const double* gain, std::size_t n_cells, const double* penalty,
+                                   std::size_t n_penalties);
 
 }  // namespace treerank

@@ -85,6 +85,20 @@ struct OccupiedCodes {
         masses.push_back(mass);
     }
     bool has_missing() const { return !codes.empty() && codes.front() == 0; }
+    // Counts the missing as another code.
+    void fill_in(std::int32_t code) {
+        if (!has_missing() || code == 0) return;
+        const ClassMass missing = masses.front();
+        codes.erase(codes.begin());
+        masses.erase(masses.begin());
+        const auto at = std::lower_bound(codes.begin(), codes.end(), code) - codes.begin();
+        if (at < std::ssize(codes) && codes[at] == code) {
+            masses[at] = masses[at] + missing;
+        } else {
+            codes.insert(codes.begin() + at, code);
+            masses.insert(masses.begin() + at, missing);
+        }
+    }
 };
 
 inline void scan_list(const OccupiedCodes& occupied, bool missing_left, const CutSearch& search,

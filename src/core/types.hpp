@@ -96,9 +96,14 @@ struct Features {
     std::vector<std::uint8_t> categorical;
     std::vector<std::int8_t> monotonic;  // -1, 0, +1
     std::vector<std::size_t> offset;     // where a feature's counters start in a histogram
+    // Where a missing value counts as the mean of its cell (else both are empty), by
+    // offset + code: the mean of the values that have the code, and the largest that can.
+    std::vector<double> code_mean;
+    std::vector<double> code_upper;
 
     std::size_t size() const { return n_codes.size(); }
     std::size_t histogram_size() const { return offset.back(); }
+    bool missing_by_cell_mean() const { return !code_mean.empty(); }
     bool any_monotonic() const {
         for (auto sign : monotonic)
             if (sign != 0) return true;
@@ -119,6 +124,7 @@ struct CategorySet {
 
     bool contains(std::uint32_t code) const { return (words[(code >> 6) & 3] >> (code & 63)) & 1; }
     void insert(std::uint32_t code) { words[code >> 6] |= std::uint64_t{1} << (code & 63); }
+    void erase(std::uint32_t code) { words[code >> 6] &= ~(std::uint64_t{1} << (code & 63)); }
 };
 
 // One test of a LeafRank tree: "code <= cut" or "code in set number cut".

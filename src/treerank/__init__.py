@@ -9,6 +9,14 @@ from importlib.metadata import version as _version
 from treerank._leafrank import LeafRank
 from treerank._partition import OrderedPartition
 from treerank._treerank import TreeRank
+from treerank._two_sample import TwoSampleResult, two_sample_test
 
 __version__ = _version("treerank-ml")
-__all__ = ["LeafRank", "OrderedPartition", "TreeRank", "__version__"]
+__all__ = [
+    "LeafRank",
+    "OrderedPartition",
+    "TreeRank",
+    "TwoSampleResult",
+    "__version__",
+    "two_sample_test",
+]

@@ -55,12 +55,12 @@ def row_hashes(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), 
     """
 
 @overload
-def grow_trees(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int, progress: object | None) -> list: ...
+def grow_trees(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int, progress: object | None, code_values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)] | None = None) -> list: ...
 
 @overload
-def grow_trees(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int, progress: object | None) -> list:
+def grow_trees(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int, progress: object | None, code_values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)] | None = None) -> list:
     """
-    Grows one tree for each row of `repeats` (how often each row of the table counts), or one on all rows: [(cells, masses, tests, category sets)].
+    Grows one tree for each row of `repeats` (how often each row of the table counts), or one on all rows: [(cells, masses, tests, category sets)]. With `code_values` missing counts as the mean of its cell.
     """
 
 @overload
@@ -82,6 +82,11 @@ def cost_complexity(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), or
     The nested subtrees: (lambdas, the step at which each cell is collapsed).
     """
 
+def penalised_subtree(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], penalty: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]) -> tuple:
+    """
+    The subtree of largest gain less penalty[leaves - 1]: (largest gain by leaves, whether each cell is split).
+    """
+
 def freeze(cells: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], tests: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], is_split: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)]) -> tuple:
     """Freezes a subtree for scoring: (slots, the target of each slot)."""
 
@@ -91,3 +96,12 @@ def apply(slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order=
 @overload
 def apply(slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], n_jobs: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
     """The cell in which each row ends."""
+
+@overload
+def sum_over_rows(slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)] | None, cell_values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], first: int, first_codes: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', writable=False)], second: int, second_codes: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', writable=False)], n_jobs: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+@overload
+def sum_over_rows(slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)] | None, cell_values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], first: int, first_codes: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', writable=False)], second: int, second_codes: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', writable=False)], n_jobs: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    For each pair of codes of two features (-1: none), the sum over rows of the value of the cell in which a row ends with these codes.
+    """

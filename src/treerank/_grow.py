@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._binning import Binning, Codes
+from treerank._missing import code_values
 from treerank._params import complain
 from treerank._progress import progress_bar
 from treerank._tree import RankTree, tree_from_core
@@ -47,6 +48,7 @@ class TreeRankOptions:
     min_auc_gain: float
     max_features: int
     seed: int
+    missing: str = "learned"
 
     def for_core(self, scale: float, first_tree: int = 0) -> dict[str, Any]:
         """Masses in units of the core; draws of the trees are keyed by their numbers."""
@@ -75,11 +77,14 @@ def grow_trees(
     A part says for every row how much of its weight is held out, in units.
     """
     weights = data.weights
+    values = None
+    if options.missing == "cell_mean":
+        values = code_values(data.table, weights, binning)
 
     def grow(repeats: Any, units: Any, first_tree: int) -> list[RankTree]:
         grown = _core.grow_trees(
             codes, data.labels, repeats, units, binning.n_codes, binning.is_categorical,
-            monotonic, options.for_core(weights.scale, first_tree), n_jobs, progress,
+            monotonic, options.for_core(weights.scale, first_tree), n_jobs, progress, values,
         )  # fmt: skip
         return [tree_from_core(arrays, weights.scale) for arrays in grown]
 

@@ -21,7 +21,9 @@ from treerank._seed import seed_of
 from treerank._validate import all_or_nothing, validate_training_data
 
 # What LeafRank needs on its own but takes from TreeRank when it splits for one.
-DATA_PARAMETERS = ("categorical_features", "monotonic_cst", "max_bins", "n_jobs", "random_state")
+DATA_PARAMETERS = (
+    "categorical_features", "missing", "monotonic_cst", "max_bins", "n_jobs", "random_state",
+)  # fmt: skip
 
 
 class LeafRank(TreeRanker):
@@ -51,6 +53,9 @@ class LeafRank(TreeRanker):
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Which columns hold categories. By default the text, boolean and category columns
         of a data frame.
+    missing : {"learned", "cell_mean"}, default="learned"
+        Where a test sends missing values: to the side where they do better, or to the side
+        of the cell's mean (of the cell's most frequent level, for a category) [1]_.
     monotonic_cst : array-like or dict, optional
         1, 0 or -1 for each feature: the score may only rise, do anything, or only fall
         with it.
@@ -97,6 +102,7 @@ class LeafRank(TreeRanker):
         min_samples_split: float = 2,
         max_features: Any = None,
         categorical_features: Any = "from_dtype",
+        missing: str = "learned",
         monotonic_cst: Any = None,
         max_bins: Any = "auto",
         n_jobs: int | None = None,
@@ -109,6 +115,7 @@ class LeafRank(TreeRanker):
         self.min_samples_split = min_samples_split
         self.max_features = max_features
         self.categorical_features = categorical_features
+        self.missing = missing
         self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
         self.n_jobs = n_jobs
@@ -155,6 +162,7 @@ class LeafRank(TreeRanker):
                 min_auc_gain=0.0,
                 max_features=-1,
                 seed=seed_of(self.random_state),
+                missing=check_choice("missing", self.missing, ["learned", "cell_mean"]),
             )
             max_bins = check_max_bins(self.max_bins, table.n_rows)
             binning = fit_binning(table, data.weights, max_bins, n_jobs)

@@ -21,12 +21,18 @@ from treerank._params import (
     check_n_jobs,
     check_number,
 )
+from treerank._penalty import (
+    PenaltyPath,
+    StructuralPenalty,
+    check_penalty_bounds,
+    prune_by_penalty,
+)
 from treerank._prune import STRENGTHS, PruningPath, assign_folds, choose_subtree, count_held_out
 from treerank._ranker import TreeRanker, check_max_bins
 from treerank._seed import seed_of
 from treerank._tree import CellTree
 from treerank._validate import Table, TrainingData, all_or_nothing, validate_training_data
-from treerank.splitters import as_splitter
+from treerank.splitters import DyadicGrid, as_splitter
 
 
 class TreeRank(TreeRanker):
@@ -53,12 +59,21 @@ class TreeRank(TreeRanker):
         A split must add more than this to the AUC.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Number of features drawn for each cell.
-    pruning : {"cv"} or None, default="cv"
+    pruning : {"cv", "penalty"} or None, default="cv"
         "cv" chooses among the nested cost-complexity subtrees on held-out rows; a tree
-        that ranks them no better than chance is pruned to its root.
+        that ranks them no better than chance is pruned to its root. "penalty" maximises
+        the training AUC less a penalty on the number of leaves over all subtrees, and
+        holds out nothing [2]_.
     one_standard_error : bool, default=False
         With ``pruning="cv"``, take the smallest subtree whose held-out AUC is within one
         standard error of the best: fewer strata for a little AUC.
+    penalty_constant : float, default=0.05
+        With ``pruning="penalty"``, what the penalty of the theorem is multiplied by: 1
+        gives its guarantee, and prunes nearly everything; the default is about the least
+        that prunes labels of pure noise to the root.
+    penalty_bounds : tuple of two floats, optional
+        With ``pruning="penalty"``, shares between which that of the positives is known to
+        lie. By default the share in the training rows.
     shrinkage : "cv", float or None, default="cv"
         How many rows a parent's share of positives is worth in its child's score; "cv"
         chooses on held-out rows. None scores the strata by their place in the tree.
@@ -68,6 +83,9 @@ class TreeRank(TreeRanker):
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Which columns hold categories. By default the text, boolean and category columns
         of a data frame.
+    missing : {"learned", "cell_mean"}, default="learned"
+        Where a test sends missing values: to the side where they do better, or to the side
+        of the cell's mean (of the cell's most frequent level, for a category) [2]_.
     monotonic_cst : array-like or dict, optional
         1, 0 or -1 for each feature: the score may only rise, do anything, or only fall
         with it. Holds between any two rows that differ in that feature only.
@@ -89,8 +107,9 @@ class TreeRank(TreeRanker):
         The tree after pruning; the second unless LeafRank splits it.
     unpruned_tree_ : RankTree or SplitterTree
         The tree as grown.
-    pruning_path_ : PruningPath or None
-        Every nested subtree with its training and held-out AUC.
+    pruning_path_ : PruningPath, PenaltyPath or None
+        Every nested subtree with its training and held-out AUC; with
+        ``pruning="penalty"`` the best subtree for every number of leaves.
     shrinkage_ : float
         The strength of shrinkage used; NaN for none.
     feature_importances_ : array of shape (n_features,)
@@ -130,9 +149,12 @@ class TreeRank(TreeRanker):
         max_features: Any = None,
         pruning: str | None = "cv",
         one_standard_error: bool = False,
+        penalty_constant: float = 0.05,
+        penalty_bounds: Any = None,
         shrinkage: Any = "cv",
         cv: Any = 5,
         categorical_features: Any = "from_dtype",
+        missing: str = "learned",
         monotonic_cst: Any = None,
         max_bins: Any = "auto",
         n_jobs: int | None = None,
@@ -147,9 +169,12 @@ class TreeRank(TreeRanker):
         self.max_features = max_features
         self.pruning = pruning
         self.one_standard_error = one_standard_error
+        self.penalty_constant = penalty_constant
+        self.penalty_bounds = penalty_bounds
         self.shrinkage = shrinkage
         self.cv = cv
         self.categorical_features = categorical_features
+        self.missing = missing
         self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
         self.n_jobs = n_jobs
@@ -157,7 +182,7 @@ class TreeRank(TreeRanker):
         self.verbose = verbose
 
     unpruned_tree_: CellTree
-    pruning_path_: PruningPath | None
+    pruning_path_: PruningPath | PenaltyPath | None
     shrinkage_: float
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -219,19 +244,27 @@ class TreeRank(TreeRanker):
                 held_out=parts, n_jobs=n_jobs, verbose=self.verbose,
             )  # fmt: skip
         tree, *fold_trees = trees
-        self.unpruned_tree_ = self.tree_ = tree
+        self.unpruned_tree_ = tree
         self.pruning_path_ = None
+        if self.pruning == "penalty":
+            penalty = self._penalty(data.table.n_features)
+            tree, self.pruning_path_ = prune_by_penalty(tree, penalty)
+            fold_trees = [prune_by_penalty(fold_tree, penalty)[0] for fold_tree in fold_trees]
+        self.tree_ = tree
         self.shrinkage_ = float(strengths[0])
         if folds is not None:
             held_out = count_held_out(fold_trees, parts, encoded, data, n_jobs)
-            self.pruning_path_, self.shrinkage_ = choose_subtree(
+            path, self.shrinkage_ = choose_subtree(
                 tree, held_out, strengths, prune, self.one_standard_error
             )
-            self.tree_ = tree.subtree(tree.sequence[1] > self.pruning_path_.chosen)
+            self.tree_ = tree.subtree(tree.sequence[1] > path.chosen)
+            self.pruning_path_ = self.pruning_path_ or path
         return self.shrinkage_
 
     def _options(self, table: Table) -> TreeRankOptions:
-        check_choice("pruning", self.pruning, ["cv", None])
+        check_choice("pruning", self.pruning, ["cv", "penalty", None])
+        check_number("penalty_constant", self.penalty_constant)
+        check_penalty_bounds(self.penalty_bounds)
         check_choice("one_standard_error", self.one_standard_error, [True, False])
         verbose = int(self.verbose) if isinstance(self.verbose, bool) else self.verbose
         check_integer("verbose", verbose, 0)
@@ -248,6 +281,21 @@ class TreeRank(TreeRanker):
             min_auc_gain=check_number("min_auc_gain", self.min_auc_gain),
             max_features=check_max_features("max_features", self.max_features, n_features),
             seed=seed_of(self.random_state),
+            missing=check_choice("missing", self.missing, ["learned", "cell_mean"]),
+        )
+
+    def _penalty(self, n_features: int) -> StructuralPenalty:
+        """Penalty that fits the splitter: tests of LeafRank, or the cubes of a grid."""
+        if not isinstance(self.splitter, LeafRank | DyadicGrid | None):
+            raise ValueError(
+                f"Got pruning='penalty' with splitter={self.splitter!r}; expected LeafRank or "
+                "DyadicGrid: the penalty counts tests or cubes. Use pruning='cv'."
+            )
+        return StructuralPenalty(
+            constant=float(self.penalty_constant),
+            bounds=check_penalty_bounds(self.penalty_bounds),
+            n_features=n_features,
+            resolution=getattr(self.splitter, "resolution", None),
         )
 
     def _leafrank(self) -> LeafRank | None:
@@ -264,7 +312,7 @@ class TreeRank(TreeRanker):
             return None
         for name in DATA_PARAMETERS:
             given = getattr(splitter, name)
-            is_default = isinstance(given, str) and given in ("auto", "from_dtype")
+            is_default = isinstance(given, str) and given in ("auto", "from_dtype", "learned")
             if given is not None and not is_default:
                 raise ValueError(
                     f"Got splitter=LeafRank({name}={given!r}); set {name} on TreeRank instead."

@@ -4,7 +4,8 @@ A display holds arrays; ``plot(ax=None)`` draws them and can be called again.
 """
 
 from treerank.plots._level_sets import LevelSetDisplay
+from treerank.plots._partial_dependence import PartialDependenceDisplay
 from treerank.plots._roc import RocDisplay
 from treerank.plots._tree import TreeDisplay
 
-__all__ = ["LevelSetDisplay", "RocDisplay", "TreeDisplay"]
+__all__ = ["LevelSetDisplay", "PartialDependenceDisplay", "RocDisplay", "TreeDisplay"]

@@ -1,0 +1,19 @@
+"""Read a fitted model: what its score depends on, and why a row is where it is.
+
+What scikit-learn has is imported, not written again.
+"""
+
+from sklearn.inspection import permutation_importance
+
+from treerank._explain import Explanation, Move, Step, explain
+from treerank._partial_dependence import PartialDependence, partial_dependence
+
+__all__ = [
+    "Explanation",
+    "Move",
+    "PartialDependence",
+    "Step",
+    "explain",
+    "partial_dependence",
+    "permutation_importance",
+]

@@ -243,7 +243,8 @@ class TreeRank(TreeRanker):
                 encoded, codes, data, encoding, splitter=self.splitter, options=options,
                 held_out=parts, n_jobs=n_jobs, verbose=self.verbose,
             )  # fmt: skip
-        tree, *fold_trees = trees
+        tree: CellTree = trees[0]
+        fold_trees: list[CellTree] = list(trees[1:])
         self.unpruned_tree_ = tree
         self.pruning_path_ = None
         if self.pruning == "penalty":

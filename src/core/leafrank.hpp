@@ -109,6 +109,8 @@ class LeafRank {
                  const CutSearch& search, Scratch& scratch, double gain);
     BestCut best_gini_cut(const Open& open, std::int32_t feature, const CutSearch& search,
                           Scratch& scratch, double gain);
+    BestCut random_cut(const Open& open, std::int32_t feature, const CutSearch& search,
+                       Scratch& scratch);
     void take_cut(const BestCut& cut, std::int32_t feature, Split& best);
     void take_levels(const BestLevels& levels, const OccupiedCodes& occupied, std::int32_t feature,
                      const CutSearch& search, Split& best);

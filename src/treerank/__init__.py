@@ -6,9 +6,10 @@
 
 from importlib.metadata import version as _version
 
+from treerank._forest import RankingForest
 from treerank._leafrank import LeafRank
 from treerank._partition import OrderedPartition
 from treerank._treerank import TreeRank
 
 __version__ = _version("treerank-ml")
-__all__ = ["LeafRank", "OrderedPartition", "TreeRank", "__version__"]
+__all__ = ["LeafRank", "OrderedPartition", "RankingForest", "TreeRank", "__version__"]

@@ -219,8 +219,9 @@ class TreeRank(TreeRanker):
         check_integer("verbose", int(self.verbose), 0)
         depth = check_integer("max_depth", self.max_depth, 1, none=True)
         n_rows, n_features = table.n_rows, table.n_features
+        splitter = LeafRank() if self.splitter is None else self.splitter
         return TreeRankOptions(
-            leafrank=self._splitter()._options(n_rows, n_features),
+            leafrank=check_splitter(splitter, "TreeRank")._options(n_rows, n_features),
             max_depth=-1 if depth is None else depth,
             min_mass_leaf=check_count_or_share("min_samples_leaf", self.min_samples_leaf, n_rows),
             min_mass_split=check_count_or_share(
@@ -231,19 +232,6 @@ class TreeRank(TreeRanker):
             seed=seed_of(self.random_state),
         )
 
-    def _splitter(self) -> LeafRank:
-        splitter = LeafRank() if self.splitter is None else self.splitter
-        if not isinstance(splitter, LeafRank):
-            raise ValueError(f"Got splitter={splitter!r}; expected None or a LeafRank.")
-        plain = LeafRank()
-        for name in DATA_PARAMETERS:
-            given = getattr(splitter, name)
-            if given is not None and given is not getattr(plain, name) and given != "auto":
-                raise ValueError(
-                    f"Got splitter=LeafRank({name}={given!r}); set {name} on TreeRank instead."
-                )
-        return splitter
-
     def _strengths(self) -> NDArray[np.float64]:
         """Strengths of shrinkage to try; NaN stands for the tree's own order."""
         if self.shrinkage is None:
@@ -252,3 +240,17 @@ class TreeRank(TreeRanker):
             check_choice("shrinkage", self.shrinkage, ["cv", None])
             return STRENGTHS
         return np.array([check_number("shrinkage", self.shrinkage)])
+
+
+def check_splitter(splitter: Any, owner: str) -> LeafRank:
+    """Return a splitter that leaves the data to its owner."""
+    if not isinstance(splitter, LeafRank):
+        raise ValueError(f"Got splitter={splitter!r}; expected None or a LeafRank.")
+    plain = LeafRank()
+    for name in DATA_PARAMETERS:
+        given = getattr(splitter, name)
+        if given is not None and given is not getattr(plain, name) and given != "auto":
+            raise ValueError(
+                f"Got splitter=LeafRank({name}={given!r}); set {name} on {owner} instead."
+            )
+    return splitter

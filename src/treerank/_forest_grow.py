@@ -1,0 +1,265 @@
+"""What a forest is to be, made of its parameters and the size of the data; and its growth."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
+
+from treerank import _core
+from treerank._binning import Binning, Codes
+from treerank._forest_arrays import ForestArrays, Sampling, forest_from_core
+from treerank._grow import LeafRankOptions, TreeRankOptions
+from treerank._leafrank import LeafRank
+from treerank._params import (
+    check_choice,
+    check_count_or_share,
+    check_integer,
+    check_max_features,
+    check_number,
+    complain,
+)
+from treerank._progress import progress_bar
+from treerank._seed import seed_of
+from treerank._treerank import check_splitter
+from treerank._validate import TrainingData
+
+AGGREGATIONS = ["posterior", "mean_rank", "median_rank", "kendall"]
+# Strengths of shrinkage that "oob" chooses from; and what stands in where it cannot choose.
+STRENGTHS = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]
+USUAL_STRENGTH = 10.0
+# Rows that decide among them: as many as tell their AUCs apart.
+CHOOSING_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class ForestPlan:
+    """Everything that decides a forest but the data."""
+
+    kinds: list[TreeRankOptions]  # exact trees, trees with random cuts
+    kind_of: NDArray[np.uint8]
+    sampling: Sampling
+    value: str  # what a tree says of a row: "path", "monotone" or "rank"
+    strengths: list[float]
+    n_rows: int
+    verbose: int
+
+    @property
+    def by_value(self) -> bool:
+        """Whether trees give shares of positives rather than ranks."""
+        return self.value != "rank"
+
+
+def plan_forest(
+    forest: Any, data: TrainingData, monotonic: NDArray[np.int8], seed: int | None
+) -> ForestPlan:
+    """Check the parameters of a forest and fill in what follows the size of the data."""
+    n_rows = data.table.n_rows
+    check_choice("aggregation", forest.aggregation, AGGREGATIONS)
+    check_choice("bootstrap", forest.bootstrap, [True, False])
+    check_choice("oob_score", forest.oob_score, [True, False])
+    n_trees = check_integer("n_estimators", forest.n_estimators, 1)
+    assert n_trees is not None
+    sampling = _sampling(forest, n_rows, seed_of(forest.random_state) if seed is None else seed)
+    by_rank = forest.aggregation != "posterior"
+    value = "rank" if by_rank else "monotone" if monotonic.any() else "path"
+    if forest.oob_score and not sampling.leaves_rows_out(n_rows):
+        raise ValueError(
+            "Got oob_score=True with bootstrap=False; expected bootstrap=True, or max_samples "
+            "below the number of rows, so that trees leave rows out."
+        )
+    return ForestPlan(
+        kinds=_kinds(forest, data, value, sampling.seed),
+        kind_of=_kind_of(forest.random_cut_share, n_trees),
+        sampling=sampling,
+        value=value,
+        strengths=_strengths(forest, value, sampling.leaves_rows_out(n_rows)),
+        n_rows=n_rows,
+        verbose=int(forest.verbose),
+    )
+
+
+def _sampling(forest: Any, n_rows: int, seed: int) -> Sampling:
+    given = forest.max_samples
+    if given is None:
+        return Sampling(bool(forest.bootstrap), n_rows if forest.bootstrap else 0, seed)
+    expected = f"None, an integer from 2 to {n_rows} (the rows), or a share in (0, 1]"
+    if isinstance(given, bool) or not isinstance(given, numbers.Real):
+        raise complain("max_samples", given, expected)
+    if isinstance(given, numbers.Integral):
+        n_draws = int(given)
+    else:
+        if not 0 < float(given) <= 1:
+            raise complain("max_samples", given, expected)
+        n_draws = round(float(given) * n_rows)
+    if n_draws < 2:
+        raise ValueError(
+            f"Got max_samples={given!r}, which draws {n_draws} of {n_rows} rows: too few to hold "
+            f"both classes; expected {expected}."
+        )
+    if n_draws > n_rows:
+        raise complain("max_samples", given, expected)
+    return Sampling(bool(forest.bootstrap), n_draws, seed)
+
+
+def _kind_of(share: Any, n_trees: int) -> NDArray[np.uint8]:
+    """1 for each tree with random cuts, spread evenly, whatever the number of trees."""
+    share = check_number("random_cut_share", share)
+    if share > 1:
+        raise complain("random_cut_share", share, "a share from 0 to 1")
+    steps = np.floor(np.arange(n_trees + 1) * share + 1e-9)
+    return np.diff(steps).astype(np.uint8)
+
+
+def _strengths(forest: Any, value: str, leaves_rows_out: bool) -> list[float]:
+    given = forest.shrinkage
+    if given is None:
+        return [0.0]
+    if not isinstance(given, str):
+        return [check_number("shrinkage", given)]
+    check_choice("shrinkage", given, ["oob", None])
+    if value == "rank":
+        return [0.0]
+    if value == "monotone":
+        return [USUAL_STRENGTH]
+    if not leaves_rows_out:
+        raise ValueError(
+            "Got shrinkage='oob' with bootstrap=False; expected bootstrap=True, max_samples below "
+            "the number of rows, or a number for shrinkage."
+        )
+    return STRENGTHS
+
+
+def default_leaf_size(n_rows: int) -> int:
+    """Least weight of a leaf for this many rows."""
+    return max(1, round(n_rows**0.3 / 8))
+
+
+def _kinds(forest: Any, data: TrainingData, value: str, seed: int) -> list[TreeRankOptions]:
+    """Options of the exact trees and of those with random cuts."""
+    n_rows, n_features = data.table.n_rows, data.table.n_features
+    leaf: Any = forest.min_samples_leaf
+    if isinstance(leaf, str):
+        check_choice("min_samples_leaf", leaf, ["auto"])
+        leaf = default_leaf_size(n_rows)
+    least = check_count_or_share("min_samples_leaf", leaf, n_rows)
+    if forest.splitter is None:
+        exact, random = _default_splitters(value, least, n_features)
+    else:
+        exact = check_splitter(forest.splitter, "RankingForest")._options(n_rows, n_features)
+        random = replace(exact, random_cuts=True)
+    depth: Any = forest.max_depth
+    if isinstance(depth, str):
+        check_choice("max_depth", depth, ["auto", None])
+        depth = 1 if exact.max_depth < 0 and exact.max_leaf_nodes < 0 and value == "path" else None
+    checked = check_integer("max_depth", depth, 1, none=True)
+    options = TreeRankOptions(
+        leafrank=exact,
+        max_depth=-1 if checked is None else checked,
+        min_mass_leaf=least,
+        min_mass_split=2.0,
+        min_auc_gain=0.0,
+        max_features=check_max_features("max_features", forest.max_features, n_features),
+        seed=seed,
+    )
+    return [options, replace(options, leafrank=random)]
+
+
+def _default_splitters(
+    value: str, least: int, n_features: int
+) -> tuple[LeafRankOptions, LeafRankOptions]:
+    depth = -1 if value == "path" else 3
+    exact = LeafRank()._options(2, n_features)
+    exact = replace(
+        exact,
+        max_depth=depth,
+        min_mass_leaf=least,
+        max_features=max(1, math.ceil(math.sqrt(n_features))),
+    )
+    half = max(1, n_features // 2)
+    deeper = -1 if depth < 0 else 2 * depth
+    return exact, replace(exact, max_depth=deeper, max_features=half, random_cuts=True)
+
+
+def grow_forest(
+    codes: Codes,
+    data: TrainingData,
+    binning: Binning,
+    monotonic: NDArray[np.int8],
+    plan: ForestPlan,
+    before: ForestArrays | None,
+    n_jobs: int,
+) -> ForestArrays:
+    """Grow the trees of the plan that are not there yet."""
+    first = 0 if before is None else before.n_trees
+    if before is not None and first == len(plan.kind_of):
+        return before
+    scale = data.weights.scale
+    options = {
+        "kinds": [kind.for_core(scale) for kind in plan.kinds],
+        "kind_of": plan.kind_of[first:],
+        "first_tree": first,
+        "sampling": vars(plan.sampling),
+        "value": plan.value,
+        "shrinkage": plan.strengths[0],
+        "scale": scale,
+    }
+    with progress_bar("growing", plan.verbose) as progress:
+        grown = _core.grow_forest(
+            codes, data.labels, data.weights.as_units, binning.n_codes, binning.is_categorical,
+            monotonic, options, n_jobs, progress,
+        )  # fmt: skip
+    trees = forest_from_core(grown, data.table.n_features)
+    return trees if before is None else before.joined(trees)
+
+
+def choose_strength(
+    trees: ForestArrays,
+    codes: Codes,
+    data: TrainingData,
+    plan: ForestPlan,
+    all_rows: bool,
+    n_jobs: int,
+) -> tuple[float, NDArray[np.float64] | None]:
+    """Strength of the highest out-of-bag AUC, and honest out-of-bag scores of all rows.
+
+    A score that its own row has helped to choose would flatter: each half of the rows takes
+    the strength that the other half chooses.
+    """
+    n_rows, strengths = plan.n_rows, plan.strengths
+    step = max(1, n_rows // CHOOSING_ROWS)
+    rows = np.arange(0, n_rows, step, dtype=np.uint32)
+    units = data.weights.as_units
+
+    def best(means: NDArray[np.float64], part: NDArray[np.bool_]) -> float:
+        used = part & np.isfinite(means[:, 0])
+        labels = data.labels[rows[used]]
+        if len(strengths) == 1:
+            return strengths[0]
+        if len(np.unique(labels)) < 2:
+            return USUAL_STRENGTH
+        weight = None if units is None else units[rows[used]]
+        aucs = [roc_auc_score(labels, m, sample_weight=weight) for m in means[used].T]
+        return strengths[int(np.argmax(aucs))]
+
+    means, _ = trees.out_of_bag(codes, plan.sampling, rows, strengths, n_jobs)
+    everything = np.ones(len(rows), dtype=bool)
+    chosen = best(means, everything)
+    if not all_rows:
+        return chosen, None
+    second = halves(plan, rows)
+    swapped = [best(means, second), best(means, ~second)]  # for the first half, the second
+    everyone = np.arange(n_rows, dtype=np.uint32)
+    scores, _ = trees.out_of_bag(codes, plan.sampling, everyone, swapped, n_jobs)
+    return chosen, scores[everyone, halves(plan, everyone).astype(np.intp)] - 0.5
+
+
+def halves(plan: ForestPlan, rows: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Whether a row is in the second of two random halves."""
+    rng = np.random.default_rng([plan.sampling.seed, plan.n_rows])
+    return np.asarray(rng.random(plan.n_rows) < 0.5)[rows]

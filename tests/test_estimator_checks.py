@@ -3,12 +3,29 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from treerank import LeafRank, TreeRank
+from treerank import LeafRank, RankingForest, TreeRank
+
+# A bootstrap draws rows, not weights: the same exceptions as for RandomForestClassifier.
+DRAWN = "rows are drawn whatever their weight"
+EXPECTED = {
+    "check_sample_weight_equivalence_on_dense_data": DRAWN,
+    "check_sample_weight_equivalence_on_sparse_data": DRAWN,
+}
+
+
+def expected_failures(estimator):
+    return EXPECTED if isinstance(estimator, RankingForest) else {}
 
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
-    [TreeRank(), TreeRank(pruning=None, shrinkage=None), TreeRank(shrinkage=None), LeafRank()]
-)
+    [
+        TreeRank(), TreeRank(pruning=None, shrinkage=None), TreeRank(shrinkage=None), LeafRank(),
+        RankingForest(n_estimators=20),
+        RankingForest(n_estimators=5, aggregation="mean_rank"),
+        RankingForest(n_estimators=5, aggregation="kendall"),
+    ],
+    expected_failed_checks=expected_failures,
+)  # fmt: skip
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

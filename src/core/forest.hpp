@@ -94,7 +94,8 @@ void apply_each(const ForestView& forest, const CodeMatrix<Code>& codes, Team& t
 inline constexpr std::size_t kMaxLambdas = 16;
 
 // For each of `rows` the sum over the trees that did not draw it, one for each lambda, and the
-// number of those trees.
+// number of those trees. The root's share is left out: a sample without a row has fewer of
+// the row's class, so that the roots of just those trees would tell the class, reversed.
 template <class Code>
 void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
                       const Sampling& sampling, const std::vector<std::uint32_t>& rows,

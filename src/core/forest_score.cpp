@@ -201,8 +201,7 @@ void walk_grid(const ForestView& forest, std::size_t tree, const CodeMatrix<Code
     const Walker<Code, HasCategories> walker(TreeView(forest, tree), codes);
     const float* step = forest.step + forest.starts[tree];
     const float* mass = forest.mass + forest.starts[tree];
-    float total[kMaxLambdas];
-    for (std::size_t g = 0; g < kMaxLambdas; ++g) total[g] = step[0];
+    float total[kMaxLambdas] = {};
     std::uint32_t at = 0;
     for (std::uint32_t next; (next = walker.step(row, at)) != at; at = next)
         for (std::size_t g = 0; g < kMaxLambdas; ++g)

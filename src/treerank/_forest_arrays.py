@@ -91,7 +91,10 @@ class ForestArrays:
         strengths: list[float],
         n_jobs: int,
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """Mean over the trees that did not draw a row: rows x strengths; their number."""
+        """Mean over the trees that did not draw a row: rows x strengths; their number.
+
+        Relative to the shares at the roots, which differ by what was drawn.
+        """
         sums, n_trees = _core.score_out_of_bag(
             self.starts, self.slots, self.step, self.mass, self.set_of, self.category_sets,
             codes, vars(sampling), rows, strengths, n_jobs, None,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 from sklearn.metrics import roc_auc_score
 
 from treerank import _core
@@ -255,11 +256,27 @@ def choose_strength(
     second = halves(plan, rows)
     swapped = [best(means, second), best(means, ~second)]  # for the first half, the second
     everyone = np.arange(n_rows, dtype=np.uint32)
-    scores, _ = trees.out_of_bag(codes, plan.sampling, everyone, swapped, n_jobs)
-    return chosen, scores[everyone, halves(plan, everyone).astype(np.intp)] - 0.5
+    scores, _ = trees.out_of_bag(codes, plan.sampling, everyone, [*swapped, chosen], n_jobs)
+    base = np.average(data.labels, weights=units)
+    return chosen, _by_half(scores, halves(plan, everyone)) + base - 0.5
 
 
 def halves(plan: ForestPlan, rows: NDArray[np.uint32]) -> NDArray[np.bool_]:
     """Whether a row is in the second of two random halves."""
     rng = np.random.default_rng([plan.sampling.seed, plan.n_rows])
     return np.asarray(rng.random(plan.n_rows) < 0.5)[rows]
+
+
+def _by_half(scores: NDArray[np.float64], second: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """First column for one half of the rows, second for the other, on the scale of the third.
+
+    A score keeps its rank among all rows of its column and takes the third column's score of
+    that rank, so that the halves can be compared.
+    """
+    seen = np.isfinite(scores[:, 0])
+    scale = np.sort(scores[seen, 2])
+    ranks = rankdata(scores[seen, :2], axis=0) - 1.0
+    own = np.where(second[seen], ranks[:, 1], ranks[:, 0])
+    result = np.full(len(scores), np.nan)
+    result[seen] = np.interp(own, np.arange(len(scale)), scale)
+    return result

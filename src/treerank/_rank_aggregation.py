@@ -32,6 +32,7 @@ class RankAggregation:
 
     kind: str
     reference: NDArray[np.float32]  # trees x reference rows, lowest first; empty but for kendall
+    places: Floats  # of the reference rows: mid-ranks less 1
     knots: Floats  # scores, less the cut, and the shares of positives there
     shares: Floats
     cut: float
@@ -48,9 +49,9 @@ class RankAggregation:
         n_jobs: int,
     ) -> RankAggregation:
         """Order the reference rows, and find where the share of positives passes a half."""
-        reference = _reference(trees, codes, n_jobs) if kind == "kendall" else None
-        if reference is None:
-            reference = np.empty((trees.n_trees, 0), dtype=np.float32)
+        reference, places = np.empty((trees.n_trees, 0), dtype=np.float32), np.empty(0)
+        if kind == "kendall":
+            reference, places = _reference(trees, codes, n_jobs)
         n_rows = data.table.n_rows
         out_of_bag = sampling.leaves_rows_out(n_rows)
         scores = np.empty(n_rows)
@@ -58,7 +59,7 @@ class RankAggregation:
         for at in _blocks(n_rows):
             values = trees.each(np.ascontiguousarray(codes[:, at]), n_jobs)
             scores[at] = _aggregate(
-                kind, values, reference, None if unseen is None else unseen[:, at]
+                kind, values, reference, places, None if unseen is None else unseen[:, at]
             )
         used = np.isfinite(scores)
         units = data.weights.as_units
@@ -69,7 +70,7 @@ class RankAggregation:
         )
         knots, shares = fitted.X_thresholds_, fitted.y_thresholds_
         cut = _crossing(knots, shares)
-        return cls(kind, reference, knots - cut, shares, cut, scores - cut)
+        return cls(kind, reference, places, knots - cut, shares, cut, scores - cut)
 
     def scores(self, trees: ForestArrays, codes: Codes, n_jobs: int) -> Floats:
         """Score of each row; positive where positives are the more frequent."""
@@ -80,7 +81,7 @@ class RankAggregation:
                 scores[at] = trees.mean(block, n_jobs)
             else:
                 values = trees.each(block, n_jobs)
-                scores[at] = _aggregate(self.kind, values, self.reference, None)
+                scores[at] = _aggregate(self.kind, values, self.reference, self.places, None)
         return scores - self.cut
 
     def posterior(self, scores: Floats) -> Floats:
@@ -101,6 +102,7 @@ def _aggregate(
     kind: str,
     values: NDArray[np.float32],
     reference: NDArray[np.float32],
+    places: Floats,
     use: NDArray[np.bool_] | None,
 ) -> Floats:
     """One score a row from its values in the trees, those of `use` only; NaN without any."""
@@ -118,24 +120,32 @@ def _aggregate(
         scores[some] = np.nanmedian(np.where(use, values, np.nan)[:, some], axis=0)
         return scores
     preferred = np.zeros((values.shape[1], reference.shape[1]))
+    alike = np.zeros(preferred.shape, dtype=np.int32)
     for value, against, used in zip(values, reference, use, strict=True):
-        better = (value[:, np.newaxis] > against) + 0.5 * (value[:, np.newaxis] == against)
-        preferred += better * used[:, np.newaxis]
+        tied = (value[:, np.newaxis] == against) & used[:, np.newaxis]
+        preferred += ((value[:, np.newaxis] > against) & used[:, np.newaxis]) + 0.5 * tied
+        alike += tied
     preferred[some] /= n_used[some, np.newaxis]
-    # Between two reference rows, the mean rank decides.
-    place = insertion_places(preferred) + mean
-    scores[some] = place[some] / (reference.shape[1] + 1)
+    # Between two reference rows the mean rank decides; a reference row is where it was put.
+    place = insertion_places(preferred) - 0.5 + 0.9 * (mean - 0.5)
+    same = alike.max(axis=1) == len(values)
+    place[same] = places[alike[same].argmax(axis=1)]
+    scores[some] = (place[some] + 1) / (reference.shape[1] + 1)
     return scores
 
 
-def _reference(trees: ForestArrays, codes: Codes, n_jobs: int) -> NDArray[np.float32]:
-    """Ranks in the trees of some training rows, in the order of their Kemeny median."""
+def _reference(
+    trees: ForestArrays, codes: Codes, n_jobs: int
+) -> tuple[NDArray[np.float32], Floats]:
+    """Ranks in the trees of some training rows, by their Kemeny median, and their places."""
     n_rows = codes.shape[1]
     mean = trees.mean(codes, n_jobs)
     order = np.argsort(mean, kind="stable")
     chosen = order[np.linspace(0, n_rows - 1, min(n_rows, REFERENCE_ROWS)).round().astype(np.intp)]
     values = trees.each(np.ascontiguousarray(codes[:, chosen]), n_jobs)
-    return values[:, np.argsort(kendall(values), kind="stable")]
+    ranks = kendall(values)
+    order = np.argsort(ranks, kind="stable")
+    return values[:, order], ranks[order] - 1.0
 
 
 def _crossing(knots: Floats, shares: Floats) -> float:

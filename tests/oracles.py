@@ -119,7 +119,11 @@ def walk(tree, codes, row):
         at = tree.cells["first_test"][cell]
         while tree.tests["left"][at] >= 0:
             test = tree.tests[at]
-            at = test["left"] if goes_left(tree, test, int(codes[test["feature"], row])) else test["right"]
+            at = (
+                test["left"]
+                if goes_left(tree, test, int(codes[test["feature"], row]))
+                else test["right"]
+            )
         side = tree.tests["side"][at]
         cell = tree.cells["left"][cell] if side == 0 else tree.cells["right"][cell]
     return cell

@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 from treerank import LeafRank, RankingForest, _core, consensus
 from treerank._forest_arrays import Sampling
-from treerank._forest_grow import STRENGTHS
+from treerank._forest_grow import STRENGTHS, default_splitter
 from treerank._tree import tree_from_core
 
 pytestmark = pytest.mark.core
@@ -118,8 +118,8 @@ def test_scores_are_the_mean_of_slow_walks(n, seed, depth, missing, levels, shri
 
 def test_whole_trees_and_shared_cells_are_folded_differently():
     x, y = table()
-    whole = RankingForest(n_estimators=3).fit(x, y)
-    shared = RankingForest(LeafRank(max_depth=3), n_estimators=3).fit(x, y)
+    whole = RankingForest(LeafRank(max_depth=None), n_estimators=3).fit(x, y)
+    shared = RankingForest(n_estimators=3).fit(x, y)
     assert whole._trees.at_end.all()
     assert not shared._trees.at_end.any()
 
@@ -157,6 +157,17 @@ def test_random_cuts_are_spread_over_the_range():
     ).fit(x, y)
     cuts = [tree.tests["cut"][0] for tree in rank_trees(model, x, y) if len(tree.tests)]
     assert np.histogram(cuts, bins=4, range=(0, 1000))[0].min() > 15
+
+
+def test_the_default_splitter_follows_the_size_of_the_data():
+    few, many = (default_splitter(n, "path") for n in (300, 300_000))
+    assert few.max_depth == 3
+    assert many.max_depth is None
+    assert default_splitter(300_000, "rank").max_depth == 3
+    x, y = table(60_000, 3)
+    model = RankingForest(n_estimators=2, n_jobs=2).fit(x, y)
+    assert model._plan.kinds[0].max_depth == 1
+    assert model.score(x, y) > 0.8
 
 
 # --- out of bag ---
@@ -282,7 +293,7 @@ def test_sampling_without_replacement_and_all_rows():
     assert half.fit(x, y).oob_auc_ > 0.7
     assert half._plan.sampling == Sampling(False, 150, 0)
     everything = RankingForest(
-        n_estimators=3, bootstrap=False, shrinkage=0.0, random_cut_share=0.0, min_samples_leaf=1
+        n_estimators=3, bootstrap=False, shrinkage=0.0, random_cut_share=0.0
     )
     everything.set_params(splitter=LeafRank(max_depth=None)).fit(x, y)
     values = [tree.score_samples(x) for tree in everything.estimators_]

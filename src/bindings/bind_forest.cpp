@@ -142,9 +142,9 @@ ForestView forest_view(const Vector<std::int64_t>& starts, const Slots& slots,
     return view;
 }
 
-nb::tuple py_fold(const Vector<std::int64_t>& starts, const Slots& slots,
-                  const Vector<float>& step, const Vector<float>& mass,
-                  const Vector<std::int32_t>& set_of, const Records& sets, double lambda) {
+nb::tuple py_fold(const Vector<std::int64_t>& starts, const Slots& slots, const Vector<float>& step,
+                  const Vector<float>& mass, const Vector<std::int32_t>& set_of,
+                  const Records& sets, double lambda) {
     const ForestView view =
         forest_view(starts, slots, step, &mass, set_of, sets, nullptr, kMaxFeatures);
     std::vector<float> folded(step.size());

@@ -9,8 +9,9 @@
 
 namespace treerank {
 
-inline Features make_features(const Vector<std::int32_t>& n_codes, const Vector<std::uint8_t>& categorical,
-                       const Vector<std::int8_t>& monotonic, std::size_t n_features) {
+inline Features make_features(const Vector<std::int32_t>& n_codes,
+                              const Vector<std::uint8_t>& categorical,
+                              const Vector<std::int8_t>& monotonic, std::size_t n_features) {
     if (n_codes.size() != n_features || categorical.size() != n_features ||
         monotonic.size() != n_features)
         throw nb::value_error("features: one entry a feature expected");

@@ -9,7 +9,7 @@ namespace treerank {
 namespace {
 
 constexpr std::uint64_t kSampleBranch = 0x73616d706c65ULL;  // apart from the draws of the nodes
-constexpr float kNoParent = 1e30f;  // a mass that no shrinkage moves
+constexpr float kNoParent = 1e30f;                          // a mass that no shrinkage moves
 
 std::uint64_t sample_key(const Sampling& sampling, std::size_t tree) {
     return key_of(key_of(sampling.seed, kSampleBranch), tree);
@@ -161,7 +161,8 @@ ForestTree freeze_strata(const RankTree& tree, const std::vector<double>& value)
     ForestTree kept;
     FlatTree flat = freeze(tree, splits_of(tree).data());
     for (std::size_t s = 0; s < flat.slots.size(); ++s) {
-        const bool end = (flat.slots[s].next & kNextMask) == s && !(flat.slots[s].next & kCategorical);
+        const bool end =
+            (flat.slots[s].next & kNextMask) == s && !(flat.slots[s].next & kCategorical);
         kept.step.push_back(end ? static_cast<float>(value[flat.target[s]]) : 0.0f);
         kept.mass.push_back(kNoParent);
     }
@@ -195,7 +196,8 @@ RankTree grow_on_sample(const Table<Code>& table, const ForestOptions& options, 
     rows.reserve(n);
     for (std::size_t i = 0; i < n; ++i)
         if (count_of(i) > 0)
-            rows.push_back(pack_row(static_cast<std::uint32_t>(i), table.labels[i] != 0, count_of(i)));
+            rows.push_back(
+                pack_row(static_cast<std::uint32_t>(i), table.labels[i] != 0, count_of(i)));
     const TreeRankOptions& kind = options.kinds[options.kind_of[t]];
     const std::uint64_t key = key_of(kind.seed, number);
     if (table.weights == nullptr) return grow_tree(table, std::move(rows), key, kind, team, watch);

@@ -45,9 +45,9 @@ struct ForestTree {
 };
 
 struct ForestOptions {
-    std::vector<TreeRankOptions> kinds;     // the kinds of trees ...
-    std::vector<std::uint8_t> kind_of;      // ... and of which kind each is
-    std::size_t first_tree = 0;             // number of the first tree, for draws
+    std::vector<TreeRankOptions> kinds;  // the kinds of trees ...
+    std::vector<std::uint8_t> kind_of;   // ... and of which kind each is
+    std::size_t first_tree = 0;          // number of the first tree, for draws
     Sampling sampling;
     TreeValue value = TreeValue::kPath;
     double shrinkage = 0;  // of kMonotone, along the cells
@@ -64,7 +64,7 @@ std::vector<ForestTree> grow_forest(const Table<Code>& table, const ForestOption
 struct ForestView {
     const Slot* slots = nullptr;
     const float* step = nullptr;
-    const float* mass = nullptr;  // null: `step` is what is added
+    const float* mass = nullptr;           // null: `step` is what is added
     const std::int32_t* set_of = nullptr;  // null without categories
     const CategorySet* category_sets = nullptr;
     std::size_t n_sets = 0;
@@ -84,8 +84,7 @@ template <class Code>
 void score(const ForestView& forest, const CodeMatrix<Code>& codes, Team& team, double* sums);
 // The value in each tree: trees x rows.
 template <class Code>
-void score_each(const ForestView& forest, const CodeMatrix<Code>& codes, Team& team,
-                float* values);
+void score_each(const ForestView& forest, const CodeMatrix<Code>& codes, Team& team, float* values);
 // The slot in which each row ends, in each tree: trees x rows.
 template <class Code>
 void apply_each(const ForestView& forest, const CodeMatrix<Code>& codes, Team& team,

@@ -12,7 +12,6 @@ constexpr std::size_t kRowsPerOobTask = 512;
 constexpr int kInterleaved = 12;  // independent walks in flight, to hide the latency of memory
 constexpr int kStepsPerTest = 4;
 
-
 // One tree, its slots numbered from 0.
 struct TreeView {
     const Slot* slots;
@@ -38,7 +37,8 @@ class Walker {
         const std::uint16_t code = codes_[slot.feature * stride_ + row];
         const std::uint32_t next = slot.next & kNextMask;
         if constexpr (HasCategories) {
-            if (slot.next & kCategorical) return next + !tree_.sets[tree_.set_of[at]].contains(code);
+            if (slot.next & kCategorical)
+                return next + !tree_.sets[tree_.set_of[at]].contains(code);
         }
         // Missing (code 0) wraps to the largest code when it is to go right.
         const auto shift = static_cast<std::uint16_t>((slot.next >> 30) & 1);
@@ -147,8 +147,8 @@ void fold(const ForestView& forest, double lambda, float* step, std::uint8_t* at
         reached.assign(n, 0);
         bool shared = false, adds = false;  // two ways to a slot; something added before the end
         for (std::uint32_t s = 0; s < n; ++s) {
-            step[start + s] = static_cast<float>(forest.step[start + s] /
-                                                 (1 + lambda / forest.mass[start + s]));
+            step[start + s] =
+                static_cast<float>(forest.step[start + s] / (1 + lambda / forest.mass[start + s]));
             if (is_end(slots, s)) continue;
             adds = adds || step[start + s] != 0;
             std::uint8_t& seen = reached[slots[s].next & kNextMask];
@@ -250,12 +250,12 @@ void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
     });
 }
 
-#define TREERANK_FOR_CODE(Code)                                                                   \
-    template void score(const ForestView&, const CodeMatrix<Code>&, Team&, double*);              \
-    template void score_each(const ForestView&, const CodeMatrix<Code>&, Team&, float*);          \
-    template void apply_each(const ForestView&, const CodeMatrix<Code>&, Team&, std::int32_t*);   \
-    template void score_out_of_bag(const ForestView&, const CodeMatrix<Code>&, const Sampling&,   \
-                                   const std::vector<std::uint32_t>&, const std::vector<float>&,  \
+#define TREERANK_FOR_CODE(Code)                                                                  \
+    template void score(const ForestView&, const CodeMatrix<Code>&, Team&, double*);             \
+    template void score_each(const ForestView&, const CodeMatrix<Code>&, Team&, float*);         \
+    template void apply_each(const ForestView&, const CodeMatrix<Code>&, Team&, std::int32_t*);  \
+    template void score_out_of_bag(const ForestView&, const CodeMatrix<Code>&, const Sampling&,  \
+                                   const std::vector<std::uint32_t>&, const std::vector<float>&, \
                                    Team&, Watch&, double*, std::int32_t*);
 TREERANK_FOR_CODE(std::uint8_t)
 TREERANK_FOR_CODE(std::uint16_t)

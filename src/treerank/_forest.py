@@ -45,9 +45,10 @@ class RankingForest(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     splitter : LeafRank, optional
-        How a cell is split. By default the tree inside a cell is grown to the end, so that
-        one split makes a whole tree; rank aggregation and monotone constraints, which need
-        ordered strata, use ``LeafRank(max_depth=3)`` in cells that are split again and again.
+        How a cell is split. The default follows the size of the data:
+        ``LeafRank(max_depth=3, min_samples_leaf=3, max_features="sqrt")`` in cells that are
+        split again and again; from 50,000 rows on one tree inside the first cell, grown until
+        its leaves hold 5 rows, which is then as good and faster.
     n_estimators : int, default=200
         Number of trees.
     max_depth : int, None or "auto", default="auto"
@@ -56,10 +57,9 @@ class RankingForest(ClassifierMixin, BaseEstimator):
     max_features : int, float, "sqrt", "log2" or None, default=None
         Number of features drawn for each cell. The splitter's own `max_features` is drawn
         from these in each node of its tree.
-    min_samples_leaf : int, float or "auto", default="auto"
-        Least weight of a leaf, of the trees inside the cells too unless a splitter is given;
-        below 1 a share of all rows. "auto" follows the size of the data: 1 for hundreds of
-        rows, 5 for hundreds of thousands.
+    min_samples_leaf : int or float, optional
+        Least weight of a stratum, and of a leaf of the default splitter; below 1 a share of
+        all rows. By default 1, and what the default splitter says.
     bootstrap : bool, default=True
         Draw the rows of each tree with replacement; otherwise without.
     max_samples : int, float or None, default=None
@@ -146,7 +146,7 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         n_estimators: int = 200,
         max_depth: Any = "auto",
         max_features: Any = None,
-        min_samples_leaf: Any = "auto",
+        min_samples_leaf: Any = None,
         bootstrap: bool = True,
         max_samples: Any = None,
         aggregation: str = "posterior",
@@ -250,7 +250,6 @@ class RankingForest(ClassifierMixin, BaseEstimator):
             "n_estimators": 50,
             "max_depth": 8,
             "max_features": outer,
-            "min_samples_leaf": 1,
             "aggregation": "mean_rank",
             "random_cut_share": 0.0,
         }
@@ -311,9 +310,7 @@ class RankingForest(ClassifierMixin, BaseEstimator):
             )
         return before
 
-    def _keep(
-        self, trees: ForestArrays, codes: Codes, data: TrainingData, n_jobs: int
-    ) -> None:
+    def _keep(self, trees: ForestArrays, codes: Codes, data: TrainingData, n_jobs: int) -> None:
         """Choose the shrinkage, make one number a slot, and set the fitted attributes."""
         plan = self._plan
         out_of_bag = None
@@ -347,9 +344,7 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         self.oob_decision_function_[data.kept] = scores
         units = data.weights.as_units
         weight = None if units is None else units[seen] / data.weights.scale
-        self.oob_auc_interval_ = auc_interval(
-            data.labels[seen], scores[seen], sample_weight=weight
-        )
+        self.oob_auc_interval_ = auc_interval(data.labels[seen], scores[seen], sample_weight=weight)
         self.oob_auc_ = self.oob_auc_interval_.auc
 
     @property

@@ -26,7 +26,7 @@ class Sampling:
 
     def counts(self, tree: int, n_rows: int) -> NDArray[np.uint8]:
         """How often each row was drawn for a tree."""
-        return _core.draw_counts(vars(self), tree, n_rows)
+        return np.asarray(_core.draw_counts(vars(self), tree, n_rows))
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class ForestArrays:
         return np.asarray(flat.reshape(self.n_trees, -1))
 
     def apply(self, codes: Codes, n_jobs: int) -> NDArray[np.int32]:
-        """Number of the slot in which each row ends, in each tree: trees x rows."""
+        """Find the slot in which each row ends, in each tree: trees x rows."""
         flat = _core.apply_forest(*self._folded(), codes, n_jobs)
         return np.asarray(flat.reshape(self.n_trees, -1))
 
@@ -118,7 +118,7 @@ class ForestArrays:
         )
 
     def joined(self, more: ForestArrays) -> ForestArrays:
-        """These trees and more of the same forest, not yet folded."""
+        """Put more trees of the same forest behind these; neither folded yet."""
         assert self.mass is not None
         assert more.mass is not None
         return ForestArrays(
@@ -148,6 +148,4 @@ def _join_sets(a: ForestArrays, b: ForestArrays) -> NDArray[np.int32]:
 def forest_from_core(arrays: tuple[Any, ...], n_features: int) -> ForestArrays:
     """Wrap what the core has grown."""
     starts, slots, step, mass, set_of, sets, importance = arrays
-    return ForestArrays(
-        starts, slots, step, mass, set_of, sets, importance.reshape(-1, n_features)
-    )
+    return ForestArrays(starts, slots, step, mass, set_of, sets, importance.reshape(-1, n_features))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 from treerank import _core
 from treerank._binning import Binning, Codes
 from treerank._forest_arrays import ForestArrays, Sampling, forest_from_core
-from treerank._grow import LeafRankOptions, TreeRankOptions
+from treerank._grow import TreeRankOptions
 from treerank._leafrank import LeafRank
 from treerank._params import (
     check_choice,
@@ -35,7 +34,9 @@ AGGREGATIONS = ["posterior", "mean_rank", "median_rank", "kendall"]
 STRENGTHS = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]
 USUAL_STRENGTH = 10.0
 # Rows that decide among them: as many as tell their AUCs apart.
-CHOOSING_ROWS = 20_000
+CHOOSING_ROWS = 10_000
+# From this many rows on a tree is one LeafRank tree, grown to the end.
+WHOLE_TREES = 50_000
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def _kind_of(share: Any, n_trees: int) -> NDArray[np.uint8]:
     if share > 1:
         raise complain("random_cut_share", share, "a share from 0 to 1")
     steps = np.floor(np.arange(n_trees + 1) * share + 1e-9)
-    return np.diff(steps).astype(np.uint8)
+    return np.asarray(np.diff(steps), dtype=np.uint8)
 
 
 def _strengths(forest: Any, value: str, leaves_rows_out: bool) -> list[float]:
@@ -136,24 +137,28 @@ def _strengths(forest: Any, value: str, leaves_rows_out: bool) -> list[float]:
     return STRENGTHS
 
 
-def default_leaf_size(n_rows: int) -> int:
-    """Least weight of a leaf for this many rows."""
-    return max(1, round(n_rows**0.3 / 8))
+def default_splitter(n_rows: int, value: str) -> LeafRank:
+    """Splitter that follows the size of the data and what a tree is asked for.
+
+    Cells that are merged and split again make the better trees of few rows; from WHOLE_TREES
+    rows on, one tree grown to the end is as good, several times faster, and smaller. Ranks and
+    monotone values are constant on strata, of which a single split makes but two.
+    """
+    if n_rows >= WHOLE_TREES and value == "path":
+        return LeafRank(max_depth=None, min_samples_leaf=5, max_features="sqrt")
+    return LeafRank(max_depth=3, min_samples_leaf=3, max_features="sqrt")
 
 
 def _kinds(forest: Any, data: TrainingData, value: str, seed: int) -> list[TreeRankOptions]:
     """Options of the exact trees and of those with random cuts."""
     n_rows, n_features = data.table.n_rows, data.table.n_features
-    leaf: Any = forest.min_samples_leaf
-    if isinstance(leaf, str):
-        check_choice("min_samples_leaf", leaf, ["auto"])
-        leaf = default_leaf_size(n_rows)
-    least = check_count_or_share("min_samples_leaf", leaf, n_rows)
-    if forest.splitter is None:
-        exact, random = _default_splitters(value, least, n_features)
-    else:
-        exact = check_splitter(forest.splitter, "RankingForest")._options(n_rows, n_features)
-        random = replace(exact, random_cuts=True)
+    splitter, leaf = forest.splitter, forest.min_samples_leaf
+    if splitter is None:
+        splitter = default_splitter(n_rows, value)
+        if leaf is not None:
+            splitter.set_params(min_samples_leaf=leaf)
+    exact = check_splitter(splitter, "RankingForest")._options(n_rows, n_features)
+    least = check_count_or_share("min_samples_leaf", 1 if leaf is None else leaf, n_rows)
     depth: Any = forest.max_depth
     if isinstance(depth, str):
         check_choice("max_depth", depth, ["auto", None])
@@ -168,23 +173,7 @@ def _kinds(forest: Any, data: TrainingData, value: str, seed: int) -> list[TreeR
         max_features=check_max_features("max_features", forest.max_features, n_features),
         seed=seed,
     )
-    return [options, replace(options, leafrank=random)]
-
-
-def _default_splitters(
-    value: str, least: int, n_features: int
-) -> tuple[LeafRankOptions, LeafRankOptions]:
-    depth = -1 if value == "path" else 3
-    exact = LeafRank()._options(2, n_features)
-    exact = replace(
-        exact,
-        max_depth=depth,
-        min_mass_leaf=least,
-        max_features=max(1, math.ceil(math.sqrt(n_features))),
-    )
-    half = max(1, n_features // 2)
-    deeper = -1 if depth < 0 else 2 * depth
-    return exact, replace(exact, max_depth=deeper, max_features=half, random_cuts=True)
+    return [options, replace(options, leafrank=replace(exact, random_cuts=True))]
 
 
 def grow_forest(

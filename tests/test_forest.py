@@ -164,7 +164,7 @@ def test_the_default_splitter_follows_the_size_of_the_data():
     assert few.max_depth == 3
     assert many.max_depth is None
     assert default_splitter(300_000, "rank").max_depth == 3
-    x, y = table(60_000, 3)
+    x, y = table(20_000, 3)
     model = RankingForest(n_estimators=2, n_jobs=2).fit(x, y)
     assert model._plan.kinds[0].max_depth == 1
     assert model.score(x, y) > 0.8

@@ -47,7 +47,7 @@ class RankingForest(ClassifierMixin, BaseEstimator):
     splitter : LeafRank, optional
         How a cell is split. The default follows the size of the data:
         ``LeafRank(max_depth=3, min_samples_leaf=3, max_features="sqrt")`` in cells that are
-        split again and again; from 50,000 rows on one tree inside the first cell, grown until
+        split again and again; from 20,000 rows on one tree inside the first cell, grown until
         its leaves hold 5 rows, which is then as good and faster.
     n_estimators : int, default=200
         Number of trees.

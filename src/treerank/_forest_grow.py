@@ -36,7 +36,7 @@ USUAL_STRENGTH = 10.0
 # Rows that decide among them: as many as tell their AUCs apart.
 CHOOSING_ROWS = 10_000
 # From this many rows on a tree is one LeafRank tree, grown to the end.
-WHOLE_TREES = 50_000
+WHOLE_TREES = 20_000
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 from treerank import LeafRank, RankingForest, _core, consensus
 from treerank._forest_arrays import Sampling
-from treerank._forest_grow import STRENGTHS, default_splitter
+from treerank._forest_grow import STRENGTHS, _kind_of, default_splitter
 from treerank._tree import tree_from_core
 
 pytestmark = pytest.mark.core
@@ -167,6 +167,8 @@ def test_the_default_splitter_follows_the_size_of_the_data():
     x, y = table(20_000, 3)
     model = RankingForest(n_estimators=2, n_jobs=2).fit(x, y)
     assert model._plan.kinds[0].max_depth == 1
+    shares = [_kind_of("auto", 100, n).mean() for n in (300, 300_000)]
+    assert shares == [0.5, 0.25]
     assert model.score(x, y) > 0.8
 
 
@@ -292,9 +294,7 @@ def test_sampling_without_replacement_and_all_rows():
     half = RankingForest(n_estimators=20, bootstrap=False, max_samples=0.5, oob_score=True)
     assert half.fit(x, y).oob_auc_ > 0.7
     assert half._plan.sampling == Sampling(False, 150, 0)
-    everything = RankingForest(
-        n_estimators=3, bootstrap=False, shrinkage=0.0, random_cut_share=0.0
-    )
+    everything = RankingForest(n_estimators=3, bootstrap=False, shrinkage=0.0, random_cut_share=0.0)
     everything.set_params(splitter=LeafRank(max_depth=None)).fit(x, y)
     values = [tree.score_samples(x) for tree in everything.estimators_]
     assert np.array_equal(values[0], values[1])  # nothing is left to chance
@@ -405,6 +405,7 @@ def test_presets_draw_features_at_the_two_levels(name):
         ({"shrinkage": -1}, "Got shrinkage=-1; expected a finite number >= 0"),
         ({"shrinkage": "cv"}, "Got shrinkage='cv'; expected one of 'oob', None"),
         ({"aggregation": "vote"}, "Got aggregation='vote'; expected one of"),
+        ({"random_cut_share": "half"}, "Got random_cut_share='half'; expected one of 'auto'"),
         ({"random_cut_share": 1.5}, "Got random_cut_share=1.5; expected a share from 0 to 1"),
         ({"max_depth": 0}, "Got max_depth=0; expected an integer >= 1 or None"),
         ({"max_depth": "deep"}, "Got max_depth='deep'"),

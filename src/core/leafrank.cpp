@@ -16,6 +16,7 @@ constexpr std::size_t kTeamRows = 8192;       // below this a node is not worth 
 constexpr std::size_t kTeamCounters = 50000;  // nor is scanning so few counters
 // Feature draws and children take the small branches of a node's key, random cuts these.
 constexpr std::uint64_t kRandomCutBranch = std::uint64_t{1} << 32;
+constexpr std::size_t kRowsPerCheck = 2048;
 constexpr std::int32_t kGivenHistogram = std::numeric_limits<std::int32_t>::max();
 }  // namespace
 
@@ -374,7 +375,8 @@ typename LeafRank<Code, Count>::Split LeafRank<Code, Count>::find_split(Open& op
         }
         return best_of(open, cell_features_.data(), all);
     }
-    std::vector<std::int32_t> order = cell_features_;
+    std::vector<std::int32_t>& order = order_;
+    order = cell_features_;
     Split best;
     for (std::size_t first = 0; first < all && best.gain <= 0;) {
         const std::size_t k = first == 0 ? wanted : 1;
@@ -493,10 +495,15 @@ void LeafRank<Code, Count>::close(const Open& open) {
 template <class Code, class Count>
 void LeafRank<Code, Count>::grow_depth_first(Open root) {
     std::vector<Open> stack{root};
+    std::size_t rows_since_check = kRowsPerCheck;
     while (!stack.empty()) {
-        watch_.check();
         Open open = stack.back();
         stack.pop_back();
+        rows_since_check += open.last - open.first;
+        if (rows_since_check >= kRowsPerCheck) {  // reading the clock outweighs a small node
+            watch_.check();
+            rows_since_check = 0;
+        }
         Split split;
         if (may_split(open)) split = find_split(open);
         if (split.gain <= 0) {

@@ -139,6 +139,7 @@ class LeafRank {
     Row* scratch_rows_ = nullptr;
     ClassMass cell_;
     std::vector<std::int32_t> cell_features_;
+    std::vector<std::int32_t> order_;  // features in the order of their draw
     std::vector<std::int32_t> drawn_;
     std::vector<double> leaf_value_;  // filled under monotone constraints
     Count* given_ = nullptr;

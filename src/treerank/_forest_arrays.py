@@ -145,6 +145,11 @@ def _join_sets(a: ForestArrays, b: ForestArrays) -> NDArray[np.int32]:
     return np.concatenate(parts)
 
 
+def take_rows(codes: Codes, rows: Any) -> Codes:
+    """Codes of some rows, laid out as the core wants them."""
+    return np.ascontiguousarray(codes[:, rows])  # type: ignore[return-value]
+
+
 def forest_from_core(arrays: tuple[Any, ...], n_features: int) -> ForestArrays:
     """Wrap what the core has grown."""
     starts, slots, step, mass, set_of, sets, importance = arrays

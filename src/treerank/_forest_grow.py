@@ -77,7 +77,7 @@ def plan_forest(
         )
     return ForestPlan(
         kinds=_kinds(forest, data, value, sampling.seed),
-        kind_of=_kind_of(forest.random_cut_share, n_trees),
+        kind_of=_kind_of(forest.random_cut_share, n_trees, n_rows),
         sampling=sampling,
         value=value,
         strengths=_strengths(forest, value, sampling.leaves_rows_out(n_rows)),
@@ -109,8 +109,11 @@ def _sampling(forest: Any, n_rows: int, seed: int) -> Sampling:
     return Sampling(bool(forest.bootstrap), n_draws, seed)
 
 
-def _kind_of(share: Any, n_trees: int) -> NDArray[np.uint8]:
+def _kind_of(share: Any, n_trees: int, n_rows: int) -> NDArray[np.uint8]:
     """1 for each tree with random cuts, spread evenly, whatever the number of trees."""
+    if isinstance(share, str):
+        check_choice("random_cut_share", share, ["auto"])
+        share = 0.5 if n_rows < WHOLE_TREES else 0.25
     share = check_number("random_cut_share", share)
     if share > 1:
         raise complain("random_cut_share", share, "a share from 0 to 1")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
 from treerank._binning import Codes
-from treerank._forest_arrays import ForestArrays, Sampling
+from treerank._forest_arrays import ForestArrays, Sampling, take_rows
 from treerank._validate import TrainingData
 from treerank.consensus import insertion_places, kendall
 
@@ -57,7 +57,7 @@ class RankAggregation:
         scores = np.empty(n_rows)
         unseen = _unseen(sampling, trees.n_trees, n_rows) if out_of_bag else None
         for at in _blocks(n_rows):
-            values = trees.each(np.ascontiguousarray(codes[:, at]), n_jobs)
+            values = trees.each(take_rows(codes, at), n_jobs)
             scores[at] = _aggregate(
                 kind, values, reference, places, None if unseen is None else unseen[:, at]
             )
@@ -76,7 +76,7 @@ class RankAggregation:
         """Score of each row; positive where positives are the more frequent."""
         scores = np.empty(codes.shape[1])
         for at in _blocks(codes.shape[1]):
-            block = np.ascontiguousarray(codes[:, at])
+            block = take_rows(codes, at)
             if self.kind == "mean_rank":
                 scores[at] = trees.mean(block, n_jobs)
             else:
@@ -142,7 +142,7 @@ def _reference(
     mean = trees.mean(codes, n_jobs)
     order = np.argsort(mean, kind="stable")
     chosen = order[np.linspace(0, n_rows - 1, min(n_rows, REFERENCE_ROWS)).round().astype(np.intp)]
-    values = trees.each(np.ascontiguousarray(codes[:, chosen]), n_jobs)
+    values = trees.each(take_rows(codes, chosen), n_jobs)
     ranks = kendall(values)
     order = np.argsort(ranks, kind="stable")
     return values[:, order], ranks[order] - 1.0

@@ -247,3 +247,58 @@ def most_frequent(codes, weight, rows):
     """Code with the largest mass among a cell's known values, on ties the lowest; 0 for none."""
     mass = np.bincount(codes[rows], weights=weight[rows])
     return int(np.argmax(mass[1:])) + 1 if mass[1:].any() else 0
+
+
+def _mix(x):
+    """The finaliser of splitmix64."""
+    mask = 2**64 - 1
+    x = (x + 0x9E3779B97F4A7C15) & mask
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & mask
+    return x ^ (x >> 31)
+
+
+def bootstrap_rows(seed, tree, n_draws, n):
+    """The row that each draw of a tree falls on: a function of (seed, tree, draw) alone."""
+    key = seed
+    for branch in (0x73616D706C65, tree):
+        key = _mix(key ^ _mix(branch))
+    return [((_mix((key + i) % 2**64) >> 32) * n) >> 32 for i in range(n_draws)]
+
+
+def path_values(tree, codes, shrinkage):
+    """Share of positives along each row's path, every step of it shrunk, LeafRank's included."""
+    tests = tree.tests
+    mass = tests["negative"] + tests["positive"]
+    share = tests["positive"] / np.where(mass > 0, mass, 1)
+    values = []
+    for row in range(codes.shape[1]):
+        value = tree.counts[0, 1] / tree.counts[0].sum()
+        cell = 0
+        while tree.cells["left"][cell] >= 0:
+            node = tree.cells["first_test"][cell]
+            while tests["left"][node] >= 0:
+                left = goes_left(tree, tests[node], codes[tests["feature"][node], row])
+                child = tests["left" if left else "right"][node]
+                value += (share[child] - share[node]) / (1 + shrinkage / mass[node])
+                node = child
+            cell = tree.cells["left" if tests["side"][node] == 0 else "right"][cell]
+        values.append(value)
+    return np.array(values)
+
+
+def node_masses(tree, codes, labels, weight):
+    """Weight of each class that reaches each LeafRank node, row by row."""
+    tests = tree.tests
+    masses = np.zeros((len(tests), 2))
+    for row in range(codes.shape[1]):
+        cell = 0
+        while tree.cells["left"][cell] >= 0:
+            node = tree.cells["first_test"][cell]
+            masses[node, labels[row]] += weight[row]
+            while tests["left"][node] >= 0:
+                left = goes_left(tree, tests[node], codes[tests["feature"][node], row])
+                node = tests["left" if left else "right"][node]
+                masses[node, labels[row]] += weight[row]
+            cell = tree.cells["left" if tests["side"][node] == 0 else "right"][cell]
+    return masses

@@ -4,8 +4,19 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from treerank import LeafRank, TreeRank
+from treerank import LeafRank, RankingForest, TreeRank
 from treerank.splitters import DyadicGrid
+
+# A bootstrap draws rows, not weights: the same exceptions as for RandomForestClassifier.
+DRAWN = "rows are drawn whatever their weight"
+EXPECTED = {
+    "check_sample_weight_equivalence_on_dense_data": DRAWN,
+    "check_sample_weight_equivalence_on_sparse_data": DRAWN,
+}
+
+
+def expected_failures(estimator):
+    return EXPECTED if isinstance(estimator, RankingForest) else {}
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -17,7 +28,11 @@ from treerank.splitters import DyadicGrid
         TreeRank(splitter=LogisticRegression()),
         TreeRank(splitter=DyadicGrid(2)),
         LeafRank(),
-    ]
+        RankingForest(n_estimators=20),
+        RankingForest(n_estimators=5, aggregation="mean_rank"),
+        RankingForest(n_estimators=5, aggregation="kendall"),
+    ],
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

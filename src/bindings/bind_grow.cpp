@@ -8,6 +8,7 @@
 #include <string>
 
 #include "bindings/arrays.hpp"
+#include "bindings/options.hpp"
 #include "core/histogram.hpp"
 #include "core/split.hpp"
 #include "core/treerank.hpp"
@@ -15,76 +16,6 @@
 namespace treerank {
 
 namespace {
-
-Features make_features(const Vector<std::int32_t>& n_codes, const Vector<std::uint8_t>& categorical,
-                       const Vector<std::int8_t>& monotonic, std::size_t n_features) {
-    if (n_codes.size() != n_features || categorical.size() != n_features ||
-        monotonic.size() != n_features)
-        throw nb::value_error("features: one entry a feature expected");
-    Features features;
-    features.n_codes.assign(n_codes.data(), n_codes.data() + n_features);
-    features.categorical.assign(categorical.data(), categorical.data() + n_features);
-    features.monotonic.assign(monotonic.data(), monotonic.data() + n_features);
-    features.offset = offsets_of(features.n_codes);
-    return features;
-}
-
-// Means and upper ends of all codes, feature after feature.
-void set_code_values(Features& features, const Matrix<double>& values) {
-    const std::size_t n = features.histogram_size();
-    if (values.shape(0) != 2 || values.shape(1) != n)
-        throw nb::value_error("code_values: a mean and an upper end for each code expected");
-    features.code_mean.assign(values.data(), values.data() + n);
-    features.code_upper.assign(values.data() + n, values.data() + 2 * n);
-}
-
-Criterion criterion_of(const std::string& name) {
-    if (name == "gini") return Criterion::kGini;
-    if (name == "entropy") return Criterion::kEntropy;
-    if (name == "auc") return Criterion::kAuc;
-    throw nb::value_error(("unknown criterion: " + name).c_str());
-}
-
-LeafRankOptions leafrank_options(const nb::dict& d) {
-    LeafRankOptions options;
-    options.criterion = criterion_of(nb::cast<std::string>(d["criterion"]));
-    options.max_depth = nb::cast<std::int32_t>(d["max_depth"]);
-    options.max_leaf_nodes = nb::cast<std::int32_t>(d["max_leaf_nodes"]);
-    options.min_mass_leaf = nb::cast<double>(d["min_mass_leaf"]);
-    options.min_mass_split = nb::cast<double>(d["min_mass_split"]);
-    options.max_features = nb::cast<std::int32_t>(d["max_features"]);
-    return options;
-}
-
-TreeRankOptions treerank_options(const nb::dict& d) {
-    TreeRankOptions options;
-    options.leafrank = leafrank_options(nb::cast<nb::dict>(d["leafrank"]));
-    options.max_depth = nb::cast<std::int32_t>(d["max_depth"]);
-    options.min_mass_leaf = nb::cast<double>(d["min_mass_leaf"]);
-    options.min_mass_split = nb::cast<double>(d["min_mass_split"]);
-    options.min_auc_gain = nb::cast<double>(d["min_auc_gain"]);
-    options.max_features = nb::cast<std::int32_t>(d["max_features"]);
-    options.seed = nb::cast<std::uint64_t>(d["seed"]);
-    options.first_tree = nb::cast<std::uint64_t>(d["first_tree"]);
-    return options;
-}
-
-// Asks Python for pending signals and shows it the progress. The error, if any,
-// stays set in this thread until it is raised.
-Watch::Report reporter(const nb::object& progress) {
-    return [progress](double done) {
-        nb::gil_scoped_acquire acquire;
-        if (PyErr_CheckSignals() != 0) return true;
-        if (progress.is_none()) return false;
-        try {
-            progress(done);
-        } catch (nb::python_error& error) {
-            error.restore();
-            return true;
-        }
-        return false;
-    };
-}
 
 // Rows that count in one tree. With weights a row's repeats are not used.
 std::vector<Row> rows_of_sample(const std::uint8_t* labels, const std::uint8_t* repeats,

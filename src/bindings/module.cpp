@@ -11,6 +11,7 @@ NB_MODULE(_core, m) {
     m.attr("MAX_CATEGORY_CODES") = treerank::kMaxCategoryCodes;
     treerank::bind_binning(m);
     treerank::bind_grow(m);
+    treerank::bind_forest(m);
     treerank::bind_prune(m);
     treerank::bind_predict(m);
 }

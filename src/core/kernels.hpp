@@ -61,6 +61,9 @@ struct Kernels {
     // Improves `best`; prefix is scratch for n_codes + kLanes counters.
     void (*scan_gini)(const Count* histogram, std::int32_t n_codes, bool missing_left,
                       const CutSearch& search, Count* prefix, BestCut& best);
+    // Sums the rows by where a cut puts them: missing, up to the cut, above it.
+    void (*sum_sides)(const Row* rows, std::size_t n, const std::int64_t* weights,
+                      const Code* column, Code cut, Count* sums);
     // Stable partition: rows with code - shift <= cut (unsigned) first. Returns their number.
     std::size_t (*part)(Row* rows, std::size_t n, const Code* column, Code shift, Code cut,
                         Row* scratch);

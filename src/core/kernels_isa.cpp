@@ -253,6 +253,17 @@ void scan_gini(const Count* histogram, std::int32_t n_codes, bool missing_left,
     }
 }
 
+template <class Code, class Count>
+void sum_sides(const Row* rows, std::size_t n, const std::int64_t* weights, const Code* column,
+               Code cut, Count* sums) {
+    const typename IncrementsOf<Count>::type increments(weights);
+    for (std::size_t i = 0; i < n; ++i) {
+        const Row row = rows[i];
+        const Code code = column[row >> kRowShift];
+        update<true>(sums[(code != 0) + (code > cut)], increments.of_row(increments, row));
+    }
+}
+
 // Writes every row to both sides and moves only one of the two pens: no branch
 // to mispredict, and the order within each side stays.
 template <class Code>
@@ -277,6 +288,7 @@ constexpr Kernels<Code, Count> table() {
             &list<Code, Count>,
             static_cast<void (*)(Count*, const Count*, const Count*, std::size_t)>(&subtract),
             &scan_gini<Count>,
+            &sum_sides<Code, Count>,
             &part<Code>};
 }
 

@@ -15,6 +15,9 @@ namespace treerank {
 namespace {
 constexpr std::size_t kTeamRows = 8192;       // below this a node is not worth calling the team
 constexpr std::size_t kTeamCounters = 50000;  // nor is scanning so few counters
+// Feature draws and children take the small branches of a node's key, random cuts these.
+constexpr std::uint64_t kRandomCutBranch = std::uint64_t{1} << 32;
+constexpr std::size_t kRowsPerCheck = 2048;
 constexpr std::int32_t kGivenHistogram = std::numeric_limits<std::int32_t>::max();
 }  // namespace
 
@@ -252,6 +255,91 @@ void LeafRank<Code, Count>::follow_stand_in(Split& split) {
     }
 }
 
+// Where a feature's values lie in a node, and what a cut of them would part.
+template <class Code>
+struct CodeRange {
+    Code lowest = std::numeric_limits<Code>::max();
+    Code highest = 0;  // 0: all values missing
+    bool missing = false;
+
+    void add(Code code) {
+        if (code == 0) {
+            missing = true;
+            return;
+        }
+        lowest = std::min(lowest, code);
+        highest = std::max(highest, code);
+    }
+};
+
+// One cut, uniform between the lowest and the highest code of the node: a function of the
+// node's key and the feature alone. No histogram is needed where none is at hand.
+template <class Code, class Count>
+BestCut LeafRank<Code, Count>::random_cut(const Open& open, std::int32_t feature,
+                                          const CutSearch& search, Scratch& scratch) {
+    CodeRange<Code> range;
+    const Count* histogram = open.histogram >= 0 ? histogram_of(open, feature) : nullptr;
+    const Code* column = view_->codes.column(feature);
+    if (histogram != nullptr) {
+        for (std::int32_t code = 0; code < features_.n_codes[feature]; ++code)
+            if (!is_empty(histogram[code])) range.add(static_cast<Code>(code));
+    } else {
+        for (std::size_t i = open.first; i < open.last; ++i) range.add(column[row_id(rows_[i])]);
+    }
+    BestCut best;
+    // With missing on the right, "all values left" is a cut too.
+    const std::int32_t choices = range.highest - range.lowest + (range.missing ? 1 : 0);
+    if (range.highest == 0 || choices == 0) return best;
+    const std::uint64_t bits = key_of(open.key, kRandomCutBranch + feature);
+    const auto cut = static_cast<std::int32_t>(
+        range.lowest + uniform_below(bits, static_cast<std::uint32_t>(choices)));
+    Count values{}, missing{};
+    if (histogram != nullptr) {
+        missing = histogram[0];
+        for (std::int32_t code = range.lowest; code <= cut; ++code) values += histogram[code];
+    } else {
+        Count* sums = scratch.counts.data();
+        sums[0] = sums[1] = sums[2] = Count{};
+        kernels_.sum_sides(rows_ + open.first, open.last - open.first, view_->weights, column,
+                           static_cast<Code>(cut), sums);
+        missing = sums[0];
+        values = sums[1];
+    }
+    const auto try_side = [&](bool missing_left) {
+        const ClassMass left = missing_left ? mass_of(values) + mass_of(missing) : mass_of(values);
+        if (!admissible(search, left)) return;
+        const double gain = gain_of(search, left);
+        if (gain > best.gain) best = {gain, cut, cut + 1, missing_left, left};
+    };
+    if (cut < range.highest) try_side(true);
+    if (range.missing)
+        try_side(false);
+    else  // missing values to come go to the larger side
+        best.missing_left = 2 * best.left.total() >= search.node.total();
+    return best;
+}
+
+// A random half of the levels, by one bit each; at least one level on either side.
+static BestLevels random_levels(const OccupiedCodes& occupied, const CutSearch& search,
+                                std::uint64_t key) {
+    BestLevels levels;
+    const std::size_t n = occupied.codes.size();
+    if (n < 2) return levels;
+    std::vector<std::uint8_t> left(n);
+    for (std::size_t i = 0; i < n; ++i) left[i] = key_of(key, occupied.codes[i]) >> 63;
+    const auto ones = static_cast<std::size_t>(std::count(left.begin(), left.end(), 1));
+    if (ones == 0 || ones == n) left[uniform_below(mix(key), static_cast<std::uint32_t>(n))] ^= 1;
+    for (const std::uint8_t side : {1, 0}) {
+        for (std::size_t i = 0; i < n; ++i)
+            if (left[i] == side) levels.order.push_back(static_cast<std::int32_t>(i));
+        if (side == 1) levels.n_left = levels.order.size();
+    }
+    for (std::size_t i = 0; i < levels.n_left; ++i)
+        levels.left = levels.left + occupied.masses[levels.order[i]];
+    if (admissible(search, levels.left)) levels.gain = gain_of(search, levels.left);
+    return levels;
+}
+
 template <class Code, class Count>
 void LeafRank<Code, Count>::consider(const Open& open, std::int32_t feature,
                                      const CutSearch& node_search, Scratch& scratch, Split& best) {
@@ -262,12 +350,17 @@ void LeafRank<Code, Count>::consider(const Open& open, std::int32_t feature,
     if (features_.categorical[feature]) {
         list_occupied(open, feature, scratch);
         scratch.occupied.fill_in(missing_as);
-        const BestLevels levels = best_levels(scratch.occupied, search);
+        const BestLevels levels = options_.random_cuts
+                                      ? random_levels(scratch.occupied, search,
+                                                      key_of(open.key, kRandomCutBranch + feature))
+                                      : best_levels(scratch.occupied, search);
         if (levels.gain > best.gain) take_levels(levels, scratch.occupied, feature, search, best);
         return;
     }
     BestCut cut;
-    if (search.criterion == Criterion::kGini && search.monotonic == 0 && !fill_in) {
+    if (options_.random_cuts) {
+        cut = random_cut(open, feature, search, scratch);
+    } else if (search.criterion == Criterion::kGini && search.monotonic == 0 && !fill_in) {
         cut = best_gini_cut(open, feature, search, scratch, best.gain);
     } else {
         list_occupied(open, feature, scratch);
@@ -316,7 +409,8 @@ typename LeafRank<Code, Count>::Split LeafRank<Code, Count>::find_split(Open& op
         }
         return best_of(open, cell_features_.data(), all);
     }
-    std::vector<std::int32_t> order = cell_features_;
+    std::vector<std::int32_t>& order = order_;
+    order = cell_features_;
     Split best;
     for (std::size_t first = 0; first < all && best.gain <= 0;) {
         const std::size_t k = first == 0 ? wanted : 1;
@@ -435,10 +529,15 @@ void LeafRank<Code, Count>::close(const Open& open) {
 template <class Code, class Count>
 void LeafRank<Code, Count>::grow_depth_first(Open root) {
     std::vector<Open> stack{root};
+    std::size_t rows_since_check = kRowsPerCheck;
     while (!stack.empty()) {
-        watch_.check();
         Open open = stack.back();
         stack.pop_back();
+        rows_since_check += open.last - open.first;
+        if (rows_since_check >= kRowsPerCheck) {  // reading the clock outweighs a small node
+            watch_.check();
+            rows_since_check = 0;
+        }
         Split split;
         if (may_split(open)) split = find_split(open);
         if (split.gain <= 0) {

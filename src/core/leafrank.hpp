@@ -112,6 +112,8 @@ class LeafRank {
                  const CutSearch& search, Scratch& scratch, double gain);
     BestCut best_gini_cut(const Open& open, std::int32_t feature, const CutSearch& search,
                           Scratch& scratch, double gain);
+    BestCut random_cut(const Open& open, std::int32_t feature, const CutSearch& search,
+                       Scratch& scratch);
     void take_cut(const BestCut& cut, std::int32_t feature, Split& best);
     void take_levels(const BestLevels& levels, const OccupiedCodes& occupied, std::int32_t feature,
                      const CutSearch& search, Split& best);
@@ -141,6 +143,7 @@ class LeafRank {
     Row* scratch_rows_ = nullptr;
     ClassMass cell_;
     std::vector<std::int32_t> cell_features_;
+    std::vector<std::int32_t> order_;  // features in the order of their draw
     std::vector<std::int32_t> drawn_;
     std::vector<double> leaf_value_;      // filled under monotone constraints
     std::vector<std::int32_t> stand_in_;  // by feature: code that missing counts as, -1: not known

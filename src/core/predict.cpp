@@ -27,12 +27,14 @@ std::vector<std::int8_t> common_sides(const RankTree& tree) {
 
 }  // namespace
 
-FlatTree freeze(const RankTree& tree, const std::uint8_t* is_split) {
+FlatTree freeze(const RankTree& tree, const std::uint8_t* is_split,
+                std::vector<std::int32_t>* arrival) {
     FlatTree flat;
     const auto side = common_sides(tree);
     flat.category_sets = tree.category_sets;
     flat.slots.resize(1);
     flat.target.assign(1, -1);
+    if (arrival != nullptr) arrival->assign(1, -1);
 
     const auto write_test = [&](const LeafRankNode& node, std::uint32_t at) {
         const auto next = static_cast<std::uint32_t>(flat.slots.size());
@@ -76,12 +78,18 @@ FlatTree freeze(const RankTree& tree, const std::uint8_t* is_split) {
         while (!stack.empty()) {
             const Pending at = stack.back();
             stack.pop_back();
-            if (side[at.test] != 2) {  // all leaves below lead to the same child
+            const LeafRankNode& node = tree.tests[at.test];
+            // All leaves below lead to the same child.
+            const bool ends = arrival == nullptr ? side[at.test] != 2 : node.left < 0;
+            if (ends) {
                 entries[side[at.test] == 0 ? cell.left : cell.right].push_back(at.slot);
                 continue;
             }
-            const LeafRankNode& node = tree.tests[at.test];
             const std::uint32_t next = write_test(node, at.slot);
+            if (arrival != nullptr) {
+                arrival->push_back(node.left);
+                arrival->push_back(node.right);
+            }
             stack.push_back({next + 1, node.right});
             stack.push_back({next, node.left});
         }

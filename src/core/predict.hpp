@@ -32,8 +32,11 @@ struct FlatTree {
     bool any_categorical = false;
 };
 
-// Freezes the subtree in which cell c is split if and only if is_split[c].
-FlatTree freeze(const RankTree& tree, const std::uint8_t* is_split);
+// Freezes the subtree in which cell c is split if and only if is_split[c]. LeafRank leaves
+// that share a side are one slot, unless `arrival` is given: then every leaf keeps a slot of
+// its own, and arrival[slot] is the test node that the slot was reached as (-1: the root).
+FlatTree freeze(const RankTree& tree, const std::uint8_t* is_split,
+                std::vector<std::int32_t>* arrival = nullptr);
 
 // Whether every walk stays inside the arrays and ends.
 bool is_sound(const FlatTree& tree, std::size_t n_features);

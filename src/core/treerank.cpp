@@ -342,8 +342,8 @@ ClassMass total_mass(const std::vector<Row>& rows, const std::int64_t* weights) 
 }
 
 template <class Code, class Count>
-RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, std::uint64_t key,
-                   const TreeRankOptions& options, Team* team, Watch& watch) {
+RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, std::uint64_t key,
+                       const TreeRankOptions& options, Team* team, Watch& watch) {
     RowBuffers buffers;
     buffers.rows = std::move(sample);
     buffers.work = std::make_unique_for_overwrite<Row[]>(buffers.rows.size());
@@ -391,16 +391,22 @@ RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, std::uint6
 }  // namespace
 
 template <class Code>
+RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, std::uint64_t key,
+                   const TreeRankOptions& options, Team* team, Watch& watch) {
+    return table.weights == nullptr ? grow_counting<Code, PackedCount>(table, std::move(sample),
+                                                                       key, options, team, watch)
+                                    : grow_counting<Code, WideCount>(table, std::move(sample), key,
+                                                                     options, team, watch);
+}
+
+template <class Code>
 std::vector<RankTree> grow_trees(const Table<Code>& table, std::size_t n_trees,
                                  const SampleOf& sample, const TreeRankOptions& options, Team& team,
                                  Watch& watch) {
     std::vector<RankTree> trees(n_trees);
     const auto grow = [&](std::size_t t, Team* helpers) {
         const std::uint64_t key = key_of(options.seed, options.first_tree + t);
-        trees[t] =
-            table.weights == nullptr
-                ? grow_tree<Code, PackedCount>(table, sample(t), key, options, helpers, watch)
-                : grow_tree<Code, WideCount>(table, sample(t), key, options, helpers, watch);
+        trees[t] = grow_tree(table, sample(t), key, options, helpers, watch);
     };
     watch.expect(static_cast<double>(n_trees) * static_cast<double>(table.codes.rows));
     if (n_trees >= team.size() && n_trees > 1)
@@ -410,6 +416,10 @@ std::vector<RankTree> grow_trees(const Table<Code>& table, std::size_t n_trees,
     return trees;
 }
 
+template RankTree grow_tree(const Table<std::uint8_t>&, std::vector<Row>, std::uint64_t,
+                            const TreeRankOptions&, Team*, Watch&);
+template RankTree grow_tree(const Table<std::uint16_t>&, std::vector<Row>, std::uint64_t,
+                            const TreeRankOptions&, Team*, Watch&);
 template std::vector<RankTree> grow_trees(const Table<std::uint8_t>&, std::size_t, const SampleOf&,
                                           const TreeRankOptions&, Team&, Watch&);
 template std::vector<RankTree> grow_trees(const Table<std::uint16_t>&, std::size_t, const SampleOf&,

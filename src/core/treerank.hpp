@@ -23,6 +23,11 @@ struct Table {
 // rows outside a fold, or all.
 using SampleOf = std::function<std::vector<Row>(std::size_t tree)>;
 
+// Grows one tree; its draws are a function of `key`. `team` may be null.
+template <class Code>
+RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, std::uint64_t key,
+                   const TreeRankOptions& options, Team* team, Watch& watch);
+
 // Grows several trees on one table. Trees, cells and features are shared out over
 // the team; the result does not depend on its size.
 template <class Code>

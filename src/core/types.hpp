@@ -145,6 +145,7 @@ struct LeafRankOptions {
     double min_mass_leaf = 1;          // in units
     double min_mass_split = 2;
     std::int32_t max_features = -1;  // drawn in every node; < 0: all
+    bool random_cuts = false;        // one random cut a feature instead of the best one
 };
 
 struct TreeRankOptions {

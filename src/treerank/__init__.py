@@ -6,6 +6,7 @@
 
 from importlib.metadata import version as _version
 
+from treerank._forest import RankingForest
 from treerank._leafrank import LeafRank
 from treerank._partition import OrderedPartition
 from treerank._treerank import TreeRank
@@ -15,6 +16,7 @@ __version__ = _version("treerank-ml")
 __all__ = [
     "LeafRank",
     "OrderedPartition",
+    "RankingForest",
     "TreeRank",
     "TwoSampleResult",
     "__version__",

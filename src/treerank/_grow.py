@@ -27,6 +27,7 @@ class LeafRankOptions:
     min_mass_leaf: float
     min_mass_split: float
     max_features: int
+    random_cuts: bool = False  # one random cut a drawn feature
 
     def for_core(self, scale: float) -> dict[str, Any]:
         """Masses in units of the core."""

@@ -311,14 +311,7 @@ class TreeRank(TreeRanker):
                     "can keep monotone constraints."
                 )
             return None
-        for name in DATA_PARAMETERS:
-            given = getattr(splitter, name)
-            is_default = isinstance(given, str) and given in ("auto", "from_dtype", "learned")
-            if given is not None and not is_default:
-                raise ValueError(
-                    f"Got splitter=LeafRank({name}={given!r}); set {name} on TreeRank instead."
-                )
-        return splitter
+        return check_splitter(splitter, "TreeRank")
 
     def _strengths(self) -> NDArray[np.float64]:
         """Strengths of shrinkage to try; NaN stands for the tree's own order."""
@@ -328,3 +321,17 @@ class TreeRank(TreeRanker):
             check_choice("shrinkage", self.shrinkage, ["cv", None])
             return STRENGTHS
         return np.array([check_number("shrinkage", self.shrinkage)])
+
+
+def check_splitter(splitter: Any, owner: str) -> LeafRank:
+    """Return a LeafRank that leaves the data to its owner."""
+    if not isinstance(splitter, LeafRank):
+        raise ValueError(f"Got splitter={splitter!r}; expected None or a LeafRank.")
+    for name in DATA_PARAMETERS:
+        given = getattr(splitter, name)
+        is_default = isinstance(given, str) and given in ("auto", "from_dtype", "learned")
+        if given is not None and not is_default:
+            raise ValueError(
+                f"Got splitter=LeafRank({name}={given!r}); set {name} on {owner} instead."
+            )
+    return splitter

@@ -1,0 +1,283 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <string>
+
+#include "bindings/arrays.hpp"
+#include "bindings/options.hpp"
+#include "core/forest.hpp"
+
+namespace treerank {
+
+namespace {
+
+TreeValue value_of(const std::string& name) {
+    if (name == "path") return TreeValue::kPath;
+    if (name == "rank") return TreeValue::kRank;
+    if (name == "monotone") return TreeValue::kMonotone;
+    throw nb::value_error(("unknown value: " + name).c_str());
+}
+
+Sampling sampling_of(const nb::dict& d) {
+    return {nb::cast<bool>(d["replace"]), nb::cast<std::size_t>(d["n_draws"]),
+            nb::cast<std::uint64_t>(d["seed"])};
+}
+
+ForestOptions forest_options(const nb::dict& d) {
+    ForestOptions options;
+    for (const auto& kind : nb::cast<nb::list>(d["kinds"]))
+        options.kinds.push_back(treerank_options(nb::cast<nb::dict>(kind)));
+    const auto kind_of = nb::cast<Vector<std::uint8_t>>(d["kind_of"]);
+    options.kind_of.assign(kind_of.data(), kind_of.data() + kind_of.size());
+    for (const std::uint8_t kind : options.kind_of)
+        if (kind >= options.kinds.size()) throw nb::value_error("forest: no such kind of tree");
+    options.first_tree = nb::cast<std::size_t>(d["first_tree"]);
+    options.sampling = sampling_of(nb::cast<nb::dict>(d["sampling"]));
+    options.value = value_of(nb::cast<std::string>(d["value"]));
+    options.shrinkage = nb::cast<double>(d["shrinkage"]);
+    options.scale = nb::cast<double>(d["scale"]);
+    return options;
+}
+
+// Puts the trees' arrays end to end; category sets are numbered through.
+nb::tuple to_arrays(std::vector<ForestTree>&& trees) {
+    std::vector<std::int64_t> starts{0};
+    std::vector<Slot> slots;
+    std::vector<float> step, mass;
+    std::vector<std::int32_t> set_of;
+    std::vector<CategorySet> sets;
+    std::vector<double> importance;
+    std::size_t n_slots = 0;
+    bool categorical = false;
+    for (const ForestTree& tree : trees) {
+        n_slots += tree.slots.size();
+        categorical = categorical || !tree.set_of.empty();
+    }
+    slots.reserve(n_slots);
+    step.reserve(n_slots);
+    mass.reserve(n_slots);
+    for (ForestTree& tree : trees) {
+        slots.insert(slots.end(), tree.slots.begin(), tree.slots.end());
+        step.insert(step.end(), tree.step.begin(), tree.step.end());
+        mass.insert(mass.end(), tree.mass.begin(), tree.mass.end());
+        if (categorical) {
+            const std::size_t at = set_of.size();
+            set_of.resize(slots.size(), -1);
+            for (std::size_t s = 0; s < tree.set_of.size(); ++s)
+                if (tree.slots[s].next & kCategorical)
+                    set_of[at + s] = tree.set_of[s] + static_cast<std::int32_t>(sets.size());
+        }
+        sets.insert(sets.end(), tree.category_sets.begin(), tree.category_sets.end());
+        importance.insert(importance.end(), tree.importance.begin(), tree.importance.end());
+        starts.push_back(static_cast<std::int64_t>(slots.size()));
+        tree = ForestTree{};
+    }
+    return nb::make_tuple(to_numpy(std::move(starts)), to_records(std::move(slots)),
+                          to_numpy(std::move(step)), to_numpy(std::move(mass)),
+                          to_numpy(std::move(set_of)), to_records(std::move(sets)),
+                          to_numpy(std::move(importance)));
+}
+
+template <class Code>
+nb::tuple py_grow_forest(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
+                         const std::optional<Vector<std::int64_t>>& weights,
+                         const Vector<std::int32_t>& n_codes,
+                         const Vector<std::uint8_t>& categorical,
+                         const Vector<std::int8_t>& monotonic, const nb::dict& options,
+                         std::size_t n_jobs, const nb::object& progress) {
+    const std::size_t n = codes.shape(1);
+    if (labels.size() != n || (weights && weights->size() != n) || n > kMaxRows)
+        throw nb::value_error("grow_forest: arrays of different lengths, or too many rows");
+    Table<Code> table;
+    table.codes = code_matrix(codes);
+    table.features = make_features(n_codes, categorical, monotonic, codes.shape(0));
+    table.labels = labels.data();
+    table.weights = weights ? weights->data() : nullptr;
+    const ForestOptions parsed = forest_options(options);
+    if (parsed.sampling.n_draws > n) throw nb::value_error("grow_forest: more draws than rows");
+    std::vector<ForestTree> trees;
+    try {
+        Watch watch(reporter(progress));  // holds a Python object: made and ended under the lock
+        nb::gil_scoped_release release;
+        Team team(n_jobs);
+        trees = grow_forest<Code>(table, parsed, team, watch);
+    } catch (const Interrupted&) {
+        if (PyErr_Occurred()) throw nb::python_error();
+        throw;
+    }
+    return to_arrays(std::move(trees));
+}
+
+using Slots = Records;
+
+// The arrays of a forest, checked.
+ForestView forest_view(const Vector<std::int64_t>& starts, const Slots& slots,
+                       const Vector<float>& step, const Vector<float>* mass,
+                       const Vector<std::int32_t>& set_of, const Records& sets,
+                       const Vector<std::uint8_t>* at_end, std::size_t n_features) {
+    const std::size_t n = slots.shape(0);
+    ForestView view;
+    if (starts.size() < 2 || starts.data()[0] != 0 || slots.shape(1) != sizeof(Slot) ||
+        sets.shape(1) != sizeof(CategorySet) || step.size() != n ||
+        starts.data()[starts.size() - 1] != static_cast<std::int64_t>(n) ||
+        (mass != nullptr && mass->size() != n) || (set_of.size() != 0 && set_of.size() != n) ||
+        (at_end != nullptr && at_end->size() + 1 != starts.size()))
+        throw nb::value_error("forest: arrays that do not fit together");
+    view.slots = reinterpret_cast<const Slot*>(slots.data());
+    view.step = step.data();
+    view.mass = mass != nullptr ? mass->data() : nullptr;
+    view.set_of = set_of.size() != 0 ? set_of.data() : nullptr;
+    view.category_sets = reinterpret_cast<const CategorySet*>(sets.data());
+    view.n_sets = sets.shape(0);
+    view.starts = starts.data();
+    view.at_end = at_end != nullptr ? at_end->data() : nullptr;
+    view.n_trees = starts.size() - 1;
+    for (std::size_t t = 0; t < view.n_trees; ++t)
+        if (starts.data()[t] >= starts.data()[t + 1])
+            throw nb::value_error("forest: arrays that do not fit together");
+    if (!is_sound(view, n_features))
+        throw nb::value_error("forest: it is damaged, or was fitted to other features");
+    return view;
+}
+
+nb::tuple py_fold(const Vector<std::int64_t>& starts, const Slots& slots, const Vector<float>& step,
+                  const Vector<float>& mass, const Vector<std::int32_t>& set_of,
+                  const Records& sets, double lambda) {
+    const ForestView view =
+        forest_view(starts, slots, step, &mass, set_of, sets, nullptr, kMaxFeatures);
+    std::vector<float> folded(step.size());
+    std::vector<std::uint8_t> at_end(view.n_trees);
+    fold(view, lambda, folded.data(), at_end.data());
+    return nb::make_tuple(to_numpy(std::move(folded)), to_numpy(std::move(at_end)));
+}
+
+template <class Code>
+auto py_score(const Vector<std::int64_t>& starts, const Slots& slots, const Vector<float>& step,
+              const Vector<std::int32_t>& set_of, const Records& sets,
+              const Vector<std::uint8_t>& at_end, const Matrix<Code>& codes, std::size_t n_jobs) {
+    const ForestView view =
+        forest_view(starts, slots, step, nullptr, set_of, sets, &at_end, codes.shape(0));
+    std::vector<double> sums(codes.shape(1));
+    {
+        nb::gil_scoped_release release;
+        Team team(n_jobs);
+        score(view, code_matrix(codes), team, sums.data());
+    }
+    return to_numpy(std::move(sums));
+}
+
+template <class Code>
+auto py_score_each(const Vector<std::int64_t>& starts, const Slots& slots,
+                   const Vector<float>& step, const Vector<std::int32_t>& set_of,
+                   const Records& sets, const Vector<std::uint8_t>& at_end,
+                   const Matrix<Code>& codes, std::size_t n_jobs) {
+    const ForestView view =
+        forest_view(starts, slots, step, nullptr, set_of, sets, &at_end, codes.shape(0));
+    std::vector<float> values(view.n_trees * codes.shape(1));
+    {
+        nb::gil_scoped_release release;
+        Team team(n_jobs);
+        score_each(view, code_matrix(codes), team, values.data());
+    }
+    return to_numpy(std::move(values));
+}
+
+template <class Code>
+auto py_apply_each(const Vector<std::int64_t>& starts, const Slots& slots,
+                   const Vector<float>& step, const Vector<std::int32_t>& set_of,
+                   const Records& sets, const Vector<std::uint8_t>& at_end,
+                   const Matrix<Code>& codes, std::size_t n_jobs) {
+    const ForestView view =
+        forest_view(starts, slots, step, nullptr, set_of, sets, &at_end, codes.shape(0));
+    std::vector<std::int32_t> ends(view.n_trees * codes.shape(1));
+    {
+        nb::gil_scoped_release release;
+        Team team(n_jobs);
+        apply_each(view, code_matrix(codes), team, ends.data());
+    }
+    return to_numpy(std::move(ends));
+}
+
+template <class Code>
+nb::tuple py_score_out_of_bag(const Vector<std::int64_t>& starts, const Slots& slots,
+                              const Vector<float>& step, const Vector<float>& mass,
+                              const Vector<std::int32_t>& set_of, const Records& sets,
+                              const Matrix<Code>& codes, const nb::dict& sampling,
+                              const Vector<std::uint32_t>& rows, const std::vector<float>& lambdas,
+                              std::size_t n_jobs, const nb::object& progress) {
+    const ForestView view =
+        forest_view(starts, slots, step, &mass, set_of, sets, nullptr, codes.shape(0));
+    const Sampling parsed = sampling_of(sampling);
+    const std::vector<std::uint32_t> chosen(rows.data(), rows.data() + rows.size());
+    for (const std::uint32_t row : chosen)
+        if (row >= codes.shape(1)) throw nb::value_error("score_out_of_bag: no such row");
+    if (lambdas.empty() || lambdas.size() > kMaxLambdas || parsed.n_draws < 1 ||
+        parsed.n_draws > codes.shape(1))
+        throw nb::value_error("score_out_of_bag: too many lambdas, or a sample of no rows");
+    std::vector<double> sums(chosen.size() * lambdas.size());
+    std::vector<std::int32_t> n_trees(chosen.size());
+    try {
+        Watch watch(reporter(progress));
+        nb::gil_scoped_release release;
+        Team team(n_jobs);
+        score_out_of_bag(view, code_matrix(codes), parsed, chosen, lambdas, team, watch,
+                         sums.data(), n_trees.data());
+    } catch (const Interrupted&) {
+        if (PyErr_Occurred()) throw nb::python_error();
+        throw;
+    }
+    return nb::make_tuple(to_numpy(std::move(sums)), to_numpy(std::move(n_trees)));
+}
+
+template <class Code>
+void bind_for_codes(nb::module_& m) {
+    m.def("grow_forest", &py_grow_forest<Code>, nb::arg("codes").noconvert(),
+          nb::arg("labels").noconvert(), nb::arg("weights").noconvert().none(),
+          nb::arg("n_codes").noconvert(), nb::arg("categorical").noconvert(),
+          nb::arg("monotonic").noconvert(), nb::arg("options"), nb::arg("n_jobs"),
+          nb::arg("progress").none(),
+          "Grows trees on resampled rows: (starts, slots, step, mass, set of each slot, category "
+          "sets, importance of each feature in each tree).");
+    const auto def = [&m](const char* name, auto function, const char* doc) {
+        m.def(name, function, nb::arg("starts").noconvert(), nb::arg("slots").noconvert(),
+              nb::arg("step").noconvert(), nb::arg("set_of").noconvert(),
+              nb::arg("category_sets").noconvert(), nb::arg("at_end").noconvert(),
+              nb::arg("codes").noconvert(), nb::arg("n_jobs"), doc);
+    };
+    def("score_forest", &py_score<Code>, "The sum over the trees, for each row.");
+    def("score_forest_each", &py_score_each<Code>, "The value in each tree: trees x rows, flat.");
+    def("apply_forest", &py_apply_each<Code>,
+        "The slot in which each row ends, in each tree: trees x rows, flat.");
+    m.def("score_out_of_bag", &py_score_out_of_bag<Code>, nb::arg("starts").noconvert(),
+          nb::arg("slots").noconvert(), nb::arg("step").noconvert(), nb::arg("mass").noconvert(),
+          nb::arg("set_of").noconvert(), nb::arg("category_sets").noconvert(),
+          nb::arg("codes").noconvert(), nb::arg("sampling"), nb::arg("rows").noconvert(),
+          nb::arg("lambdas"), nb::arg("n_jobs"), nb::arg("progress").none(),
+          "Sums over the trees that did not draw a row (rows x lambdas, flat), and their number.");
+}
+
+}  // namespace
+
+void bind_forest(nb::module_& m) {
+    bind_for_codes<std::uint8_t>(m);
+    bind_for_codes<std::uint16_t>(m);
+    m.attr("MAX_LAMBDAS") = kMaxLambdas;
+    m.def("fold_forest", &py_fold, nb::arg("starts").noconvert(), nb::arg("slots").noconvert(),
+          nb::arg("step").noconvert(), nb::arg("mass").noconvert(), nb::arg("set_of").noconvert(),
+          nb::arg("category_sets").noconvert(), nb::arg("shrinkage"),
+          "One number a slot, and for each tree whether only the slot at the end counts.");
+    m.def(
+        "draw_counts",
+        [](const nb::dict& sampling, std::size_t tree, std::size_t n) {
+            const Sampling parsed = sampling_of(sampling);
+            if (parsed.n_draws < 1 || parsed.n_draws > n)
+                throw nb::value_error("draw_counts: draws must be from 1 to the number of rows");
+            return to_numpy(draw_counts(parsed, tree, n));
+        },
+        nb::arg("sampling"), nb::arg("tree"), nb::arg("n"),
+        "How often each row was drawn for a tree.");
+}
+
+}  // namespace treerank

@@ -1,0 +1,236 @@
+#include "core/forest.hpp"
+
+#include <algorithm>
+
+#include "core/random.hpp"
+
+namespace treerank {
+
+namespace {
+
+constexpr std::uint64_t kSampleBranch = 0x73616d706c65ULL;  // apart from the draws of the nodes
+constexpr float kNoParent = 1e30f;                          // a mass that no shrinkage moves
+
+std::uint64_t sample_key(const Sampling& sampling, std::size_t tree) {
+    return key_of(key_of(sampling.seed, kSampleBranch), tree);
+}
+
+// Rows drawn without replacement are those with the smallest keys.
+void draw_without_replacement(std::uint64_t key, std::size_t n_draws,
+                              std::vector<std::uint8_t>& counts) {
+    const std::size_t n = counts.size();
+    std::vector<std::uint64_t> keys(n);
+    for (std::size_t i = 0; i < n; ++i) keys[i] = key_of(key, i);  // a bijection: no two alike
+    std::vector<std::uint64_t> sorted = keys;
+    std::nth_element(sorted.begin(), sorted.begin() + (n_draws - 1), sorted.end());
+    for (std::size_t i = 0; i < n; ++i) counts[i] = keys[i] <= sorted[n_draws - 1];
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> draw_counts(const Sampling& sampling, std::size_t tree, std::size_t n) {
+    const std::uint64_t key = sample_key(sampling, tree);
+    std::vector<std::uint8_t> counts(n);
+    if (!sampling.replace) {
+        draw_without_replacement(key, sampling.n_draws, counts);
+        return counts;
+    }
+    for (std::size_t i = 0; i < sampling.n_draws; ++i) {
+        std::size_t row = uniform_below(mix(key + i), static_cast<std::uint32_t>(n));
+        while (counts[row] == kMaxRepeat) row = row + 1 < n ? row + 1 : 0;
+        ++counts[row];
+    }
+    return counts;
+}
+
+namespace {
+
+double share_of(ClassMass mass) { return mass.positive / mass.total(); }
+
+std::vector<std::uint8_t> splits_of(const RankTree& tree) {
+    std::vector<std::uint8_t> is_split(tree.cells.size());
+    for (std::size_t c = 0; c < tree.cells.size(); ++c) is_split[c] = tree.cells[c].left >= 0;
+    return is_split;
+}
+
+ClassMass cell_mass(const RankTree& tree, std::size_t cell) {
+    return {tree.cell_mass[2 * cell], tree.cell_mass[2 * cell + 1]};
+}
+
+// (Delta / 2)^2 of every test, Delta relative to the tree's sample (ALGORITHMS, section 7).
+std::vector<double> importance_of(const RankTree& tree, std::size_t n_features) {
+    std::vector<double> importance(n_features);
+    const ClassMass total = cell_mass(tree, 0);
+    for (const LeafRankNode& node : tree.tests) {
+        if (node.left < 0) continue;
+        const ClassMass left = tree.tests[node.left].mass;
+        const double delta =
+            (node.mass.negative * left.positive - node.mass.positive * left.negative) /
+            (total.negative * total.positive);
+        importance[node.test.feature] += delta * delta / 4;
+    }
+    return importance;
+}
+
+void keep_flat(FlatTree&& flat, ForestTree& kept) {
+    kept.slots = std::move(flat.slots);
+    if (flat.any_categorical) kept.set_of = std::move(flat.target);
+    kept.category_sets = std::move(flat.category_sets);
+}
+
+// One step a slot: from the share of its node's parent to that of the node.
+ForestTree freeze_path(const RankTree& tree, double scale) {
+    ForestTree kept;
+    std::vector<std::int32_t> arrival;
+    keep_flat(freeze(tree, splits_of(tree).data(), &arrival), kept);
+    std::vector<std::int32_t> parent(tree.tests.size(), -1);
+    for (std::size_t t = 0; t < tree.tests.size(); ++t) {
+        if (tree.tests[t].left < 0) continue;
+        parent[tree.tests[t].left] = parent[tree.tests[t].right] = static_cast<std::int32_t>(t);
+    }
+    for (const std::int32_t test : arrival) {
+        if (test < 0) {
+            kept.step.push_back(static_cast<float>(share_of(cell_mass(tree, 0))));
+            kept.mass.push_back(kNoParent);
+            continue;
+        }
+        const ClassMass from = tree.tests[parent[test]].mass;
+        kept.step.push_back(static_cast<float>(share_of(tree.tests[test].mass) - share_of(from)));
+        kept.mass.push_back(static_cast<float>(from.total() / scale));
+    }
+    return kept;
+}
+
+// Leaf cells from left (best) to right.
+std::vector<std::size_t> leaf_cells(const RankTree& tree) {
+    std::vector<std::size_t> leaves;
+    for (std::size_t c = 0; c < tree.cells.size(); ++c)
+        if (tree.cells[c].left < 0) leaves.push_back(c);
+    return leaves;
+}
+
+// Share of the tree's rows below a cell, half of its own counted.
+std::vector<double> mid_ranks(const RankTree& tree) {
+    std::vector<double> rank(tree.cells.size());
+    const double total = cell_mass(tree, 0).total();
+    double above = 0;
+    for (const std::size_t cell : leaf_cells(tree)) {
+        const double mass = cell_mass(tree, cell).total();
+        rank[cell] = 1 - (above + mass / 2) / total;
+        above += mass;
+    }
+    return rank;
+}
+
+// Shares shrunk along the cells, then pooled (by mass) until they fall along the strata: a
+// tree whose order keeps the constraints gets values that keep them.
+std::vector<double> falling_shares(const RankTree& tree, double shrinkage, double scale) {
+    std::vector<double> value(tree.cells.size());
+    value[0] = share_of(cell_mass(tree, 0));
+    for (std::size_t c = 1; c < tree.cells.size(); ++c) {
+        const auto parent = static_cast<std::size_t>(tree.cells[c].parent);
+        const ClassMass from = cell_mass(tree, parent);
+        value[c] = value[parent] + (share_of(cell_mass(tree, c)) - share_of(from)) /
+                                       (1 + shrinkage * scale / from.total());
+    }
+    struct Pool {
+        double mass, sum;
+        std::size_t n;
+    };
+    std::vector<Pool> pools;
+    const auto leaves = leaf_cells(tree);
+    for (const std::size_t cell : leaves) {
+        const double mass = cell_mass(tree, cell).total();
+        pools.push_back({mass, mass * value[cell], 1});
+        while (pools.size() > 1) {
+            Pool& before = pools[pools.size() - 2];
+            const Pool last = pools.back();
+            if (before.sum * last.mass >= last.sum * before.mass) break;
+            before = {before.mass + last.mass, before.sum + last.sum, before.n + last.n};
+            pools.pop_back();
+        }
+    }
+    std::size_t at = 0;
+    for (const Pool& pool : pools)
+        for (std::size_t i = 0; i < pool.n; ++i) value[leaves[at++]] = pool.sum / pool.mass;
+    return value;
+}
+
+// One value a cell, added at the end of the walk.
+ForestTree freeze_strata(const RankTree& tree, const std::vector<double>& value) {
+    ForestTree kept;
+    FlatTree flat = freeze(tree, splits_of(tree).data());
+    for (std::size_t s = 0; s < flat.slots.size(); ++s) {
+        const bool end =
+            (flat.slots[s].next & kNextMask) == s && !(flat.slots[s].next & kCategorical);
+        kept.step.push_back(end ? static_cast<float>(value[flat.target[s]]) : 0.0f);
+        kept.mass.push_back(kNoParent);
+    }
+    keep_flat(std::move(flat), kept);
+    return kept;
+}
+
+ForestTree keep_tree(const RankTree& tree, const ForestOptions& options, double scale,
+                     std::size_t n_features) {
+    ForestTree kept;
+    if (options.value == TreeValue::kPath)
+        kept = freeze_path(tree, scale);
+    else if (options.value == TreeValue::kRank)
+        kept = freeze_strata(tree, mid_ranks(tree));
+    else
+        kept = freeze_strata(tree, falling_shares(tree, options.shrinkage, scale));
+    kept.importance = importance_of(tree, n_features);
+    return kept;
+}
+
+template <class Code>
+RankTree grow_on_sample(const Table<Code>& table, const ForestOptions& options, std::size_t t,
+                        Team* team, Watch& watch) {
+    const std::size_t n = table.codes.rows, number = options.first_tree + t;
+    std::vector<std::uint8_t> counts;
+    if (options.sampling.n_draws > 0) counts = draw_counts(options.sampling, number, n);
+    const auto count_of = [&](std::size_t i) -> std::uint32_t {
+        return counts.empty() ? 1 : counts[i];
+    };
+    std::vector<Row> rows;
+    rows.reserve(n);
+    for (std::size_t i = 0; i < n; ++i)
+        if (count_of(i) > 0)
+            rows.push_back(
+                pack_row(static_cast<std::uint32_t>(i), table.labels[i] != 0, count_of(i)));
+    const TreeRankOptions& kind = options.kinds[options.kind_of[t]];
+    const std::uint64_t key = key_of(kind.seed, number);
+    if (table.weights == nullptr) return grow_tree(table, std::move(rows), key, kind, team, watch);
+    std::vector<std::int64_t> weights(n);
+    for (std::size_t i = 0; i < n; ++i) weights[i] = table.weights[i] * count_of(i);
+    Table<Code> weighted = table;
+    weighted.weights = weights.data();
+    return grow_tree(weighted, std::move(rows), key, kind, team, watch);
+}
+
+}  // namespace
+
+template <class Code>
+std::vector<ForestTree> grow_forest(const Table<Code>& table, const ForestOptions& options,
+                                    Team& team, Watch& watch) {
+    const std::size_t n_trees = options.kind_of.size();
+    std::vector<ForestTree> trees(n_trees);
+    const double sampled = options.sampling.n_draws > 0 && options.sampling.replace ? 0.632 : 1.0;
+    watch.expect(sampled * static_cast<double>(n_trees) * static_cast<double>(table.codes.rows));
+    const auto grow = [&](std::size_t t, Team* helpers) {
+        trees[t] = keep_tree(grow_on_sample(table, options, t, helpers, watch), options,
+                             options.scale, table.features.size());
+    };
+    if (n_trees >= team.size())
+        team.run(n_trees, [&](std::size_t t) { grow(t, nullptr); });
+    else
+        for (std::size_t t = 0; t < n_trees; ++t) grow(t, &team);
+    return trees;
+}
+
+template std::vector<ForestTree> grow_forest(const Table<std::uint8_t>&, const ForestOptions&,
+                                             Team&, Watch&);
+template std::vector<ForestTree> grow_forest(const Table<std::uint16_t>&, const ForestOptions&,
+                                             Team&, Watch&);
+
+}  // namespace treerank

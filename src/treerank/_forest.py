@@ -1,0 +1,464 @@
+"""RankingForest: many randomised ranking trees, one consensus."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.metrics import roc_auc_score
+from sklearn.utils.validation import check_is_fitted
+
+from treerank._binning import Binning, Codes, fit_binning
+from treerank._forest_arrays import ForestArrays
+from treerank._forest_grow import ForestPlan, choose_strength, grow_forest, plan_forest
+from treerank._grow import check_monotonic
+from treerank._leafrank import LeafRank
+from treerank._params import check_choice, check_integer, check_n_jobs
+from treerank._rank_aggregation import RankAggregation
+from treerank._ranker import check_max_bins
+from treerank._validate import TrainingData, all_or_nothing, validate_rows, validate_training_data
+from treerank.metrics import AucInterval, auc_interval
+
+# Paper 003: d1 features for a cell of the master tree, d2 for a node of the tree inside it.
+PRESETS: dict[str, tuple[Any, Any]] = {
+    "bagging": (None, None),
+    "rf1": (0.25, None),
+    "rf2": (1, None),
+    "rf3": (None, 0.25),
+    "rf4": (None, 1),
+    "rf5": (0.5, 0.25),
+    "rf6": (0.25, 1),
+}
+
+
+class RankingForest(ClassifierMixin, BaseEstimator):
+    """Learn to rank with many randomised ranking trees.
+
+    Each tree is grown on a bootstrap sample with features drawn at random, for the cells of
+    the ranking tree and for the nodes of the trees inside them [1]_. Some of the trees cut
+    at random thresholds: the two kinds err in different ways, and a mixture ranks better
+    than either. A row's value in a tree is the share of positives along its path, small nodes
+    trusted less; how much less is chosen on the rows that a tree has not seen.
+
+    Parameters
+    ----------
+    splitter : LeafRank, optional
+        How a cell is split. The default follows the size of the data:
+        ``LeafRank(max_depth=3, min_samples_leaf=3, max_features="sqrt")`` in cells that are
+        split again and again; from 20,000 rows on one tree inside the first cell, grown until
+        its leaves hold 5 rows, which is then as good and faster.
+    n_estimators : int, default=200
+        Number of trees.
+    max_depth : int, None or "auto", default="auto"
+        Depth of the ranking trees, in splits of cells. "auto": 1 where the trees inside the
+        cells have no limit, else None, no limit.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of features drawn for each cell. The splitter's own `max_features` is drawn
+        from these in each node of its tree.
+    min_samples_leaf : int or float, optional
+        Least weight of a stratum, and of a leaf of the default splitter; below 1 a share of
+        all rows. By default 1, and what the default splitter says.
+    bootstrap : bool, default=True
+        Draw the rows of each tree with replacement; otherwise without.
+    max_samples : int, float or None, default=None
+        Number, or share, of rows to draw for each tree; None: as many as there are.
+    aggregation : {"posterior", "mean_rank", "median_rank", "kendall"}, default="posterior"
+        "posterior": mean over the trees of the share of positives along the path. The others
+        are the consensus of the trees' own rankings, as in the paper. A row is ranked in each
+        tree against that tree's training rows, so that its score does not depend on the other
+        rows that are scored with it. See :mod:`treerank.consensus`.
+    shrinkage : "oob", float or None, default="oob"
+        How many rows a node's share of positives is worth in that of its children; "oob"
+        chooses it by the AUC on out-of-bag rows. None is 0. Under monotone constraints, where
+        strata are pooled until they keep them, "oob" means 10. Of use for "posterior" only.
+    oob_score : bool, default=False
+        Score every training row by the trees that have not seen it, and measure the AUC.
+    random_cut_share : float or "auto", default="auto"
+        Share of the trees that draw one random cut a feature instead of the best one. "auto":
+        a half, and a quarter from 20,000 rows on.
+    warm_start : bool, default=False
+        Keep the trees of the last fit and add more, up to `n_estimators`. The data must be
+        the same.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Which columns hold categories. By default the text, boolean and category columns
+        of a data frame.
+    monotonic_cst : array-like or dict, optional
+        1, 0 or -1 for each feature: the score may only rise, do anything, or only fall
+        with it.
+    max_bins : int or "auto", default="auto"
+        Bins for each numeric feature. By default every value is told apart up to 10,000
+        rows, and 255 quantiles above.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all cores. The result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of all draws; None means 0, so that a fit can be repeated.
+    verbose : int, default=0
+        Show progress.
+
+    Attributes
+    ----------
+    estimators_ : list of ForestTree
+        The trees, as light views: `apply`, `score_samples`.
+    shrinkage_ : float
+        The strength of shrinkage used.
+    oob_decision_function_ : array of shape (n_samples,)
+        With ``oob_score=True``: the score of each training row by the trees that have not
+        seen it; NaN for a row that all have seen, or that has no weight.
+    oob_auc_ : float
+        With ``oob_score=True``: the AUC of these scores, an estimate for new rows. Where the
+        shrinkage is chosen by it, each half of the rows is scored with the choice of the
+        other half, so that the estimate stays honest.
+    oob_auc_interval_ : AucInterval
+        The same with its confidence interval.
+    feature_importances_ : array of shape (n_features,)
+        Mean over the trees of the share of each feature in the squared gains in AUC.
+    feature_importances_std_ : array of shape (n_features,)
+        Its spread over the trees.
+    n_bytes_ : int
+        Size of the trees in memory.
+    classes_ : array of shape (2,)
+        The last class is ranked first.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    References
+    ----------
+    .. [1] S. Clémençon, M. Depecker, N. Vayatis, "Ranking forests", Journal of Machine
+       Learning Research 14, 2013.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import train_test_split
+    >>> from treerank import RankingForest
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    >>> model = RankingForest().fit(X_train, y_train)
+    >>> print(f"{model.score(X_test, y_test):.2f}")
+    1.00
+    """
+
+    def __init__(
+        self,
+        splitter: LeafRank | None = None,
+        *,
+        n_estimators: int = 200,
+        max_depth: Any = "auto",
+        max_features: Any = None,
+        min_samples_leaf: Any = None,
+        bootstrap: bool = True,
+        max_samples: Any = None,
+        aggregation: str = "posterior",
+        shrinkage: Any = "oob",
+        oob_score: bool = False,
+        random_cut_share: Any = "auto",
+        warm_start: bool = False,
+        categorical_features: Any = "from_dtype",
+        monotonic_cst: Any = None,
+        max_bins: Any = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.splitter = splitter
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.max_features = max_features
+        self.min_samples_leaf = min_samples_leaf
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.aggregation = aggregation
+        self.shrinkage = shrinkage
+        self.oob_score = oob_score
+        self.random_cut_share = random_cut_share
+        self.warm_start = warm_start
+        self.categorical_features = categorical_features
+        self.monotonic_cst = monotonic_cst
+        self.max_bins = max_bins
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    classes_: NDArray[Any]
+    n_features_in_: int
+    shrinkage_: float
+    feature_importances_: NDArray[np.float64]
+    feature_importances_std_: NDArray[np.float64]
+    oob_decision_function_: NDArray[np.float64]
+    oob_auc_: float
+    oob_auc_interval_: AucInterval
+    _binning: Binning
+    _trees: ForestArrays  # folded: one number a slot
+    _unfolded: ForestArrays | None  # kept for a warm start
+    _plan: ForestPlan
+    _ranks: RankAggregation | None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = True
+        return tags
+
+    @classmethod
+    def preset(
+        cls, name: str, splitter: LeafRank | None = None, **parameters: Any
+    ) -> RankingForest:
+        """Return an unfitted forest of paper 003 [1]_, 50 trees and the consensus of ranks.
+
+        ======== ======================= ===========================
+        name     features for a cell     features for an inner node
+        ======== ======================= ===========================
+        bagging  all                     all
+        rf1      a quarter               all
+        rf2      1                       all
+        rf3      all                     a quarter
+        rf4      all                     1
+        rf5      a half                  a quarter
+        rf6      a quarter               1
+        ======== ======================= ===========================
+
+        Parameters
+        ----------
+        name : str
+            One of the names above.
+        splitter : LeafRank, optional
+            By default ``LeafRank(max_depth=6)``, in ranking trees of depth 8. Its
+            `max_features` is replaced.
+        **parameters
+            Any other parameters of the forest.
+
+        Returns
+        -------
+        RankingForest
+
+        References
+        ----------
+        .. [1] S. Clémençon, M. Depecker, N. Vayatis, "Ranking forests", Journal of Machine
+           Learning Research 14, 2013.
+
+        Examples
+        --------
+        >>> from treerank import RankingForest
+        >>> RankingForest.preset("rf3").splitter
+        LeafRank(max_depth=6, max_features=0.25)
+        """
+        check_choice("name", name, list(PRESETS))
+        outer, inner = PRESETS[name]
+        splitter = LeafRank(max_depth=6) if splitter is None else clone(splitter)
+        settings = {
+            "n_estimators": 50,
+            "max_depth": 8,
+            "max_features": outer,
+            "aggregation": "mean_rank",
+            "random_cut_share": 0.0,
+        }
+        return cls(splitter.set_params(max_features=inner), **(settings | parameters))
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Numbers, with NaN for missing; text, boolean and category columns of a data
+            frame are categories.
+        y : array-like of shape (n_samples,)
+            Labels of two classes; the larger one is ranked first.
+        sample_weight : array-like of shape (n_samples,), optional
+            Multiplies the draws of a row.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            data = validate_training_data(self, X, y, sample_weight, self.categorical_features)
+            n_jobs = check_n_jobs(self.n_jobs)
+            before = self._warm_trees(data)
+            if before is None:
+                max_bins = check_max_bins(self.max_bins, data.table.n_rows)
+                self._binning = fit_binning(data.table, data.weights, max_bins, n_jobs)
+            monotonic = check_monotonic(self.monotonic_cst, data.table.names, self._binning)
+            plan = plan_forest(self, data, monotonic, self._plan.sampling.seed if before else None)
+            codes = self._binning.transform(data.table, n_jobs)
+            trees = grow_forest(codes, data, self._binning, monotonic, plan, before, n_jobs)
+            self._plan = plan
+            self.classes_ = data.classes
+            self._keep(trees, codes, data, n_jobs)
+        return self
+
+    def _warm_trees(self, data: TrainingData) -> ForestArrays | None:
+        """Trees of the last fit that this one goes on from."""
+        check_choice("warm_start", self.warm_start, [True, False])
+        n_trees = check_integer("n_estimators", self.n_estimators, 1)
+        before: ForestArrays | None = getattr(self, "_unfolded", None)
+        if not self.warm_start or before is None:
+            return None
+        assert n_trees is not None
+        if n_trees < before.n_trees:
+            raise ValueError(
+                f"Got n_estimators={n_trees} with warm_start=True; expected at least the "
+                f"{before.n_trees} trees that are there."
+            )
+        if data.table.n_rows != self._plan.n_rows or not np.array_equal(
+            data.classes, self.classes_
+        ):
+            raise ValueError(
+                "Got other data with warm_start=True; expected the rows and classes of the "
+                "first fit."
+            )
+        return before
+
+    def _keep(self, trees: ForestArrays, codes: Codes, data: TrainingData, n_jobs: int) -> None:
+        """Choose the shrinkage, make one number a slot, and set the fitted attributes."""
+        plan = self._plan
+        out_of_bag = None
+        self.shrinkage_ = plan.strengths[0]
+        if len(plan.strengths) > 1 or (self.oob_score and plan.by_value):
+            self.shrinkage_, out_of_bag = choose_strength(
+                trees, codes, data, plan, bool(self.oob_score), n_jobs
+            )
+        self._unfolded = trees if self.warm_start else None
+        self._trees = trees.fold(self.shrinkage_)
+        self._ranks = None
+        if not plan.by_value:
+            self._ranks = RankAggregation.fit(
+                self.aggregation, self._trees, codes, data, plan.sampling, n_jobs
+            )
+            out_of_bag = self._ranks.training_scores if self.oob_score else None
+        for name in ("oob_decision_function_", "oob_auc_", "oob_auc_interval_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        if self.oob_score and out_of_bag is not None:
+            self._measure(out_of_bag, data)
+        total = trees.importance.sum(axis=1, keepdims=True)
+        shares = trees.importance / np.where(total > 0, total, 1.0)
+        self.feature_importances_ = shares.mean(axis=0)
+        if self.feature_importances_.any():
+            self.feature_importances_ /= self.feature_importances_.sum()
+        self.feature_importances_std_ = shares.std(axis=0)
+
+    def _measure(self, scores: NDArray[np.float64], data: TrainingData) -> None:
+        seen = np.isfinite(scores)
+        self.oob_decision_function_ = np.full(data.given_rows, np.nan)
+        self.oob_decision_function_[data.kept] = scores
+        units = data.weights.as_units
+        weight = None if units is None else units[seen] / data.weights.scale
+        self.oob_auc_interval_ = auc_interval(data.labels[seen], scores[seen], sample_weight=weight)
+        self.oob_auc_ = self.oob_auc_interval_.auc
+
+    @property
+    def estimators_(self) -> list[ForestTree]:
+        """The trees, as light views."""
+        check_is_fitted(self, "_trees")
+        return [ForestTree(self, number) for number in range(self._trees.n_trees)]
+
+    @property
+    def n_bytes_(self) -> int:
+        """Size of the trees in memory."""
+        check_is_fitted(self, "_trees")
+        return self._trees.nbytes
+
+    def _codes(self, X: Any) -> tuple[Codes, int]:
+        check_is_fitted(self, "_trees")
+        table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
+        n_jobs = check_n_jobs(self.n_jobs)
+        return self._binning.transform(table, n_jobs), n_jobs
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Return the ranking score of each row; higher is better.
+
+        The score is positive exactly where `predict` gives the positive class.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        codes, n_jobs = self._codes(X)
+        if self._ranks is not None:
+            return self._ranks.scores(self._trees, codes, n_jobs)
+        return self._trees.mean(codes, n_jobs) - 0.5
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the ranking score of each row, as `score_samples` does."""
+        return self.score_samples(X)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the class probabilities of each row, in the order of `classes_`.
+
+        For "posterior" the mean over the trees; for a consensus of ranks the share of
+        positives among training rows of that score, by isotonic regression.
+        """
+        scores = self.score_samples(X)
+        positive = (
+            self._ranks.posterior(scores)
+            if self._ranks is not None
+            else np.clip(scores + 0.5, 0.0, 1.0)
+        )
+        return np.column_stack([1.0 - positive, positive])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the more probable class of each row."""
+        positive = self.score_samples(X) > 0
+        return np.asarray(self.classes_[positive.astype(np.intp)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the AUC of the score on the given rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        return float(roc_auc_score(y, self.score_samples(X), sample_weight=sample_weight))
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Return the number of the leaf in which each row ends, in each tree.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_estimators)
+        """
+        codes, n_jobs = self._codes(X)
+        return np.ascontiguousarray(self._trees.apply(codes, n_jobs).T)
+
+
+class ForestTree:
+    """One tree of a fitted forest: a view, which holds nothing of its own.
+
+    Parameters
+    ----------
+    forest : RankingForest
+    number : int
+        Number of the tree.
+    """
+
+    def __init__(self, forest: RankingForest, number: int) -> None:
+        self.forest = forest
+        self.number = number
+
+    def __repr__(self) -> str:
+        starts = self.forest._trees.starts
+        return f"ForestTree({self.number}, {starts[self.number + 1] - starts[self.number]} slots)"
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Return the number of the leaf in which each row ends."""
+        codes, n_jobs = self.forest._codes(X)
+        return np.asarray(self.forest._trees.tree(self.number).apply(codes, n_jobs)[0])
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Return the value of each row in this tree: its share of positives, or its rank."""
+        codes, n_jobs = self.forest._codes(X)
+        values = self.forest._trees.tree(self.number).each(codes, n_jobs)[0]
+        return np.asarray(values, dtype=np.float64)

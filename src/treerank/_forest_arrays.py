@@ -1,0 +1,156 @@
+"""The trees of a forest as fixed-width arrays, end to end, and rows walked through them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank import _core
+from treerank._binning import Codes
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the rows of a tree are drawn; `n_draws` 0 means all rows, once."""
+
+    replace: bool
+    n_draws: int
+    seed: int
+
+    def leaves_rows_out(self, n_rows: int) -> bool:
+        """Whether trees have out-of-bag rows."""
+        return self.n_draws > 0 and (self.replace or self.n_draws < n_rows)
+
+    def counts(self, tree: int, n_rows: int) -> NDArray[np.uint8]:
+        """How often each row was drawn for a tree."""
+        return np.asarray(_core.draw_counts(vars(self), tree, n_rows))
+
+
+@dataclass(frozen=True)
+class ForestArrays:
+    """Packed trees: tree t owns slots ``starts[t]:starts[t + 1]``.
+
+    A slot is eight bytes: where to go on, the feature and the cut of its test. Arriving at
+    slot s adds ``step[s] / (1 + shrinkage / mass[s])`` to the value of a row; once the
+    shrinkage is chosen, `fold` makes one number of the two. A tree in which no slot can be
+    reached in two ways then has the whole value at its ends (`at_end`).
+    """
+
+    starts: NDArray[np.int64]
+    slots: NDArray[np.uint8]
+    step: NDArray[np.float32]
+    mass: Any  # float32; None once folded
+    set_of: NDArray[np.int32]
+    category_sets: NDArray[np.uint8]
+    importance: NDArray[np.float64]  # trees x features
+    at_end: Any = None  # uint8, one a tree; None until folded
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.starts) - 1
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(v.nbytes for v in vars(self).values() if v is not None)
+
+    def fold(self, shrinkage: float) -> ForestArrays:
+        """One number a slot, for this strength of shrinkage."""
+        step, at_end = _core.fold_forest(
+            self.starts, self.slots, self.step, self.mass, self.set_of, self.category_sets,
+            float(shrinkage),
+        )  # fmt: skip
+        return replace(self, step=step, mass=None, at_end=at_end)
+
+    def _folded(self) -> tuple[Any, Any, Any, Any, Any, Any]:
+        return self.starts, self.slots, self.step, self.set_of, self.category_sets, self.at_end
+
+    def mean(self, codes: Codes, n_jobs: int) -> NDArray[np.float64]:
+        """Mean value of each row over the trees."""
+        return np.asarray(_core.score_forest(*self._folded(), codes, n_jobs) / self.n_trees)
+
+    def each(self, codes: Codes, n_jobs: int) -> NDArray[np.float32]:
+        """Value of each row in each tree: trees x rows."""
+        flat = _core.score_forest_each(*self._folded(), codes, n_jobs)
+        return np.asarray(flat.reshape(self.n_trees, -1))
+
+    def apply(self, codes: Codes, n_jobs: int) -> NDArray[np.int32]:
+        """Find the slot in which each row ends, in each tree: trees x rows."""
+        flat = _core.apply_forest(*self._folded(), codes, n_jobs)
+        return np.asarray(flat.reshape(self.n_trees, -1))
+
+    def out_of_bag(
+        self,
+        codes: Codes,
+        sampling: Sampling,
+        rows: NDArray[np.uint32],
+        strengths: list[float],
+        n_jobs: int,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Mean over the trees that did not draw a row: rows x strengths; their number.
+
+        Relative to the shares at the roots, which differ by what was drawn.
+        """
+        sums, n_trees = _core.score_out_of_bag(
+            self.starts, self.slots, self.step, self.mass, self.set_of, self.category_sets,
+            codes, vars(sampling), rows, strengths, n_jobs, None,
+        )  # fmt: skip
+        with np.errstate(invalid="ignore"):  # rows that every tree has drawn: NaN
+            means = sums.reshape(len(rows), -1) / n_trees[:, np.newaxis]
+        return means, n_trees
+
+    def tree(self, number: int) -> ForestArrays:
+        """One tree alone, as a view."""
+        at = slice(int(self.starts[number]), int(self.starts[number + 1]))
+        return replace(
+            self,
+            starts=np.array([0, at.stop - at.start], dtype=np.int64),
+            slots=self.slots[at],
+            step=self.step[at],
+            mass=None if self.mass is None else self.mass[at],
+            set_of=self.set_of[at] if len(self.set_of) else self.set_of,
+            importance=self.importance[number : number + 1],
+            at_end=None if self.at_end is None else self.at_end[number : number + 1],
+        )
+
+    def joined(self, more: ForestArrays) -> ForestArrays:
+        """Put more trees of the same forest behind these; neither folded yet."""
+        assert self.mass is not None
+        assert more.mass is not None
+        return ForestArrays(
+            starts=np.concatenate([self.starts, more.starts[1:] + self.starts[-1]]),
+            slots=np.concatenate([self.slots, more.slots]),
+            step=np.concatenate([self.step, more.step]),
+            mass=np.concatenate([self.mass, more.mass]),
+            set_of=_join_sets(self, more),
+            category_sets=np.concatenate([self.category_sets, more.category_sets]),
+            importance=np.concatenate([self.importance, more.importance]),
+        )
+
+
+def _join_sets(a: ForestArrays, b: ForestArrays) -> NDArray[np.int32]:
+    """Numbers of the category sets, those of the second forest after those of the first."""
+    if len(a.set_of) == 0 and len(b.set_of) == 0:
+        return a.set_of
+    parts = []
+    for arrays, shift in ((a, 0), (b, len(a.category_sets))):
+        sets = arrays.set_of
+        if len(sets) == 0:
+            sets = np.full(len(arrays.slots), -1, dtype=np.int32)
+        parts.append(np.where(sets >= 0, sets + shift, sets).astype(np.int32))
+    return np.concatenate(parts)
+
+
+def take_rows(codes: Codes, rows: Any) -> Codes:
+    """Codes of some rows, laid out as the core wants them."""
+    return np.ascontiguousarray(codes[:, rows])
+
+
+def forest_from_core(arrays: tuple[Any, ...], n_features: int) -> ForestArrays:
+    """Wrap what the core has grown."""
+    starts, slots, step, mass, set_of, sets, importance = arrays
+    return ForestArrays(starts, slots, step, mass, set_of, sets, importance.reshape(-1, n_features))

@@ -1,0 +1,274 @@
+"""What a forest is to be, made of its parameters and the size of the data; and its growth."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+from sklearn.metrics import roc_auc_score
+
+from treerank import _core
+from treerank._binning import Binning, Codes
+from treerank._forest_arrays import ForestArrays, Sampling, forest_from_core
+from treerank._grow import TreeRankOptions
+from treerank._leafrank import LeafRank
+from treerank._params import (
+    check_choice,
+    check_count_or_share,
+    check_integer,
+    check_max_features,
+    check_number,
+    complain,
+)
+from treerank._progress import progress_bar
+from treerank._seed import seed_of
+from treerank._treerank import check_splitter
+from treerank._validate import TrainingData
+
+AGGREGATIONS = ["posterior", "mean_rank", "median_rank", "kendall"]
+# Strengths of shrinkage that "oob" chooses from; and what stands in where it cannot choose.
+STRENGTHS = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]
+USUAL_STRENGTH = 10.0
+# Rows that decide among them: as many as tell their AUCs apart.
+CHOOSING_ROWS = 10_000
+# From this many rows on a tree is one LeafRank tree, grown to the end.
+WHOLE_TREES = 20_000
+
+
+@dataclass(frozen=True)
+class ForestPlan:
+    """Everything that decides a forest but the data."""
+
+    kinds: list[TreeRankOptions]  # exact trees, trees with random cuts
+    kind_of: NDArray[np.uint8]
+    sampling: Sampling
+    value: str  # what a tree says of a row: "path", "monotone" or "rank"
+    strengths: list[float]
+    n_rows: int
+    verbose: int
+
+    @property
+    def by_value(self) -> bool:
+        """Whether trees give shares of positives rather than ranks."""
+        return self.value != "rank"
+
+
+def plan_forest(
+    forest: Any, data: TrainingData, monotonic: NDArray[np.int8], seed: int | None
+) -> ForestPlan:
+    """Check the parameters of a forest and fill in what follows the size of the data."""
+    n_rows = data.table.n_rows
+    check_choice("aggregation", forest.aggregation, AGGREGATIONS)
+    check_choice("bootstrap", forest.bootstrap, [True, False])
+    check_choice("oob_score", forest.oob_score, [True, False])
+    n_trees = check_integer("n_estimators", forest.n_estimators, 1)
+    assert n_trees is not None
+    sampling = _sampling(forest, n_rows, seed_of(forest.random_state) if seed is None else seed)
+    by_rank = forest.aggregation != "posterior"
+    value = "rank" if by_rank else "monotone" if monotonic.any() else "path"
+    if forest.oob_score and not sampling.leaves_rows_out(n_rows):
+        raise ValueError(
+            "Got oob_score=True with bootstrap=False; expected bootstrap=True, or max_samples "
+            "below the number of rows, so that trees leave rows out."
+        )
+    return ForestPlan(
+        kinds=_kinds(forest, data, value, sampling.seed),
+        kind_of=_kind_of(forest.random_cut_share, n_trees, n_rows),
+        sampling=sampling,
+        value=value,
+        strengths=_strengths(forest, value, sampling.leaves_rows_out(n_rows)),
+        n_rows=n_rows,
+        verbose=int(forest.verbose),
+    )
+
+
+def _sampling(forest: Any, n_rows: int, seed: int) -> Sampling:
+    given = forest.max_samples
+    if given is None:
+        return Sampling(bool(forest.bootstrap), n_rows if forest.bootstrap else 0, seed)
+    expected = f"None, an integer from 2 to {n_rows} (the rows), or a share in (0, 1]"
+    if isinstance(given, bool) or not isinstance(given, numbers.Real):
+        raise complain("max_samples", given, expected)
+    if isinstance(given, numbers.Integral):
+        n_draws = int(given)
+    else:
+        if not 0 < float(given) <= 1:
+            raise complain("max_samples", given, expected)
+        n_draws = round(float(given) * n_rows)
+    if n_draws < 2:
+        raise ValueError(
+            f"Got max_samples={given!r}, which draws {n_draws} of {n_rows} rows: too few to hold "
+            f"both classes; expected {expected}."
+        )
+    if n_draws > n_rows:
+        raise complain("max_samples", given, expected)
+    return Sampling(bool(forest.bootstrap), n_draws, seed)
+
+
+def _kind_of(share: Any, n_trees: int, n_rows: int) -> NDArray[np.uint8]:
+    """1 for each tree with random cuts, spread evenly, whatever the number of trees."""
+    if isinstance(share, str):
+        check_choice("random_cut_share", share, ["auto"])
+        share = 0.5 if n_rows < WHOLE_TREES else 0.25
+    share = check_number("random_cut_share", share)
+    if share > 1:
+        raise complain("random_cut_share", share, "a share from 0 to 1")
+    steps = np.floor(np.arange(n_trees + 1) * share + 1e-9)
+    return np.asarray(np.diff(steps), dtype=np.uint8)
+
+
+def _strengths(forest: Any, value: str, leaves_rows_out: bool) -> list[float]:
+    given = forest.shrinkage
+    if given is None:
+        return [0.0]
+    if not isinstance(given, str):
+        return [check_number("shrinkage", given)]
+    check_choice("shrinkage", given, ["oob", None])
+    if value == "rank":
+        return [0.0]
+    if value == "monotone":
+        return [USUAL_STRENGTH]
+    if not leaves_rows_out:
+        raise ValueError(
+            "Got shrinkage='oob' with bootstrap=False; expected bootstrap=True, max_samples below "
+            "the number of rows, or a number for shrinkage."
+        )
+    return STRENGTHS
+
+
+def default_splitter(n_rows: int, value: str) -> LeafRank:
+    """Splitter that follows the size of the data and what a tree is asked for.
+
+    Cells that are merged and split again make the better trees of few rows; from WHOLE_TREES
+    rows on, one tree grown to the end is as good, several times faster, and smaller. Ranks and
+    monotone values are constant on strata, of which a single split makes but two.
+    """
+    if n_rows >= WHOLE_TREES and value == "path":
+        return LeafRank(max_depth=None, min_samples_leaf=5, max_features="sqrt")
+    return LeafRank(max_depth=3, min_samples_leaf=3, max_features="sqrt")
+
+
+def _kinds(forest: Any, data: TrainingData, value: str, seed: int) -> list[TreeRankOptions]:
+    """Options of the exact trees and of those with random cuts."""
+    n_rows, n_features = data.table.n_rows, data.table.n_features
+    splitter, leaf = forest.splitter, forest.min_samples_leaf
+    if splitter is None:
+        splitter = default_splitter(n_rows, value)
+        if leaf is not None:
+            splitter.set_params(min_samples_leaf=leaf)
+    exact = check_splitter(splitter, "RankingForest")._options(n_rows, n_features)
+    least = check_count_or_share("min_samples_leaf", 1 if leaf is None else leaf, n_rows)
+    depth: Any = forest.max_depth
+    if isinstance(depth, str):
+        check_choice("max_depth", depth, ["auto", None])
+        depth = 1 if exact.max_depth < 0 and exact.max_leaf_nodes < 0 and value == "path" else None
+    checked = check_integer("max_depth", depth, 1, none=True)
+    options = TreeRankOptions(
+        leafrank=exact,
+        max_depth=-1 if checked is None else checked,
+        min_mass_leaf=least,
+        min_mass_split=2.0,
+        min_auc_gain=0.0,
+        max_features=check_max_features("max_features", forest.max_features, n_features),
+        seed=seed,
+    )
+    return [options, replace(options, leafrank=replace(exact, random_cuts=True))]
+
+
+def grow_forest(
+    codes: Codes,
+    data: TrainingData,
+    binning: Binning,
+    monotonic: NDArray[np.int8],
+    plan: ForestPlan,
+    before: ForestArrays | None,
+    n_jobs: int,
+) -> ForestArrays:
+    """Grow the trees of the plan that are not there yet."""
+    first = 0 if before is None else before.n_trees
+    if before is not None and first == len(plan.kind_of):
+        return before
+    scale = data.weights.scale
+    options = {
+        "kinds": [kind.for_core(scale) for kind in plan.kinds],
+        "kind_of": plan.kind_of[first:],
+        "first_tree": first,
+        "sampling": vars(plan.sampling),
+        "value": plan.value,
+        "shrinkage": plan.strengths[0],
+        "scale": scale,
+    }
+    with progress_bar("growing", plan.verbose) as progress:
+        grown = _core.grow_forest(
+            codes, data.labels, data.weights.as_units, binning.n_codes, binning.is_categorical,
+            monotonic, options, n_jobs, progress,
+        )  # fmt: skip
+    trees = forest_from_core(grown, data.table.n_features)
+    return trees if before is None else before.joined(trees)
+
+
+def choose_strength(
+    trees: ForestArrays,
+    codes: Codes,
+    data: TrainingData,
+    plan: ForestPlan,
+    all_rows: bool,
+    n_jobs: int,
+) -> tuple[float, NDArray[np.float64] | None]:
+    """Strength of the highest out-of-bag AUC, and honest out-of-bag scores of all rows.
+
+    A score that its own row has helped to choose would flatter: each half of the rows takes
+    the strength that the other half chooses.
+    """
+    n_rows, strengths = plan.n_rows, plan.strengths
+    step = max(1, n_rows // CHOOSING_ROWS)
+    rows = np.arange(0, n_rows, step, dtype=np.uint32)
+    units = data.weights.as_units
+
+    def best(means: NDArray[np.float64], part: NDArray[np.bool_]) -> float:
+        used = part & np.isfinite(means[:, 0])
+        labels = data.labels[rows[used]]
+        if len(strengths) == 1:
+            return strengths[0]
+        if len(np.unique(labels)) < 2:
+            return USUAL_STRENGTH
+        weight = None if units is None else units[rows[used]]
+        aucs = [roc_auc_score(labels, m, sample_weight=weight) for m in means[used].T]
+        return strengths[int(np.argmax(aucs))]
+
+    means, _ = trees.out_of_bag(codes, plan.sampling, rows, strengths, n_jobs)
+    everything = np.ones(len(rows), dtype=bool)
+    chosen = best(means, everything)
+    if not all_rows:
+        return chosen, None
+    second = halves(plan, rows)
+    swapped = [best(means, second), best(means, ~second)]  # for the first half, the second
+    everyone = np.arange(n_rows, dtype=np.uint32)
+    scores, _ = trees.out_of_bag(codes, plan.sampling, everyone, [*swapped, chosen], n_jobs)
+    base = np.average(data.labels, weights=units)
+    return chosen, _by_half(scores, halves(plan, everyone)) + base - 0.5
+
+
+def halves(plan: ForestPlan, rows: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Whether a row is in the second of two random halves."""
+    rng = np.random.default_rng([plan.sampling.seed, plan.n_rows])
+    return np.asarray(rng.random(plan.n_rows) < 0.5)[rows]
+
+
+def _by_half(scores: NDArray[np.float64], second: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """First column for one half of the rows, second for the other, on the scale of the third.
+
+    A score keeps its rank among all rows of its column and takes the third column's score of
+    that rank, so that the halves can be compared.
+    """
+    seen = np.isfinite(scores[:, 0])
+    scale = np.sort(scores[seen, 2])
+    ranks = rankdata(scores[seen, :2], axis=0) - 1.0
+    own = np.where(second[seen], ranks[:, 1], ranks[:, 0])
+    result = np.full(len(scores), np.nan)
+    result[seen] = np.interp(own, np.arange(len(scale)), scale)
+    return result

@@ -7,7 +7,7 @@ namespace treerank {
 
 namespace {
 
-constexpr std::size_t kRowsPerTask = 4096;
+constexpr std::size_t kRowsPerTask = 8192;
 constexpr std::size_t kRowsPerOobTask = 512;
 constexpr int kInterleaved = 12;  // independent walks in flight, to hide the latency of memory
 constexpr int kStepsPerTest = 4;
@@ -26,24 +26,66 @@ struct TreeView {
           sets(forest.category_sets) {}
 };
 
-template <class Code, bool HasCategories>
-class Walker {
-  public:
-    Walker(const TreeView& tree, const CodeMatrix<Code>& codes)
-        : tree_(tree), codes_(codes.data), stride_(codes.stride) {}
+// A slot made ready for one table: nothing to unpack and no column to compute.
+struct ReadySlot {
+    std::uint32_t next;
+    std::uint16_t cut;
+    std::uint16_t shift;
+    std::size_t column;
+};
+
+// All slots of the forest made ready, where there are rows enough to pay for it; else none.
+std::vector<ReadySlot> make_ready(const ForestView& forest, std::size_t rows, std::size_t stride,
+                                  Team& team) {
+    const auto n_slots = static_cast<std::size_t>(forest.starts[forest.n_trees]);
+    if (rows * forest.n_trees < n_slots / 4 || forest.set_of != nullptr) return {};
+    std::vector<ReadySlot> ready(n_slots);
+    team.run(forest.n_trees, [&](std::size_t t) {
+        for (std::int64_t s = forest.starts[t]; s < forest.starts[t + 1]; ++s) {
+            const Slot slot = forest.slots[s];
+            ready[s] = {slot.next & kNextMask, slot.cut,
+                        static_cast<std::uint16_t>((slot.next & kMissingRight) != 0),
+                        slot.feature * stride};
+        }
+    });
+    return ready;
+}
+
+template <class Code>
+struct ReadySteps {
+    const ReadySlot* slots;
+    const Code* codes;
 
     std::uint32_t step(std::size_t row, std::uint32_t at) const {
-        const Slot slot = tree_.slots[at];
-        const std::uint16_t code = codes_[slot.feature * stride_ + row];
+        const ReadySlot& slot = slots[at];
+        const std::uint16_t code = codes[slot.column + row];
+        // Missing (code 0) wraps to the largest code when it is to go right.
+        return slot.next + (static_cast<std::uint16_t>(code - slot.shift) > slot.cut);
+    }
+};
+
+template <class Code, bool HasCategories>
+struct PackedSteps {
+    TreeView tree;
+    const Code* codes;
+    std::size_t stride;
+
+    std::uint32_t step(std::size_t row, std::uint32_t at) const {
+        const Slot slot = tree.slots[at];
+        const std::uint16_t code = codes[slot.feature * stride + row];
         const std::uint32_t next = slot.next & kNextMask;
         if constexpr (HasCategories) {
-            if (slot.next & kCategorical)
-                return next + !tree_.sets[tree_.set_of[at]].contains(code);
+            if (slot.next & kCategorical) return next + !tree.sets[tree.set_of[at]].contains(code);
         }
-        // Missing (code 0) wraps to the largest code when it is to go right.
         const auto shift = static_cast<std::uint16_t>((slot.next >> 30) & 1);
         return next + (static_cast<std::uint16_t>(code - shift) > slot.cut);
     }
+};
+
+template <class Steps>
+class Walker {
+  public:
+    Walker(const Steps& steps, const float* step) : steps_(steps), step_(step) {}
 
     // Calls take(row, slot at the end, sum of the steps) for rows [first, last). The sum is
     // made only where each step adds (`Adds`).
@@ -60,14 +102,14 @@ class Walker {
     void walk_together(std::size_t row, const Take& take) const {
         std::uint32_t at[N] = {};
         float sum[N];
-        for (int k = 0; k < N; ++k) sum[k] = tree_.step[0];
+        for (int k = 0; k < N; ++k) sum[k] = step_[0];
         std::uint32_t moved = 1;
         while (moved != 0) {
             moved = 0;
             for (int s = 0; s < kStepsPerTest; ++s) {
                 for (int k = 0; k < N; ++k) {
-                    const std::uint32_t next = step(row + k, at[k]);
-                    if constexpr (Adds) sum[k] += next != at[k] ? tree_.step[next] : 0.0f;
+                    const std::uint32_t next = steps_.step(row + k, at[k]);
+                    if constexpr (Adds) sum[k] += next != at[k] ? step_[next] : 0.0f;
                     if (s == kStepsPerTest - 1) moved |= next ^ at[k];
                     at[k] = next;
                 }
@@ -76,19 +118,17 @@ class Walker {
         for (int k = 0; k < N; ++k) take(row + k, at[k], sum[k]);
     }
 
-    const TreeView tree_;
-    const Code* codes_;
-    const std::size_t stride_;
+    const Steps steps_;
+    const float* step_;
 };
 
-template <class Code, bool HasCategories, class Take>
-void walk_tree(const ForestView& forest, std::size_t tree, const CodeMatrix<Code>& codes,
-               std::size_t first, std::size_t last, const Take& take) {
-    const TreeView view(forest, tree);
-    const Walker<Code, HasCategories> walker(view, codes);
-    if (forest.at_end[tree])
+template <class Steps, class Take>
+void walk_tree(const Steps& steps, const float* step, bool at_end, std::size_t first,
+               std::size_t last, const Take& take) {
+    const Walker<Steps> walker(steps, step);
+    if (at_end)
         walker.template walk<false>(first, last, [&](std::size_t row, std::uint32_t slot, float) {
-            take(row, slot, view.step[slot]);
+            take(row, slot, step[slot]);
         });
     else
         walker.template walk<true>(first, last, take);
@@ -98,17 +138,24 @@ void walk_tree(const ForestView& forest, std::size_t tree, const CodeMatrix<Code
 template <class Code, class Take>
 void walk_forest(const ForestView& forest, const CodeMatrix<Code>& codes, Team& team,
                  const Take& take) {
+    const auto ready = make_ready(forest, codes.rows, codes.stride, team);
     team.run((codes.rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t b) {
         const std::size_t first = b * kRowsPerTask;
         const std::size_t last = std::min(codes.rows, first + kRowsPerTask);
         for (std::size_t t = 0; t < forest.n_trees; ++t) {
-            const auto take_row = [&](std::size_t row, std::uint32_t slot, float value) {
-                take(t, row, slot, value);
+            const TreeView tree(forest, t);
+            const auto walk = [&](const auto& steps) {
+                walk_tree(steps, tree.step, forest.at_end[t] != 0, first, last,
+                          [&](std::size_t row, std::uint32_t slot, float value) {
+                              take(t, row, slot, value);
+                          });
             };
-            if (forest.set_of != nullptr)
-                walk_tree<Code, true>(forest, t, codes, first, last, take_row);
+            if (!ready.empty())
+                walk(ReadySteps<Code>{ready.data() + forest.starts[t], codes.data});
+            else if (forest.set_of != nullptr)
+                walk(PackedSteps<Code, true>{tree, codes.data, codes.stride});
             else
-                walk_tree<Code, false>(forest, t, codes, first, last, take_row);
+                walk(PackedSteps<Code, false>{tree, codes.data, codes.stride});
         }
     });
 }
@@ -198,12 +245,12 @@ namespace {
 template <class Code, bool HasCategories>
 void walk_grid(const ForestView& forest, std::size_t tree, const CodeMatrix<Code>& codes,
                std::size_t row, const float (&lambdas)[kMaxLambdas], double* sums) {
-    const Walker<Code, HasCategories> walker(TreeView(forest, tree), codes);
+    const PackedSteps<Code, HasCategories> steps{TreeView(forest, tree), codes.data, codes.stride};
     const float* step = forest.step + forest.starts[tree];
     const float* mass = forest.mass + forest.starts[tree];
     float total[kMaxLambdas] = {};
     std::uint32_t at = 0;
-    for (std::uint32_t next; (next = walker.step(row, at)) != at; at = next)
+    for (std::uint32_t next; (next = steps.step(row, at)) != at; at = next)
         for (std::size_t g = 0; g < kMaxLambdas; ++g)
             total[g] += step[next] * mass[next] / (mass[next] + lambdas[g]);
     for (std::size_t g = 0; g < kMaxLambdas; ++g) sums[g] += total[g];

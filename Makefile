@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: demo test lint sanitize bench docs papers stub clean
+.PHONY: demo test lint sanitize bench docs stub clean
 
 # Each target has the extras it needs in the environment; a stamp says which are there.
 define install
@@ -30,10 +30,12 @@ lint: $(VENV)/.dev-installed
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror src/core/* src/bindings/*
 	$(BIN)/mypy
-	$(BIN)/python -m nanobind.stubgen -m treerank._core -o - | diff src/treerank/_core.pyi -
+	mkdir -p build
+	$(BIN)/python -m nanobind.stubgen -q -m treerank._core -o build/_core.pyi
+	diff src/treerank/_core.pyi build/_core.pyi
 
 stub: $(VENV)/.dev-installed
-	$(BIN)/python -m nanobind.stubgen -m treerank._core -o src/treerank/_core.pyi
+	$(BIN)/python -m nanobind.stubgen -q -m treerank._core -o src/treerank/_core.pyi
 
 # The tests of the core once more, in a build that stops at the first wrong
 # access or undefined operation.

@@ -79,7 +79,9 @@ def fit_binning(table: Table, weights: Weights, max_bins: int, n_jobs: int) -> B
     levels: list[list[Any] | None] = [None] * n
     if table.matrix is not None:
         thresholds = _core.find_thresholds(table.matrix, sample, units, max_bins, n_jobs)
-        has_missing = np.isnan(table.matrix.min(axis=0))
+        has_missing = np.zeros(n, dtype=bool)
+        if np.isnan(table.matrix.min()):  # one quick pass; by column only where it must be
+            has_missing = np.isnan(table.matrix.min(axis=0))
     else:
         thresholds = [np.empty(0)] * n
         has_missing = np.zeros(n, dtype=bool)

@@ -256,8 +256,11 @@ def _auc_of_leaves(
     """AUC of several choices of leaves, each scored by the cells' values."""
     order = np.argsort(-values, kind="stable")
     starts = np.flatnonzero(np.append(True, np.diff(values[order]) != 0))
-    negative = np.add.reduceat(is_leaf[:, order] * counts[order, 0], starts, axis=1)
-    positive = np.add.reduceat(is_leaf[:, order] * counts[order, -1], starts, axis=1)
+    is_leaf = is_leaf[:, order]
+    negative, positive = is_leaf * counts[order, 0], is_leaf * counts[order, -1]
+    if len(starts) < len(order):  # cells of equal value count as one
+        negative = np.add.reduceat(negative, starts, axis=1)
+        positive = np.add.reduceat(positive, starts, axis=1)
     above = np.cumsum(positive, axis=1) - positive / 2
     area = np.sum(negative * above, axis=1)
     return np.asarray(area / (negative.sum(axis=1) * positive.sum(axis=1)))

@@ -199,7 +199,8 @@ def _check_labels(y: Any, n_rows: int) -> tuple[NDArray[np.uint8], NDArray[Any]]
         )
     check_classification_targets(y)
     try:
-        classes, labels = np.unique(y, return_inverse=True)
+        classes = np.unique(y)
+        labels = np.searchsorted(classes, y)
     except TypeError:
         raise ValueError(
             "Got labels of several types that have no order; expected numbers or text throughout."

@@ -18,10 +18,8 @@ namespace treerank {
 template <class Code>
 struct View {
     CodeMatrix<Code> codes;
-    const std::uint8_t* labels = nullptr;   // class numbers 0 .. K-1
     const std::int64_t* weights = nullptr;  // units, or null when rows carry repeat counts
     std::vector<Code> own_codes;
-    std::vector<std::uint8_t> own_labels;
     std::vector<std::int64_t> own_weights;
     std::vector<std::uint8_t> side;  // by row: the part of the cell it falls into
 };

@@ -353,7 +353,6 @@ RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, std::u
 
     auto view = std::make_shared<View<Code>>();
     view->codes = table.codes;
-    view->labels = table.labels;
     view->weights = table.weights;
     view->side.resize(table.codes.rows);
 

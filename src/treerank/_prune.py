@@ -97,7 +97,9 @@ class Folds:
         return (upto - before).astype(np.int64 if weights.units is not None else np.uint8)
 
 
-def assign_folds(cv: Any, codes: Codes, data: TrainingData, seed: int) -> Folds | None:
+def assign_folds(
+    cv: Any, codes: Codes, data: TrainingData, seed: int
+) -> Folds | WholeRowFolds | None:
     """Deal the rows out to folds, or return None when a class is too small for any."""
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
         return _folds_of_splitter(cv, data)
@@ -109,7 +111,7 @@ def assign_folds(cv: Any, codes: Codes, data: TrainingData, seed: int) -> Folds 
     order = np.lexsort([units, _core.row_hashes(codes, data.labels, seed), data.labels])
     dealt = units[order] if whole else np.ones(len(order), dtype=np.int64)
     total = np.bincount(data.labels[order], weights=dealt).astype(np.int64)
-    start = np.cumsum(dealt) - dealt - np.repeat(np.cumsum(total) - total, _sizes(data.labels))
+    start = np.cumsum(dealt) - dealt - np.repeat(np.cumsum(total) - total, np.bincount(data.labels))
     n_folds = min(wanted, int(total.min()))
     if n_folds < 2:
         warnings.warn(
@@ -124,11 +126,7 @@ def assign_folds(cv: Any, codes: Codes, data: TrainingData, seed: int) -> Folds 
     return Folds(n_folds, first_unit, weights)
 
 
-def _sizes(labels: NDArray[np.uint8]) -> NDArray[np.int64]:
-    return np.bincount(labels)
-
-
-def _folds_of_splitter(cv: Any, data: TrainingData) -> Folds:
+def _folds_of_splitter(cv: Any, data: TrainingData) -> WholeRowFolds:
     """Folds of a splitter, which numbers the rows as they were given."""
     labels = np.zeros(data.given_rows, dtype=np.intp)
     labels[data.kept] = data.labels
@@ -151,13 +149,18 @@ def _folds_of_splitter(cv: Any, data: TrainingData) -> Folds:
     return WholeRowFolds(len(splits), fold, data.weights)
 
 
-class WholeRowFolds(Folds):
+@dataclass(frozen=True)
+class WholeRowFolds:
     """Folds that a splitter gave: each row is held out as a whole, by one fold."""
+
+    n_folds: int
+    fold: NDArray[np.int64]
+    weights: Weights
 
     def held_out(self, fold: int) -> NDArray[Any]:
         """Units of each row that the fold holds out."""
         units = self.weights.repeats if self.weights.units is None else self.weights.units
-        return np.where(self.first_unit == fold, np.uint8(1) if units is None else units, 0)
+        return np.where(self.fold == fold, np.uint8(1) if units is None else units, 0)
 
 
 def count_held_out(

@@ -43,7 +43,7 @@ nb::list py_grow_trees(const Matrix<Code>& codes, const Vector<std::uint8_t>& la
                        const Vector<std::int32_t>& n_codes, const Vector<std::uint8_t>& categorical,
                        const Vector<std::int8_t>& monotonic, const nb::dict& options,
                        std::size_t n_jobs, const nb::object& progress,
-                       const std::optional<Matrix<double>>& code_values) {
+                       const std::optional<Matrix<double>>& code_values, std::size_t n_classes) {
     const std::size_t n = codes.shape(1);
     if (labels.size() != n || (repeats && repeats->shape(1) != n) ||
         (weights && weights->size() != n) || n > kMaxRows)
@@ -52,7 +52,9 @@ nb::list py_grow_trees(const Matrix<Code>& codes, const Vector<std::uint8_t>& la
     table.codes = code_matrix(codes);
     table.features = make_features(n_codes, categorical, monotonic, codes.shape(0));
     if (code_values) set_code_values(table.features, *code_values);
+    check_classes(labels, n_classes);
     table.labels = labels.data();
+    table.n_classes = n_classes;
     table.weights = weights ? weights->data() : nullptr;
     const std::size_t n_trees = repeats ? repeats->shape(0) : 1;
     const TreeRankOptions parsed = treerank_options(options);
@@ -127,7 +129,7 @@ void bind_for_codes(nb::module_& m) {
           nb::arg("weights").noconvert().none(), nb::arg("n_codes").noconvert(),
           nb::arg("categorical").noconvert(), nb::arg("monotonic").noconvert(), nb::arg("options"),
           nb::arg("n_jobs"), nb::arg("progress").none(),
-          nb::arg("code_values").noconvert().none() = nb::none(),
+          nb::arg("code_values").noconvert().none() = nb::none(), nb::arg("n_classes") = 2,
           "Grows one tree for each row of `repeats` (how often each row of the table counts), or "
           "one on all rows: [(cells, masses, tests, category sets)]. With `code_values` missing "
           "counts as the mean of its cell.");

@@ -23,6 +23,14 @@ inline Features make_features(const Vector<std::int32_t>& n_codes,
     return features;
 }
 
+// Class numbers below n_classes, one a row; the core indexes arrays by them.
+inline void check_classes(const Vector<std::uint8_t>& labels, std::size_t n_classes) {
+    if (n_classes < 2 || n_classes > kMaxClasses)
+        throw nb::value_error("labels: from 2 to 32 classes expected");
+    for (std::size_t i = 0; i < labels.size(); ++i)
+        if (labels.data()[i] >= n_classes) throw nb::value_error("labels: no such class");
+}
+
 // Means and upper ends of all codes, feature after feature.
 inline void set_code_values(Features& features, const Matrix<double>& values) {
     const std::size_t n = features.histogram_size();
@@ -51,9 +59,24 @@ inline LeafRankOptions leafrank_options(const nb::dict& d) {
     return options;
 }
 
+inline Tournament tournament_of(const std::string& name) {
+    if (name == "adjacent") return Tournament::kAdjacent;
+    if (name == "all") return Tournament::kAll;
+    throw nb::value_error(("unknown tournament: " + name).c_str());
+}
+
+inline TournamentGain tournament_gain_of(const std::string& name) {
+    if (name == "vus") return TournamentGain::kVus;
+    if (name == "local") return TournamentGain::kLocal;
+    throw nb::value_error(("unknown tournament gain: " + name).c_str());
+}
+
 inline TreeRankOptions treerank_options(const nb::dict& d) {
     TreeRankOptions options;
     options.leafrank = leafrank_options(nb::cast<nb::dict>(d["leafrank"]));
+    options.tournament = tournament_of(nb::cast<std::string>(d["tournament"]));
+    options.tournament_gain = tournament_gain_of(nb::cast<std::string>(d["tournament_gain"]));
+    options.by_level = nb::cast<bool>(d["by_level"]);
     options.max_depth = nb::cast<std::int32_t>(d["max_depth"]);
     options.min_mass_leaf = nb::cast<double>(d["min_mass_leaf"]);
     options.min_mass_split = nb::cast<double>(d["min_mass_split"]);

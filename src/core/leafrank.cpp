@@ -23,8 +23,13 @@ constexpr std::int32_t kGivenHistogram = std::numeric_limits<std::int32_t>::max(
 
 LeafOrder order_leaves(const std::vector<LeafRankNode>& nodes,
                        const std::vector<std::int32_t>& leaves, const std::vector<double>& value,
-                       ClassMass cell, double min_mass) {
+                       ClassMass cell, double min_mass, const std::vector<double>& size) {
     const bool by_value = !value.empty();
+    const auto size_of = [&](std::int32_t leaf) {
+        return size.empty() ? nodes[leaf].mass.total() : size[leaf];
+    };
+    double whole = 0, left_size = 0;
+    for (const std::int32_t leaf : leaves) whole += size_of(leaf);
     LeafOrder order;
     order.leaves = leaves;
     std::sort(order.leaves.begin(), order.leaves.end(), [&](std::int32_t a, std::int32_t b) {
@@ -37,8 +42,9 @@ LeafOrder order_leaves(const std::vector<LeafRankNode>& nodes,
     ClassMass left;
     for (std::size_t i = 0; i + 1 < order.leaves.size(); ++i) {
         left = left + nodes[order.leaves[i]].mass;
+        left_size += size_of(order.leaves[i]);
         if (by_value && value[order.leaves[i]] == value[order.leaves[i + 1]]) continue;
-        if (left.total() < min_mass || cell.total() - left.total() < min_mass) continue;
+        if (left_size < min_mass || whole - left_size < min_mass) continue;
         const double delta = left.positive * cell.negative - left.negative * cell.positive;
         if (delta > 0 && delta >= best) {
             best = delta;
@@ -433,22 +439,7 @@ std::size_t LeafRank<Code, Count>::part_rows(const Open& open, const Split& spli
     const std::size_t n = open.last - open.first;
     Row* rows = rows_ + open.first;
     Row* scratch = scratch_rows_ + open.first;
-    if (split.test.categorical) {
-        Row* left = rows;
-        Row* right = scratch;
-        for (std::size_t i = 0; i < n; ++i) {
-            const Row row = rows[i];
-            *(split.set.contains(column[row_id(row)]) ? left++ : right++) = row;
-        }
-        std::copy(scratch, right, left);
-        return left - rows;
-    }
-    // Missing (code 0) wraps to the largest code when it is to go right.
-    const Code shift = split.test.missing_left ? 0 : 1;
-    const Code cut = static_cast<Code>(split.test.cut - shift);
-    return part_stably(rows, n, scratch, team_for(n), [&](Row* block, std::size_t size, Row* room) {
-        return kernels_.part(block, size, column, shift, cut, room);
-    });
+    return part_by_test<Code, Count>(split.test, split.set, column, rows, n, scratch, team_for(n));
 }
 
 // The larger child inherits the parent's histogram less the smaller child's.
@@ -620,11 +611,12 @@ void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t 
 }
 
 template <class Code, class Count>
-LeafOrder LeafRank<Code, Count>::cut(ClassMass cell, double min_mass) const {
+LeafOrder LeafRank<Code, Count>::cut(ClassMass cell, double min_mass,
+                                     const std::vector<double>& size) const {
     std::vector<std::int32_t> numbers;
     numbers.reserve(leaves.size());
-    for (const Leaf& leaf : leaves) numbers.push_back(leaf.node);
-    return order_leaves(nodes, numbers, leaf_value_, cell, min_mass);
+    for (const LeafRows& leaf : leaves) numbers.push_back(leaf.node);
+    return order_leaves(nodes, numbers, leaf_value_, cell, min_mass, size);
 }
 
 template class LeafRank<std::uint8_t, PackedCount>;

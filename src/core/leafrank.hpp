@@ -19,8 +19,10 @@ template <class Code>
 struct View {
     CodeMatrix<Code> codes;
     const std::int64_t* weights = nullptr;  // units, or null when rows carry repeat counts
+    const std::uint8_t* classes = nullptr;  // null for two classes: rows carry their labels
     std::vector<Code> own_codes;
     std::vector<std::int64_t> own_weights;
+    std::vector<std::uint8_t> own_classes;
     std::vector<std::uint8_t> side;  // by row: the part of the cell it falls into
 };
 
@@ -33,10 +35,18 @@ struct LeafOrder {
 
 // Orders leaves by positives / negatives (by `value` where given, leaves of equal
 // value staying together) and cuts where beta - alpha is largest, on ties the
-// larger left part.
+// larger left part. Each part holds at least `min_mass`: of the two classes, or of
+// whatever `size` says by node.
 LeafOrder order_leaves(const std::vector<LeafRankNode>& nodes,
                        const std::vector<std::int32_t>& leaves, const std::vector<double>& value,
-                       ClassMass cell, double min_mass);
+                       ClassMass cell, double min_mass, const std::vector<double>& size = {});
+
+// The rows that ended up in a leaf: a stretch.
+struct LeafRows {
+    std::int32_t node;
+    std::size_t first;
+    std::size_t last;
+};
 
 // Grows LeafRank trees, one cell after another, in buffers of its own.
 template <class Code, class Count>
@@ -44,18 +54,12 @@ class LeafRank {
   public:
     LeafRank(const Features& features, const LeafRankOptions& options, Watch& watch, Team* team);
 
-    struct Leaf {
-        std::int32_t node;
-        std::size_t first;
-        std::size_t last;
-    };
-
     // Grows a tree on rows[0, n), which it permutes: each leaf ends up as one
     // stretch of rows, in their old order. `root` is the cell's histogram when it
     // is known (it is overwritten), else null.
     void grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassMass cell,
               const std::vector<std::int32_t>& features, std::uint64_t key, Count* root);
-    LeafOrder cut(ClassMass cell, double min_mass) const;
+    LeafOrder cut(ClassMass cell, double min_mass, const std::vector<double>& size = {}) const;
 
     // The histogram of some rows, all of `features`.
     void count(const View<Code>& view, const Row* rows, std::size_t n,
@@ -67,7 +71,7 @@ class LeafRank {
 
     std::vector<LeafRankNode> nodes;
     std::vector<CategorySet> category_sets;
-    std::vector<Leaf> leaves;
+    std::vector<LeafRows> leaves;
 
   private:
     struct Open {  // a node that may still be split

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/kernels.hpp"
 #include "core/parallel.hpp"
 #include "core/types.hpp"
 
@@ -36,6 +37,30 @@ std::size_t part_stably(Row* rows, std::size_t n, Row* scratch, Team* team, cons
         std::copy(scratch + begin(b), scratch + begin(b + 1), rows + begin(b));
     });
     return n_left;
+}
+
+// Parts rows by one test of LeafRank, those that pass it first. `set` is the test's own
+// where it is categorical.
+template <class Code, class Count>
+std::size_t part_by_test(const Test& test, const CategorySet& set, const Code* column, Row* rows,
+                         std::size_t n, Row* scratch, Team* team) {
+    if (test.categorical) {
+        Row* left = rows;
+        Row* right = scratch;
+        for (std::size_t i = 0; i < n; ++i) {
+            const Row row = rows[i];
+            *(set.contains(column[row_id(row)]) ? left++ : right++) = row;
+        }
+        std::copy(scratch, right, left);
+        return left - rows;
+    }
+    // Missing (code 0) wraps to the largest code when it is to go right.
+    const Code shift = test.missing_left ? 0 : 1;
+    const Code cut = static_cast<Code>(test.cut - shift);
+    const auto& part = kernels<Code, Count>().part;
+    return part_stably(rows, n, scratch, team, [&](Row* block, std::size_t size, Row* room) {
+        return part(block, size, column, shift, cut, room);
+    });
 }
 
 }  // namespace treerank

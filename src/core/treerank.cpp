@@ -3,34 +3,20 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
-#include <numeric>
 #include <optional>
 
-#include "core/partition.hpp"
+#include "core/cells.hpp"
 #include "core/random.hpp"
+#include "core/tournament.hpp"
 
 namespace treerank {
 
 namespace {
 
-// A cell is copied together when it holds less than a quarter of its view's rows
-// and the view is too large for a core's own cache.
-constexpr std::size_t kCompactShare = 4;
-constexpr std::size_t kCacheBytes = 512 * 1024;
 // The whole team works on a cell only from this size on ...
 constexpr std::size_t kTeamCellRows = 16384;
 // ... and below this a cell and all that it is cut into are grown by one thread.
 constexpr std::size_t kSharedCellRows = 4096;
-
-// A cell while the tree grows; flattened at the end.
-struct Growing {
-    Cell cell;
-    ClassMass mass;
-    std::vector<LeafRankNode> tests;
-    std::vector<CategorySet> category_sets;
-    Growing* left = nullptr;
-    Growing* right = nullptr;
-};
 
 template <class Code, class Count>
 struct Task {
@@ -42,32 +28,6 @@ struct Task {
     std::shared_ptr<Count[]> histogram;  // of the cell, when it was cheap to have
 
     std::size_t size() const { return last - first; }
-};
-
-void run_in(Team* team, std::size_t n, const std::function<void(std::size_t)>& job) {
-    if (team != nullptr) return team->run(n, job);
-    for (std::size_t i = 0; i < n; ++i) job(i);
-}
-
-// Rows with side 0 first; no branch to mispredict.
-std::size_t part_by_side(Row* rows, std::size_t n, const std::uint8_t* side, Row* scratch) {
-    std::size_t left = 0, right = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        const Row row = rows[i];
-        const std::size_t goes_right = side[row_id(row)];
-        rows[left] = row;
-        scratch[right] = row;
-        left += 1 - goes_right;
-        right += goes_right;
-    }
-    std::copy_n(scratch, right, rows + left);
-    return left;
-}
-
-struct RowBuffers {
-    std::vector<Row> rows;           // cells are stretches of this, each in ascending order
-    std::unique_ptr<Row[]> work;     // LeafRank's copy, permuted into its leaves
-    std::unique_ptr<Row[]> scratch;  // room for stable partitions
 };
 
 template <class Code, class Count>
@@ -134,28 +94,17 @@ class CellGrower {
                cell.mass.total() >= 2 * options_.min_mass_leaf;
     }
 
-    std::vector<std::int32_t> draw_features(std::uint64_t key) const {
-        std::vector<std::int32_t> drawn(features_.size());
-        std::iota(drawn.begin(), drawn.end(), 0);
-        if (options_.max_features >= 0) {
-            const auto wanted =
-                std::min(drawn.size(), static_cast<std::size_t>(options_.max_features));
-            draw_to_front(drawn, 0, wanted, key_of(key, 2));
-            drawn.resize(wanted);
-            std::sort(drawn.begin(), drawn.end());
-        }
-        return drawn;
-    }
-
     std::optional<std::pair<CellTask, CellTask>> try_split(CellTask& task) {
         if (!may_split(*task.cell)) return std::nullopt;
         watch_.check();
-        compact(task);
         Row* rows = buffers_.rows.data() + task.first;
+        if (auto view = compact_view(*task.view, rows, task.size(), team_for(task.size())))
+            task.view = std::move(view);
         Row* work = buffers_.work.get() + task.first;
         Row* scratch = buffers_.scratch.get() + task.first;
         std::copy_n(rows, task.size(), work);
-        const auto features = draw_features(task.key);
+        const auto features =
+            draw_cell_features(features_.size(), options_.max_features, key_of(task.key, 2));
         const bool share = shares_histograms(task.size());
         if (share && !task.histogram) {
             task.histogram = new_histogram();
@@ -190,60 +139,25 @@ class CellGrower {
         return std::make_shared_for_overwrite<Count[]>(features_.histogram_size());
     }
 
-    // Gives a small cell a view of its own: rows are numbered anew, from 0.
-    void compact(CellTask& task) {
-        const View<Code>& old = *task.view;
-        const std::size_t n = task.size(), p = features_.size();
-        if (n * kCompactShare > old.codes.rows || old.codes.rows * p * sizeof(Code) < kCacheBytes)
-            return;
-        auto view = std::make_shared<View<Code>>();
-        view->own_codes.resize(n * p);
-        view->side.resize(n);
-        Row* rows = buffers_.rows.data() + task.first;
-        run_in(leafrank_.team_for(n), p, [&](std::size_t f) {
-            const Code* from = old.codes.column(f);
-            Code* to = view->own_codes.data() + f * n;
-            for (std::size_t i = 0; i < n; ++i) to[i] = from[row_id(rows[i])];
-        });
-        if (old.weights != nullptr) {
-            view->own_weights.resize(n);
-            for (std::size_t i = 0; i < n; ++i) view->own_weights[i] = old.weights[row_id(rows[i])];
-            view->weights = view->own_weights.data();
-        }
-        for (std::size_t i = 0; i < n; ++i)
-            rows[i] = (static_cast<Row>(i) << kRowShift) | (rows[i] & (kLabelBit | kRepeatMask));
-        view->codes = {view->own_codes.data(), n, p, n};
-        task.view = std::move(view);
-    }
-
     void keep_tests(Growing& cell, const LeafOrder& order, double gain) {
         cell.cell.auc_gain = gain;
+        cell.cell.worse_class = 0;
+        cell.cell.better_class = 1;
         cell.tests = leafrank_.nodes;
         cell.category_sets = leafrank_.category_sets;
         for (std::size_t i = 0; i < order.leaves.size(); ++i)
             cell.tests[order.leaves[i]].side = i < order.n_left ? 0 : 1;
     }
 
-    // Parts the cell's rows by side, each side in ascending order: LeafRank's
-    // leaves are scattered, and sorted rows make every later pass over the codes
-    // run forward.
+    Team* team_for(std::size_t n) const { return leafrank_.team_for(n); }
+
     std::size_t part_rows(CellTask& task, const LeafOrder& order) {
-        std::uint8_t* side = task.view->side.data();
-        const Row* work = buffers_.work.get() + task.first;
         std::vector<std::uint8_t> side_of(leafrank_.nodes.size());
         for (std::size_t i = order.n_left; i < order.leaves.size(); ++i)
             side_of[order.leaves[i]] = 1;
-        Team* team = leafrank_.team_for(task.size());
-        run_in(team, leafrank_.leaves.size(), [&](std::size_t i) {
-            const auto& leaf = leafrank_.leaves[i];
-            const std::uint8_t value = side_of[leaf.node];
-            for (std::size_t j = leaf.first; j < leaf.last; ++j) side[row_id(work[j])] = value;
-        });
-        return part_stably(buffers_.rows.data() + task.first, task.size(),
-                           buffers_.scratch.get() + task.first, team,
-                           [&](Row* rows, std::size_t n, Row* scratch) {
-                               return part_by_side(rows, n, side, scratch);
-                           });
+        return part_by_side(leafrank_.leaves, side_of, buffers_.work.get() + task.first,
+                            task.view->side.data(), buffers_.rows.data() + task.first, task.size(),
+                            buffers_.scratch.get() + task.first, team_for(task.size()));
     }
 
     std::pair<CellTask, CellTask> make_children(const CellTask& task, ClassMass left,
@@ -285,58 +199,10 @@ class CellGrower {
     LeafRank<Code, Count> leafrank_;
 };
 
-void flatten_tests(const Growing& from, Cell& cell, RankTree& tree) {
-    cell.first_test = static_cast<std::int32_t>(tree.tests.size());
-    const auto first_set = static_cast<std::int32_t>(tree.category_sets.size());
-    for (LeafRankNode node : from.tests) {
-        if (node.left >= 0) {
-            node.left += cell.first_test;
-            node.right += cell.first_test;
-        }
-        if (node.test.categorical) node.test.cut += first_set;
-        tree.tests.push_back(node);
-    }
-    tree.category_sets.insert(tree.category_sets.end(), from.category_sets.begin(),
-                              from.category_sets.end());
-    cell.last_test = static_cast<std::int32_t>(tree.tests.size());
-}
-
-// Numbers the cells in preorder, whatever order they were grown in.
-RankTree flatten(const Growing& root) {
-    RankTree tree;
-    struct Pending {
-        const Growing* from;
-        std::int32_t parent;
-        bool left;
-    };
-    std::vector<Pending> stack{{&root, -1, false}};
-    while (!stack.empty()) {
-        const Pending next = stack.back();
-        stack.pop_back();
-        const auto number = static_cast<std::int32_t>(tree.cells.size());
-        if (next.parent >= 0)
-            (next.left ? tree.cells[next.parent].left : tree.cells[next.parent].right) = number;
-        Cell cell = next.from->cell;
-        cell.parent = next.parent;
-        if (next.from->left != nullptr) {
-            flatten_tests(*next.from, cell, tree);
-            stack.push_back({next.from->right, number, false});
-            stack.push_back({next.from->left, number, true});
-        }
-        tree.cells.push_back(cell);
-        tree.cell_mass.push_back(next.from->mass.negative);
-        tree.cell_mass.push_back(next.from->mass.positive);
-    }
-    return tree;
-}
-
 ClassMass total_mass(const std::vector<Row>& rows, const std::int64_t* weights) {
     std::int64_t mass[2] = {0, 0};
     for (const Row row : rows) {
-        const std::int64_t weight = weights != nullptr
-                                        ? weights[row_id(row)]
-                                        : static_cast<std::int64_t>(row & kRepeatMask);
-        mass[(row & kLabelBit) != 0] += weight;
+        mass[(row & kLabelBit) != 0] += units_of(row, weights);
     }
     return {static_cast<double>(mass[0]), static_cast<double>(mass[1])};
 }
@@ -344,10 +210,7 @@ ClassMass total_mass(const std::vector<Row>& rows, const std::int64_t* weights) 
 template <class Code, class Count>
 RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, std::uint64_t key,
                        const TreeRankOptions& options, Team* team, Watch& watch) {
-    RowBuffers buffers;
-    buffers.rows = std::move(sample);
-    buffers.work = std::make_unique_for_overwrite<Row[]>(buffers.rows.size());
-    buffers.scratch = std::make_unique_for_overwrite<Row[]>(buffers.rows.size());
+    RowBuffers buffers(std::move(sample));
     const ClassMass total = total_mass(buffers.rows, table.weights);
     const std::size_t n = buffers.rows.size();
 
@@ -363,7 +226,7 @@ RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, std::u
     view.reset();
     if (team == nullptr || team->size() == 1) {
         together.grow_below(std::move(task));
-        return flatten(root);
+        return flatten(root, 2);
     }
     // Large cells first, the whole team on each; then the others, a thread each.
     const std::size_t large = std::max(kTeamCellRows, n / team->size());
@@ -384,7 +247,7 @@ RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, std::u
     for (std::size_t i = 0; i < team->size(); ++i)
         growers.emplace_back(table.features, options, total, buffers, watch, nullptr);
     team->run(growers.size(), [&](std::size_t i) { growers[i].grow_from(pool); });
-    return flatten(root);
+    return flatten(root, 2);
 }
 
 }  // namespace
@@ -392,6 +255,8 @@ RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, std::u
 template <class Code>
 RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, std::uint64_t key,
                    const TreeRankOptions& options, Team* team, Watch& watch) {
+    if (table.n_classes > 2 || options.by_level)
+        return grow_tournament(table, std::move(sample), key, options, team, watch);
     return table.weights == nullptr ? grow_counting<Code, PackedCount>(table, std::move(sample),
                                                                        key, options, team, watch)
                                     : grow_counting<Code, WideCount>(table, std::move(sample), key,

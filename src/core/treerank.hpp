@@ -15,8 +15,9 @@ template <class Code>
 struct Table {
     CodeMatrix<Code> codes;
     Features features;
-    const std::uint8_t* labels = nullptr;   // class numbers
+    const std::uint8_t* labels = nullptr;   // class numbers, worst class first
     const std::int64_t* weights = nullptr;  // units; null: every row counts by its repeats
+    std::size_t n_classes = 2;
 };
 
 // Rows of one tree, in ascending order of their numbers: a bootstrap sample, the

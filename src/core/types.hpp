@@ -30,6 +30,9 @@ constexpr Row pack_row(std::uint32_t id, bool positive, std::uint32_t repeat) {
 }
 constexpr std::uint32_t row_id(Row row) { return row >> kRowShift; }
 
+// Ordered classes, worst first: class 0 is ranked below class 1, and so on.
+inline constexpr std::size_t kMaxClasses = 32;
+
 // Mass of the two classes that a split tells apart.
 struct ClassMass {
     double negative = 0;
@@ -148,8 +151,17 @@ struct LeafRankOptions {
     bool random_cuts = false;        // one random cut a feature instead of the best one
 };
 
+// Beyond two classes, a cell's candidates are the best splits of pairs of classes.
+enum class Tournament { kAdjacent, kAll };
+// What a candidate is worth: the growth of the volume under the ROC surface of the whole
+// ordered partition, or of the cell's own.
+enum class TournamentGain { kVus, kLocal };
+
 struct TreeRankOptions {
     LeafRankOptions leafrank;
+    Tournament tournament = Tournament::kAdjacent;
+    TournamentGain tournament_gain = TournamentGain::kVus;
+    bool by_level = false;  // grow two classes too as a tournament of one pair
     std::int32_t max_depth = -1;
     double min_mass_leaf = 1;
     double min_mass_split = 2;
@@ -178,15 +190,18 @@ struct Cell {
     std::int32_t depth = 0;
     std::int32_t first_test = -1;  // its LeafRank tree: nodes [first_test, last_test)
     std::int32_t last_test = -1;
-    double auc_gain = 0;  // Delta / 2 of its split
+    std::int32_t worse_class = -1;  // the pair of classes that its split tells apart
+    std::int32_t better_class = -1;
+    double auc_gain = 0;  // Delta / 2 of its split; beyond two classes the gain of VUS
 };
-static_assert(sizeof(Cell) == 32, "crosses to NumPy as it is");
+static_assert(sizeof(Cell) == 40, "crosses to NumPy as it is");
 
 struct RankTree {
     std::int32_t n_classes = 2;
     std::vector<Cell> cells;        // preorder; cells[0] is the root
     std::vector<double> cell_mass;  // cells x classes, in units
     std::vector<LeafRankNode> tests;
+    std::vector<double> test_mass;  // tests x classes; empty for two, which the tests hold
     std::vector<CategorySet> category_sets;
 };
 

@@ -50,6 +50,9 @@ class TreeRankOptions:
     max_features: int
     seed: int
     missing: str = "learned"
+    tournament: str = "adjacent"
+    tournament_gain: str = "vus"
+    by_level: bool = False  # grow two classes too as a tournament of one pair
 
     def for_core(self, scale: float, first_tree: int = 0) -> dict[str, Any]:
         """Masses in units of the core; draws of the trees are keyed by their numbers."""
@@ -86,6 +89,7 @@ def grow_trees(
         grown = _core.grow_trees(
             codes, data.labels, repeats, units, binning.n_codes, binning.is_categorical,
             monotonic, options.for_core(weights.scale, first_tree), n_jobs, progress, values,
+            len(data.classes),
         )  # fmt: skip
         return [tree_from_core(arrays, weights.scale) for arrays in grown]
 

@@ -18,7 +18,8 @@ from treerank._validate import Table
 CELL = np.dtype(
     [
         ("parent", "<i4"), ("left", "<i4"), ("right", "<i4"), ("depth", "<i4"),
-        ("first_test", "<i4"), ("last_test", "<i4"), ("auc_gain", "<f8"),
+        ("first_test", "<i4"), ("last_test", "<i4"), ("worse_class", "<i4"),
+        ("better_class", "<i4"), ("auc_gain", "<f8"),
     ]
 )  # fmt: skip
 TEST = np.dtype(

@@ -1,0 +1,60 @@
+// Cells while a ranking tree grows: their rows, their views of the table, and how the
+// grown cells become a flat tree.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/leafrank.hpp"
+#include "core/parallel.hpp"
+#include "core/types.hpp"
+
+namespace treerank {
+
+// A cell while the tree grows; flattened at the end.
+struct Growing {
+    Cell cell;
+    ClassMass mass;                  // of two classes ...
+    std::vector<double> class_mass;  // ... and of each, where there are more
+    std::vector<LeafRankNode> tests;
+    std::vector<double> test_mass;  // tests x classes, where there are more than two
+    std::vector<CategorySet> category_sets;
+    Growing* left = nullptr;
+    Growing* right = nullptr;
+};
+
+// Numbers the cells in preorder, whatever order they were grown in.
+RankTree flatten(const Growing& root, std::size_t n_classes);
+
+struct RowBuffers {
+    explicit RowBuffers(std::vector<Row> sample);
+
+    std::vector<Row> rows;           // cells are stretches of this, each in ascending order
+    std::unique_ptr<Row[]> work;     // LeafRank's copy, permuted into its leaves
+    std::unique_ptr<Row[]> scratch;  // room for stable partitions
+};
+
+// A view in which rows[0, n) lie close together, or null where that would not pay; the
+// rows are then numbered anew, from 0. `team` may be null.
+template <class Code>
+std::shared_ptr<View<Code>> compact_view(const View<Code>& old, Row* rows, std::size_t n,
+                                         Team* team);
+
+// Features that a cell's split may use.
+std::vector<std::int32_t> draw_cell_features(std::size_t n_features, std::int32_t max_features,
+                                             std::uint64_t key);
+
+// Parts rows[0, n), in ascending order, by the sides of the leaves that hold them, each
+// part staying in ascending order: LeafRank's leaves are scattered, and sorted rows make
+// every later pass over the codes run forward. `leaves` are stretches of `work`; `side_of`
+// is by node: 0 for the left. Returns the number of rows on the left.
+std::size_t part_by_side(const std::vector<LeafRows>& leaves,
+                         const std::vector<std::uint8_t>& side_of, const Row* work,
+                         std::uint8_t* side, Row* rows, std::size_t n, Row* scratch, Team* team);
+
+inline std::int64_t units_of(Row row, const std::int64_t* weights) {
+    return weights != nullptr ? weights[row_id(row)] : static_cast<std::int64_t>(row & kRepeatMask);
+}
+
+}  // namespace treerank

@@ -78,7 +78,7 @@ def test_held_out_worth_equals_scoring_the_rows(seed):
             up[moved] = tree.cells["parent"][up[moved]]
         assert np.isclose(table[k, 0], roc_auc_score(labels, -up))
         for j, strength in enumerate(strengths[1:], start=1):
-            values = tree.shrunken_values(np.array([strength]))[:, 0]
+            values = tree.shrunken_shares(strength)[:, 0]
             assert np.isclose(table[k, j], roc_auc_score(labels, values[up]))
             assert np.isclose(brier[k, j], np.sum((labels - values[up]) ** 2))
         assert len(subtree.leaves) == 1 + (collapsed_at > k).sum()

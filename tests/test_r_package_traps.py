@@ -61,10 +61,13 @@ def test_any_two_labels_give_the_model_of_zero_and_one(kind):
     assert set(model.predict(x)) == set(labels)
 
 
-def test_three_classes_are_refused_with_words():
+def test_three_classes_in_no_declared_order_are_warned_of():
     x = gaussian_pair(300)[0]
+    y = np.array(["low", "mid", "high"])[np.arange(300) % 3]
+    with pytest.warns(UserWarning, match=r"ranked 'high', 'low', 'mid', worst first"):
+        TreeRank().fit(x, y)
     with pytest.raises(ValueError, match=r"Got 3 classes: 'high', 'low', 'mid'"):
-        TreeRank().fit(x, np.array(["low", "mid", "high"])[np.arange(300) % 3])
+        LeafRank().fit(x, y)
 
 
 @pytest.mark.parametrize("estimator", [TreeRank(shrinkage=None, pruning=None), LeafRank()])

@@ -123,13 +123,14 @@ def test_text_labels_and_category_labels_work(loans):
 
 BAD_LABELS = {
     "one class": (np.zeros_like, "one class"),
-    "three classes": (lambda y: np.arange(len(y)) % 3, "3 classes"),
+    "too many classes": (lambda y: np.arange(len(y)) % 40, "Got 40 classes"),
+    "unordered": (lambda y: pd.Categorical(np.arange(len(y)) % 3), "unordered categorical"),
     "NaN": (lambda y: np.where(np.arange(len(y)) == 5, np.nan, y), "first: row 5"),
     "None": (lambda y: [None, *map(str, y[1:])], "first: row 0"),
     "pandas NA": (lambda y: pd.Series([pd.NA, *y[1:]], dtype="Int64"), "first: row 0"),
     "continuous": (lambda y: y + np.linspace(0, 0.5, len(y)), "[Uu]nknown label type"),
     "too few": (lambda y: y[:-1], "inconsistent numbers of samples"),
-    "mixed types": (lambda y: [1, "a", *y[2:].tolist()], "3 classes"),
+    "mixed types": (lambda y: [1, "a", *y[2:].tolist()], "several types"),
     "none at all": (lambda y: None, "y"),
 }
 

@@ -12,6 +12,7 @@
 #include "core/histogram.hpp"
 #include "core/split.hpp"
 #include "core/treerank.hpp"
+#include "core/vus.hpp"
 
 namespace treerank {
 
@@ -122,6 +123,28 @@ nb::tuple py_best_cut(const Vector<std::int32_t>& codes, const Matrix<double>& m
     return nb::make_tuple(cut.gain, cut.cut, cut.missing_left);
 }
 
+auto py_vus_gains(const Matrix<double>& cells, std::size_t place, const Matrix<double>& left,
+                  const Vector<double>& total) {
+    const std::size_t n_classes = total.size();
+    if (cells.shape(1) != n_classes || left.shape(1) != n_classes || n_classes > kMaxClasses ||
+        place >= cells.shape(0))
+        throw nb::value_error("vus_gains: arrays that do not fit together");
+    const auto masses = [&](const Matrix<double>& from, std::size_t row) {
+        const double* first = from.data() + row * n_classes;
+        return std::vector<double>(first, first + n_classes);
+    };
+    const std::vector<double> all(total.data(), total.data() + n_classes);
+    Chains better = no_better_cell(n_classes), worse = no_worse_cell();
+    for (std::size_t i = 0; i < place; ++i)
+        append_worse(better, shares_of(masses(cells, i), all).data(), n_classes);
+    for (std::size_t i = cells.shape(0) - 1; i > place; --i)
+        append_better(worse, shares_of(masses(cells, i), all).data(), n_classes);
+    std::vector<double> gains;
+    for (std::size_t i = 0; i < left.shape(0); ++i)
+        gains.push_back(vus_increase(worse, better, masses(cells, place), masses(left, i), all));
+    return to_numpy(std::move(gains));
+}
+
 template <class Code>
 void bind_for_codes(nb::module_& m) {
     m.def("grow_trees", &py_grow_trees<Code>, nb::arg("codes").noconvert(),
@@ -144,6 +167,10 @@ void bind_for_codes(nb::module_& m) {
 void bind_grow(nb::module_& m) {
     bind_for_codes<std::uint8_t>(m);
     bind_for_codes<std::uint16_t>(m);
+    m.def("vus_gains", &py_vus_gains, nb::arg("cells").noconvert(), nb::arg("place"),
+          nb::arg("left").noconvert(), nb::arg("total").noconvert(),
+          "What splitting one of the cells (masses by class, best cell first) adds to VUS, for "
+          "each better part given.");
     m.def("best_cut", &py_best_cut, nb::arg("codes").noconvert(), nb::arg("masses").noconvert(),
           nb::arg("criterion"), nb::arg("cell"), nb::arg("min_mass_leaf"), nb::arg("monotonic"),
           "The best cut of one feature: (gain, last code on the left, missing goes left).");

@@ -1,5 +1,6 @@
 #include "bindings/arrays.hpp"
 #include "core/prune.hpp"
+#include "core/types.hpp"
 
 namespace treerank {
 
@@ -33,6 +34,32 @@ void bind_prune(nb::module_& m) {
         nb::arg("penalty").noconvert(),
         "The subtree of largest gain less penalty[leaves - 1]: (largest gain by leaves, whether "
         "each cell is split).");
+    m.def(
+        "vus_complexity",
+        [](const Vector<std::int32_t>& left, const Vector<std::int32_t>& right,
+           const Matrix<double>& mass) {
+            if (left.size() != right.size() || left.size() != mass.shape(0) ||
+                mass.shape(1) > kMaxClasses)
+                throw nb::value_error("vus_complexity: arrays of different lengths");
+            PruningSequence sequence = vus_complexity(left.data(), right.data(), mass.data(),
+                                                      mass.shape(0), mass.shape(1));
+            return nb::make_tuple(to_numpy(std::move(sequence.lambdas)),
+                                  to_numpy(std::move(sequence.collapsed_at)));
+        },
+        nb::arg("left").noconvert(), nb::arg("right").noconvert(), nb::arg("mass").noconvert(),
+        "The nested subtrees by VUS: (lambdas, the step at which each cell is collapsed).");
+    m.def(
+        "vus_of_leaves",
+        [](const Matrix<std::uint8_t>& is_leaf, const Vector<double>& value,
+           const Matrix<double>& mass) {
+            if (is_leaf.shape(1) != mass.shape(0) || value.size() != mass.shape(0) ||
+                mass.shape(1) > kMaxClasses)
+                throw nb::value_error("vus_of_leaves: arrays of different lengths");
+            return to_numpy(vus_of_leaves(is_leaf.data(), is_leaf.shape(0), value.data(),
+                                          mass.data(), mass.shape(0), mass.shape(1)));
+        },
+        nb::arg("is_leaf").noconvert(), nb::arg("value").noconvert(), nb::arg("mass").noconvert(),
+        "VUS of each choice of leaves, the cells scored by their values.");
 }
 
 }  // namespace treerank

@@ -7,6 +7,7 @@ NB_MODULE(_core, m) {
           "The instruction set of the hot loops: 'avx512', 'avx2' or 'base'.");
     m.attr("MAX_ROWS") = treerank::kMaxRows;
     m.attr("MAX_FEATURES") = treerank::kMaxFeatures;
+    m.attr("MAX_CLASSES") = treerank::kMaxClasses;
     m.attr("MAX_REPEAT") = treerank::kMaxRepeat;
     m.attr("MAX_CATEGORY_CODES") = treerank::kMaxCategoryCodes;
     treerank::bind_binning(m);

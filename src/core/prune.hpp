@@ -20,6 +20,18 @@ struct PruningSequence {
 PruningSequence cost_complexity(const std::int32_t* left, const std::int32_t* right,
                                 const double* gain, std::size_t n_cells);
 
+// The same with VUS in place of AUC. From four classes on what a split adds depends on how
+// the other cells are cut, so each subtree is judged as a whole: at every step the inner cell
+// whose collapse loses least VUS a leaf goes. `mass`: cells x classes. Time O(leaves^2 K^2).
+PruningSequence vus_complexity(const std::int32_t* left, const std::int32_t* right,
+                               const double* mass, std::size_t n_cells, std::size_t n_classes);
+
+// VUS of each of several choices of leaves (choices x cells), the cells scored by `value`;
+// cells of equal value count as one. `mass`: cells x classes, the first cell being the root.
+std::vector<double> vus_of_leaves(const std::uint8_t* is_leaf, std::size_t n_choices,
+                                  const double* value, const double* mass, std::size_t n_cells,
+                                  std::size_t n_classes);
+
 struct PenalisedSubtree {
     std::vector<double> gain;         // [k - 1]: the most that a subtree of k leaves gains
     std::vector<std::uint8_t> split;  // whether the best subtree splits the cell

@@ -1,5 +1,7 @@
 #include "core/vus.hpp"
 
+#include <cmath>
+
 namespace treerank {
 
 namespace {
@@ -52,7 +54,7 @@ double vus_increase(const Chains& worse, const Chains& better, const std::vector
     append_better(parts, shares_of(left, total).data(), n_classes);
     const double before = joined(whole, better, n_classes);
     const double gain = joined(parts, better, n_classes) - before;
-    return gain > kRounding * before ? gain : 0.0;
+    return std::abs(gain) > kRounding * before ? gain : 0.0;
 }
 
 }  // namespace treerank

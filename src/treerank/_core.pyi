@@ -16,6 +16,8 @@ MAX_ROWS: int = 134217728
 
 MAX_FEATURES: int = 65535
 
+MAX_CLASSES: int = 32
+
 MAX_REPEAT: int = 15
 
 MAX_CATEGORY_CODES: int = 256
@@ -55,10 +57,10 @@ def row_hashes(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), 
     """
 
 @overload
-def grow_trees(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int, progress: object | None, code_values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)] | None = None) -> list: ...
+def grow_trees(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int, progress: object | None, code_values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)] | None = None, n_classes: int = 2) -> list: ...
 
 @overload
-def grow_trees(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int, progress: object | None, code_values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)] | None = None) -> list:
+def grow_trees(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int, progress: object | None, code_values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)] | None = None, n_classes: int = 2) -> list:
     """
     Grows one tree for each row of `repeats` (how often each row of the table counts), or one on all rows: [(cells, masses, tests, category sets)]. With `code_values` missing counts as the mean of its cell.
     """
@@ -70,6 +72,11 @@ def histogram(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), or
 def histogram(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], repetitions: int = 1) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
     """
     Counters of all features, negatives in the low half of a word, positives in the high.
+    """
+
+def vus_gains(cells: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)], place: int, left: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)], total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    What splitting one of the cells (masses by class, best cell first) adds to VUS, for each better part given.
     """
 
 def best_cut(codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], masses: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)], criterion: str, cell: tuple[float, float], min_mass_leaf: float, monotonic: int) -> tuple:
@@ -135,6 +142,14 @@ def penalised_subtree(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), 
     """
     The subtree of largest gain less penalty[leaves - 1]: (largest gain by leaves, whether each cell is split).
     """
+
+def vus_complexity(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], mass: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)]) -> tuple:
+    """
+    The nested subtrees by VUS: (lambdas, the step at which each cell is collapsed).
+    """
+
+def vus_of_leaves(is_leaf: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], mass: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """VUS of each choice of leaves, the cells scored by their values."""
 
 def freeze(cells: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], tests: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], is_split: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)]) -> tuple:
     """Freezes a subtree for scoring: (slots, the target of each slot)."""

@@ -274,7 +274,9 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         self
         """
         with all_or_nothing(self):
-            data = validate_training_data(self, X, y, sample_weight, self.categorical_features)
+            data = validate_training_data(
+                self, X, y, sample_weight, self.categorical_features, max_classes=2
+            )
             n_jobs = check_n_jobs(self.n_jobs)
             before = self._warm_trees(data)
             if before is None:

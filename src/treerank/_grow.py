@@ -50,7 +50,7 @@ class TreeRankOptions:
     max_features: int
     seed: int
     missing: str = "learned"
-    tournament: str = "adjacent"
+    tournament: str = "all"
     tournament_gain: str = "vus"
     by_level: bool = False  # grow two classes too as a tournament of one pair
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -32,14 +32,15 @@ class Node:
 
     path: str
     rows: NDArray[np.intp]
-    mass: tuple[int, int]  # negative, positive
+    mass: NDArray[np.int64]  # by class, worst first
     gain: float = 0.0
+    pair: tuple[int, int] = (-1, -1)
     split: CellSplit | None = None
     children: list[Node] = field(default_factory=list)
 
     def describe(self, scale: float) -> Cell:
         """Say what a user's function may know of the cell."""
-        return Cell(len(self.path), self.path, len(self.rows), np.array(self.mass) / scale)
+        return Cell(len(self.path), self.path, len(self.rows), self.mass / scale)
 
 
 @dataclass(frozen=True)
@@ -51,17 +52,32 @@ class Sample:
     units: NDArray[np.int64]
     scale: float
     encoding: Encoding
-
-    @cached_property
-    def pairs(self) -> int:
-        """Pairs of a negative and a positive, in units."""
-        positive = int(self.units[self.labels == 1].sum())
-        return positive * (int(self.units.sum()) - positive)
+    n_classes: int
 
     def node(self, path: str, rows: NDArray[np.intp]) -> Node:
         """Cell of the given rows."""
-        positive = int(self.units[rows[self.labels[rows] == 1]].sum())
-        return Node(path, rows, (int(self.units[rows].sum()) - positive, positive))
+        mass = np.zeros(self.n_classes, dtype=np.int64)
+        np.add.at(mass, self.labels[rows], self.units[rows])
+        return Node(path, rows, mass)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A split of a cell by a pair of classes, and the two parts, the better one first."""
+
+    pair: tuple[int, int]
+    split: CellSplit
+    parts: tuple[Node, Node]
+
+
+@dataclass
+class Growth:
+    """A tree while it grows: its leaf cells, best first, and those that may still be split."""
+
+    sample: Sample
+    root: Node
+    leaves: list[Node]
+    pending: list[Node]
 
 
 def grow_cell_trees(
@@ -85,90 +101,147 @@ def grow_cell_trees(
     # Whatever a splitter does with the order of the rows, theirs follows from their content.
     hashes = _core.row_hashes(codes, data.labels, options.seed)
     order = np.lexsort([units, data.labels, *rows[::-1], hashes])
-    samples, roots = [], []
+    trees = []
     for part in [np.zeros(len(units), np.int64), *held_out]:
         left = units - part.astype(np.int64)
-        sample = Sample(rows, data.labels, left, weights.scale, encoding)
-        samples.append(sample)
-        roots.append(sample.node("", order[left[order] > 0]))
+        sample = Sample(rows, data.labels, left, weights.scale, encoding, len(data.classes))
+        root = sample.node("", order[left[order] > 0])
+        trees.append(Growth(sample, root, [root], [root]))
     choose = _chooser(splitter)
-    pending = list(zip(samples, roots, strict=True))
-    n_rows = sum(len(root.rows) for root in roots)
+    n_rows = sum(len(tree.root.rows) for tree in trees)
     with progress_bar("growing", verbose) as progress, Parallel(n_jobs, require="sharedmem") as run:
-        while pending:
+        while any(tree.pending for tree in trees):
             if progress is not None:
-                progress(1 - sum(len(node.rows) for _, node in pending) / n_rows)
-            pending = _grow_level(pending, choose, options, run)
-    return [_flatten(root, encoding, weights.scale) for root in roots]
+                left_over = sum(len(node.rows) for tree in trees for node in tree.pending)
+                progress(1 - left_over / n_rows)
+            _grow_level(trees, choose, options, run)
+    return [_flatten(tree.root, encoding, weights.scale) for tree in trees]
 
 
 def _grow_level(
-    pending: list[tuple[Sample, Node]], choose: Chooser, options: TreeRankOptions, run: Parallel
-) -> list[tuple[Sample, Node]]:
-    """Split the cells of a level where they can be; return their children."""
+    trees: list[Growth], choose: Chooser, options: TreeRankOptions, run: Parallel
+) -> None:
+    """Find candidates for the cells of a level, in all trees at once; then choose."""
     tasks = []
-    for sample, node in pending:
-        if _may_split(sample, node, options):
-            splitter = choose(node.describe(sample.scale))
+    for tree in trees:
+        for node in tree.pending:
+            if not _may_split(tree.sample, node, options):
+                continue
+            splitter = choose(node.describe(tree.sample.scale))
             if splitter is not None:
-                tasks.append((sample, node, as_splitter(splitter)))
-    run(delayed(_split)(sample, node, splitter, options) for sample, node, splitter in tasks)
-    return [(sample, child) for sample, node, _ in tasks for child in node.children]
+                splitter = as_splitter(splitter)
+                pairs = _pairs(node.mass, options.tournament)
+                tasks += [(tree.sample, node, splitter, pair) for pair in pairs]
+    found = run(delayed(_find_candidate)(*task, options) for task in tasks)
+    candidates: dict[int, list[Candidate]] = {}
+    for (_, node, _, _), candidate in zip(tasks, found, strict=True):
+        if candidate is not None:
+            candidates.setdefault(id(node), []).append(candidate)
+    for tree in trees:
+        _choose_winners(tree, candidates, options)
+
+
+def _choose_winners(
+    tree: Growth, candidates: dict[int, list[Candidate]], options: TreeRankOptions
+) -> None:
+    """Split the cells of a level, from the best to the worst, where something is gained.
+
+    What a candidate adds to VUS is reckoned with the winners chosen so far; on ties the pair
+    of lower classes wins.
+    """
+    leaves: list[Node] = []
+    tree.pending = []
+    for i, node in enumerate(tree.leaves):
+        offered = candidates.get(id(node), [])
+        if offered:
+            gains = _gains(tree, leaves, i, [offer.parts[0].mass for offer in offered], options)
+            best = int(np.argmax(gains))
+            if gains[best] > options.min_auc_gain:
+                winner = offered[best]
+                node.gain, node.pair, node.split = float(gains[best]), winner.pair, winner.split
+                node.children = list(winner.parts)
+                tree.pending += winner.parts
+        leaves += node.children or [node]
+    tree.leaves = leaves
+
+
+def _gains(
+    tree: Growth,
+    better: list[Node],
+    i: int,
+    left: list[NDArray[np.int64]],
+    options: TreeRankOptions,
+) -> NDArray[np.float64]:
+    """What each way to split leaf i, its better part given, adds to VUS."""
+    cells = [*better, *tree.leaves[i:]]
+    place = len(better)
+    if options.tournament_gain == "local":
+        cells, place = [tree.leaves[i]], 0
+    masses = np.array([cell.mass for cell in cells], dtype=np.float64)
+    total = tree.root.mass.astype(np.float64)
+    return _core.vus_gains(masses, place, np.array(left, dtype=np.float64), total)
+
+
+def _pairs(mass: NDArray[np.int64], tournament: str) -> list[tuple[int, int]]:
+    """Pairs of the classes that a cell has: all, or neighbours among them."""
+    present = np.flatnonzero(mass).tolist()
+    return list(combinations(present, 2) if tournament == "all" else pairwise(present))
 
 
 def _may_split(sample: Sample, node: Node, options: TreeRankOptions) -> bool:
     deep = 0 <= options.max_depth <= len(node.path)
-    mass = sum(node.mass) / sample.scale
-    return min(node.mass) > 0 and not deep and mass >= options.min_mass_split
+    return not deep and node.mass.sum() / sample.scale >= options.min_mass_split
 
 
-def _split(sample: Sample, node: Node, splitter: Any, options: TreeRankOptions) -> None:
-    """Fit a splitter to a cell; give it children if the AUC gains by them."""
-    seed = np.random.SeedSequence(options.seed, spawn_key=tuple(node.path.encode()))
+def _find_candidate(
+    sample: Sample, node: Node, splitter: Any, pair: tuple[int, int], options: TreeRankOptions
+) -> Candidate | None:
+    """Fit a splitter to the rows of a pair of classes, and part all rows of the cell by it."""
+    key = tuple(node.path.encode()) + (pair if sample.n_classes > 2 else ())
+    seed = np.random.SeedSequence(options.seed, spawn_key=key)
     columns = _draw_columns(sample.encoding.feature, options.max_features, seed)
     split = CellSplit(_fresh_copy(splitter, seed), columns)
-    inside = sample.rows[:, node.rows]
+    chosen = node.rows[np.isin(sample.labels[node.rows], pair)]
     try:
-        _fit(split, sample, node, inside)
-        is_left = split.left(inside)
+        _fit(split, sample, chosen, pair)
+        is_left = split.left(sample.rows[:, node.rows])
     except Exception as error:
-        negative, positive = node.describe(sample.scale).counts
+        worse, better = (sample.node("", chosen).mass[list(pair)] / sample.scale).tolist()
         error.add_note(
             f"{splitter!r} was splitting {f'the cell {node.path!r}' if node.path else 'the root'} "
-            f"with {negative:g} negatives and {positive:g} positives."
+            f"with {worse:g} negatives and {better:g} positives."
         )
         raise
-    left, right = (
-        sample.node(node.path + side, node.rows[chosen])
-        for side, chosen in (("L", is_left), ("R", ~is_left))
-    )
+    left, right = (node.rows[side] for side in (is_left, ~is_left))
     everything = not node.path and len(node.rows) == sample.rows.shape[1] and columns is None
-    if everything and not (len(left.rows) and len(right.rows)):
+    if everything and not (len(left) and len(right)):
         _complain_of_one_side(splitter, sample.encoding)
-    gain = _auc_gain(sample, node, left)
-    if gain < 0:
-        left, right, gain = right, left, -gain
-        left.path, right.path = right.path, left.path
+    if _delta(sample.node("", left).mass, node.mass, pair) < 0:
+        left, right = right, left
         split = CellSplit(split.splitter, columns, turned=True)
-    smallest = min(sum(left.mass), sum(right.mass)) / sample.scale
-    if gain > options.min_auc_gain and smallest >= options.min_mass_leaf:
-        node.gain, node.split, node.children = gain, split, [left, right]
+    parts = sample.node(node.path + "L", left), sample.node(node.path + "R", right)
+    smallest = min(int(part.mass.sum()) for part in parts) / sample.scale
+    if smallest <= 0 or smallest < options.min_mass_leaf:
+        return None
+    return Candidate(pair, split, parts)
 
 
-def _fit(split: CellSplit, sample: Sample, node: Node, inside: Matrix) -> None:
+def _delta(left: NDArray[np.int64], cell: NDArray[np.int64], pair: tuple[int, int]) -> int:
+    """Delta(L | C) of a pair of classes, from whole numbers (ALGORITHMS, section 3)."""
+    worse, better = pair
+    return int(cell[worse]) * int(left[better]) - int(cell[better]) * int(left[worse])
+
+
+def _fit(split: CellSplit, sample: Sample, rows: NDArray[np.intp], pair: tuple[int, int]) -> None:
+    inside = sample.rows[:, rows]
     seen = inside if split.columns is None else inside[split.columns]
     box = sample.encoding.box
     more = {}
     if has_fit_parameter(split.splitter, "box"):
         more["box"] = box if split.columns is None else box.columns(split.columns)
-    weight = sample.units[node.rows] / sample.scale
-    labels = sample.labels[node.rows].astype(np.intp)
+    weight = sample.units[rows] / sample.scale
+    labels = (sample.labels[rows] == pair[1]).astype(np.intp)
     split.splitter.fit(np.ascontiguousarray(seen.T), labels, sample_weight=weight, **more)
-
-
-def _auc_gain(sample: Sample, node: Node, left: Node) -> float:
-    """Half of Delta(L | C), from whole numbers (ALGORITHMS, section 3)."""
-    return (node.mass[0] * left.mass[1] - node.mass[1] * left.mass[0]) / (2 * sample.pairs)
 
 
 def _chooser(splitter: Any) -> Chooser:
@@ -221,7 +294,7 @@ def _complain_of_one_side(splitter: Any, encoding: Encoding) -> None:
 
 def _flatten(root: Node, encoding: Encoding, scale: float) -> SplitterTree:
     """Cells of a grown tree in preorder."""
-    cells: list[tuple[int, int, int, int, int, int, float]] = []
+    cells: list[tuple[int, int, int, int, int, int, int, int, float]] = []
     counts, splits = [], []
     stack = [(root, -1)]
     while stack:
@@ -230,7 +303,7 @@ def _flatten(root: Node, encoding: Encoding, scale: float) -> SplitterTree:
         if parent >= 0 and node.path[-1] == "R":
             cells[parent] = (*cells[parent][:2], number, *cells[parent][3:])
         first = number + 1 if node.children else -1
-        cells.append((parent, first, -1, len(node.path), -1, -1, node.gain))
+        cells.append((parent, first, -1, len(node.path), -1, -1, *node.pair, node.gain))
         counts.append(node.mass)
         if node.split is not None:
             splits.append(node.split)

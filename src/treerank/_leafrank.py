@@ -121,6 +121,11 @@ class LeafRank(TreeRanker):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
     def _options(self, n_rows: int, n_features: int) -> LeafRankOptions:
         check_choice("criterion", self.criterion, ["gini", "entropy", "auc"])
         depth = check_integer("max_depth", self.max_depth, 1, none=True)
@@ -152,7 +157,9 @@ class LeafRank(TreeRanker):
         self
         """
         with all_or_nothing(self):
-            data = validate_training_data(self, X, y, sample_weight, self.categorical_features)
+            data = validate_training_data(
+                self, X, y, sample_weight, self.categorical_features, max_classes=2
+            )
             table, n_jobs = data.table, check_n_jobs(self.n_jobs)
             options = TreeRankOptions(
                 leafrank=self._options(table.n_rows, table.n_features),

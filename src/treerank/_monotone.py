@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.isotonic import isotonic_regression
 
 from treerank._binning import Binning
 from treerank._boxes import Box
@@ -38,11 +39,21 @@ def monotone_values(
     cells: NDArray[np.intp],
     values: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Values of the cells that keep the constraints, unchanged where they do already.
+    """Values of the cells (cells x any) that keep the constraints.
 
-    Each is the mean of the largest value that must not lie above it and the smallest
-    that must not lie below: both rise along the order of the cells, so their mean does.
+    Where all cells are boxes, each is the mean of the largest value that must not lie above
+    it and the smallest that must not lie below: both rise along the order of the cells, so
+    their mean does, and values that keep the constraints already stay as they are. Boxes
+    around unions overlap far too much for that: there the values are made to fall along the
+    tree's own order, which keeps the constraints by construction.
     """
+    n_tests = (tree.cells["last_test"] - tree.cells["first_test"])[tree.is_split]
+    if (n_tests > 3).any():  # more than one test and its two ends
+        mass = tree.counts[cells].sum(axis=1)
+        falling = [
+            isotonic_regression(column, sample_weight=mass, increasing=False) for column in values.T
+        ]
+        return np.array(falling).T
     boxes = [_bounding_box(tree, binning, int(cell)) for cell in cells]
     above = np.eye(len(cells), dtype=bool)  # above[a, b]: b must be at least a
     for feature in np.flatnonzero(monotonic):
@@ -54,9 +65,10 @@ def monotone_values(
                     else:
                         above[j, i] = True
     above = _closure(above)
-    largest_below = np.max(np.where(above.T, values, -np.inf), axis=1)
-    smallest_above = np.min(np.where(above, values, np.inf), axis=1)
-    return np.asarray((largest_below + smallest_above) / 2)
+    columns = values.T[:, np.newaxis, :]
+    largest_below = np.max(np.where(above.T, columns, -np.inf), axis=2)
+    smallest_above = np.min(np.where(above, columns, np.inf), axis=2)
+    return np.asarray((largest_below + smallest_above).T / 2)
 
 
 def _can_rise(a: Box, b: Box, feature: int, binning: Binning) -> bool:

@@ -202,7 +202,7 @@ def _grid_codes(binning: Binning, j: int, grid: NDArray[Any]) -> NDArray[np.uint
 
 def _cell_values(model: TreeRanker, response: str) -> Floats:
     """Response of each leaf cell; others are 0 and not used."""
-    by_stratum = model.partition_.scores if response == "score" else model._posterior
+    by_stratum = model.partition_.scores if response == "score" else model._posterior[:, -1]
     values = np.zeros(model.tree_.n_cells)
     leaves = model.tree_.leaves
     values[leaves] = by_stratum[model._stratum[leaves]]

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._params import check_number
+from treerank.metrics._ordinal import vus_of_masses
+from treerank.metrics._surface import RocSurface, surface_of_shares
 
 
 class OrderedPartition:
@@ -17,7 +19,8 @@ class OrderedPartition:
 
     Everything that can be said of a ranking tree on its training rows is read off this
     object: the ROC curve is the broken line through the cumulative class shares, the
-    AUC its area (Clémençon, Depecker & Vayatis 2011, Proposition 2).
+    AUC its area (Clémençon, Depecker & Vayatis 2011, Proposition 2); with more than two
+    ordered classes the ROC surface, and the volume under it.
 
     Parameters
     ----------
@@ -75,13 +78,15 @@ class OrderedPartition:
         return len(self.counts)
 
     def __repr__(self) -> str:
-        quality = f", auc={self.auc():.4f}" if self.counts.shape[1] == 2 else ""
+        name = "auc" if self.counts.shape[1] == 2 else "vus"
+        quality = f", {name}={getattr(self, name)():.4f}"
         return f"OrderedPartition({len(self)} cells, {self.counts.sum():g} rows{quality})"
 
     def _two_classes(self) -> NDArray[np.float64]:
         if self.counts.shape[1] != 2:
             raise ValueError(
-                f"Got a partition of {self.counts.shape[1]} classes; the ROC curve needs two."
+                f"Got a partition of {self.counts.shape[1]} classes; the ROC curve needs two "
+                "(vus() is for any number)."
             )
         return np.asarray(self.counts / self.counts.sum(axis=0))
 
@@ -101,6 +106,31 @@ class OrderedPartition:
         """Area under the ROC curve; equals Mann-Whitney with ties counted 1/2."""
         fpr, tpr = self.roc()
         return float(np.sum(np.diff(fpr) * (tpr[1:] + tpr[:-1]) / 2))
+
+    def vus(self) -> float:
+        """Volume under the ROC surface, for any number of classes; the AUC for two.
+
+        The chance that one row of each class comes out in the order of the classes, rows of
+        one cell in random order. A random order of the cells gives ``1 / n_classes!``.
+        """
+        return vus_of_masses(np.ascontiguousarray(self.counts[::-1].T))
+
+    def surface(self) -> RocSurface:
+        """ROC surface of three classes: what all pairs of cuts of the ranking achieve.
+
+        Returns
+        -------
+        RocSurface
+            `low`, `middle`, `high`: the shares of the three classes that come out right;
+            `volume()`, which is :meth:`vus`.
+        """
+        if self.counts.shape[1] != 3:
+            raise ValueError(
+                f"Got a partition of {self.counts.shape[1]} classes; a ROC surface needs three "
+                "(roc() is for two, vus() for any number)."
+            )
+        shares = self.counts / self.counts.sum(axis=0)
+        return surface_of_shares(self.scores, shares.T)
 
     def posterior(self, smoothing: float = 0.0) -> NDArray[np.float64]:
         """Class shares in each cell.
@@ -141,7 +171,7 @@ class OrderedPartition:
     def columns(self) -> dict[str, Any]:
         """Return the strata table, column by column."""
         total = self.counts.sum(axis=1)
-        share = self.posterior()[:, -1]
+        shares = self.posterior()
         table: dict[str, Any] = {
             "stratum": np.arange(len(self)),
             "score": self.scores,
@@ -150,9 +180,12 @@ class OrderedPartition:
         }
         for k, label in enumerate(self.classes):
             table[f"n_{label}"] = self.counts[:, k]
-        table["event_rate"] = share
-        table["lift"] = share / (self.counts[:, -1].sum() / total.sum())
-        if self.counts.shape[1] == 2:
+        if self.counts.shape[1] > 2:
+            for k, label in enumerate(self.classes):
+                table[f"share_{label}"] = shares[:, k]
+        else:
+            table["event_rate"] = shares[:, 1]
+            table["lift"] = shares[:, 1] / (self.counts[:, 1].sum() / total.sum())
             fpr, tpr = self.roc()
             table["cumulative_fpr"] = fpr[1:]
             table["cumulative_tpr"] = tpr[1:]

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import beta, factorial
 from sklearn.model_selection import check_cv
 
 from treerank import _core
@@ -44,9 +45,10 @@ class PruningPath:
         ``[lambdas[k], lambdas[k + 1])``.
     n_leaves : array of shape (n_subtrees,)
     train_auc : array of shape (n_subtrees,)
-        In the tree's own order, on the training rows.
+        In the tree's own order, on the training rows. VUS beyond two classes.
     heldout_auc : array of shape (n_subtrees,)
-        Mean over the folds, with the shrinkage that suits the subtree.
+        Mean over the folds, with the shrinkage that suits the subtree. VUS beyond two
+        classes.
     heldout_std_error : array of shape (n_subtrees,)
         Standard error of that mean.
     shrinkage : array of shape (n_subtrees,)
@@ -211,13 +213,14 @@ def choose_subtree(
     near = mean >= best_of_subtree[:, np.newaxis] - STRENGTH_SLACK * error
     strength = np.argmin(np.where(near, brier, np.inf), axis=1)
     at = np.arange(n_subtrees), strength
-    if prune and mean[at][chosen] <= 0.5 + NOISE_LIMIT * _noise_error(held_out):
+    chance, noise = _chance(held_out)
+    if prune and mean[at][chosen] <= chance + NOISE_LIMIT * noise:
         chosen = n_subtrees - 1
     path = PruningPath(
         lambdas=lambdas[:n_subtrees],
         n_leaves=np.array([1 + np.sum(collapsed_at > k) for k in range(n_subtrees)]),
-        train_auc=np.array(
-            [0.5 + tree.cells["auc_gain"][collapsed_at > k].sum() for k in range(n_subtrees)]
+        train_auc=_auc_of_leaves(
+            _leaves_at(tree, np.arange(n_subtrees)), tree_order(tree), tree.counts
         ),
         heldout_auc=mean[at],
         heldout_std_error=errors[at],
@@ -232,31 +235,48 @@ def _held_out_worth(
 ) -> NDArray[np.float64]:
     """AUC and Brier score on the held-out rows for each (lambda, strength).
 
-    A NaN strength stands for the tree's own order, whose Brier score does not matter.
+    A NaN strength stands for the tree's own order, whose Brier score does not matter. Beyond
+    two classes it is VUS, and the sum of the Brier scores of all ways to cut the classes in
+    two (the ranked probability score).
     """
     tree = part.tree
-    lambdas, collapsed_at = tree.sequence
-    step = np.searchsorted(lambdas, tried, side="right") - 1
-    split = collapsed_at[np.newaxis, :] > step[:, np.newaxis]
-    parents = tree.cells["parent"]
-    is_leaf = ~split
-    is_leaf[:, 1:] &= split[:, parents[1:]]
+    is_leaf = _leaves_at(tree, np.searchsorted(tree.sequence[0], tried, side="right") - 1)
     auc, brier = np.zeros((2, len(tried), len(strengths)))
-    negative, positive = part.counts[:, 0], part.counts[:, -1]
+    total = part.counts.sum(axis=1)
     for j, strength in enumerate(strengths):
         if np.isnan(strength):
-            values = -np.arange(tree.n_cells, dtype=np.float64)
+            values = tree_order(tree)
         else:
-            values = tree.shrunken_values(strength)[:, 0]
-            brier[:, j] = is_leaf @ (negative * values**2 + positive * (1 - values) ** 2)
+            shares = tree.shrunken_shares(strength)
+            values = shares @ tree.cut_weights
+            for k, share in enumerate(shares.T):
+                above = part.counts[:, k + 1 :].sum(axis=1)
+                brier[:, j] += is_leaf @ ((total - above) * share**2 + above * (1 - share) ** 2)
         auc[:, j] = _auc_of_leaves(is_leaf, values, part.counts)
     return np.array([auc, brier])
+
+
+def tree_order(tree: CellTree) -> NDArray[np.float64]:
+    """Values that put the cells in the tree's own order: preorder, best first."""
+    return -np.arange(tree.n_cells, dtype=np.float64)
+
+
+def _leaves_at(tree: CellTree, steps: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which cells are leaves of the subtrees at these steps of the sequence."""
+    split = tree.sequence[1][np.newaxis, :] > steps[:, np.newaxis]
+    is_leaf = ~split
+    is_leaf[:, 1:] &= split[:, tree.cells["parent"][1:]]
+    return is_leaf
 
 
 def _auc_of_leaves(
     is_leaf: NDArray[np.bool_], values: NDArray[np.float64], counts: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """AUC of several choices of leaves, each scored by the cells' values."""
+    """AUC (VUS beyond two classes) of several choices of leaves, scored by the cells' values."""
+    if counts.shape[1] > 2:
+        return _core.vus_of_leaves(
+            is_leaf.view(np.uint8), np.ascontiguousarray(values), np.ascontiguousarray(counts)
+        )
     order = np.argsort(-values, kind="stable")
     starts = np.flatnonzero(np.append(True, np.diff(values[order]) != 0))
     is_leaf = is_leaf[:, order]
@@ -269,10 +289,22 @@ def _auc_of_leaves(
     return np.asarray(area / (negative.sum(axis=1) * positive.sum(axis=1)))
 
 
-def _noise_error(held_out: list[HeldOut]) -> float:
-    """Standard error of the mean held-out AUC of a random ranking (Mann-Whitney)."""
+def _chance(held_out: list[HeldOut]) -> tuple[float, float]:
+    """Mean held-out AUC or VUS of a random ranking, and its standard error.
+
+    A row of class k (of K) at the share u of the ranking is in order with rows of the other
+    classes with chance ``u^(k-1) (1-u)^(K-k) / ((k-1)! (K-k)!)``; the spread of that over u
+    gives the variance, as placements do. For two classes Mann-Whitney's is exact.
+    """
+    n_classes = held_out[0].counts.shape[1]
+    chance = 1.0 / factorial(n_classes)
+    k = np.arange(n_classes)
+    rest = n_classes - 1 - k
+    mean_square = beta(2 * k + 1, 2 * rest + 1) / (factorial(k) * factorial(rest)) ** 2
     variance = 0.0
     for part in held_out:
-        negative, positive = part.counts[0, 0], part.counts[0, -1]
-        variance += (negative + positive + 1) / (12 * negative * positive)
-    return float(np.sqrt(variance)) / len(held_out)
+        rows = part.counts[0]
+        variance += float(np.sum((mean_square - chance**2) / rows))
+        if n_classes == 2:
+            variance += 1.0 / (12.0 * float(np.prod(rows)))
+    return float(chance), float(np.sqrt(variance)) / len(held_out)

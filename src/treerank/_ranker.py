@@ -8,17 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.isotonic import isotonic_regression
-from sklearn.metrics import roc_auc_score
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning import UINT8_BINS, UINT16_BINS, Binning
+from treerank._classes import class_shares, has_two_classes, ranking_quality
 from treerank._monotone import check_monotone_splits, monotone_values
 from treerank._params import check_n_jobs, complain
 from treerank._partition import OrderedPartition
 from treerank._rules import cell_rules
 from treerank._splitter_tree import SplitterTree
-from treerank._tree import CellTree, RankTree
-from treerank._validate import TrainingData, check_known_labels, validate_rows
+from treerank._tree import CellTree, RankTree, upper_shares
+from treerank._validate import TrainingData, validate_rows
 
 # Up to this many rows every value is a code of its own; above, 255 quantiles do as well.
 EXACT_ROWS = 10_000
@@ -38,7 +39,6 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.allow_nan = True
         return tags
 
@@ -56,17 +56,19 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
             assert isinstance(tree, RankTree)
             check_monotone_splits(tree, binning, monotonic)
         if np.isnan(strength):
-            posterior = _falling(OrderedPartition(tree.counts[leaves]).posterior(1.0)[:, -1])
+            smoothed = OrderedPartition(tree.counts[leaves]).posterior(1.0)
+            upper = np.apply_along_axis(_falling, 0, upper_shares(smoothed))
             scores = _position_scores(tree)[leaves]
-            scores = scores - _cut(scores, posterior)
+            if tree.n_classes == 2:
+                scores = scores - _cut(scores, upper[:, 0])
             order = np.arange(len(leaves))
         else:
             # Steps along the path add up to a share only up to rounding.
-            posterior = tree.shrunken_values(np.array([strength]))[leaves, 0].clip(0.0, 1.0)
+            upper = tree.shrunken_shares(strength)[leaves].clip(0.0, 1.0)
             if monotonic.any():
                 assert isinstance(tree, RankTree)
-                posterior = monotone_values(tree, binning, monotonic, leaves, posterior)
-            scores = posterior - 0.5
+                upper = monotone_values(tree, binning, monotonic, leaves, upper)
+            scores = upper @ tree.cut_weights - 0.5
             order = np.argsort(-scores, kind="stable")
         leaves = leaves[order]
         stratum = np.full(tree.n_cells, -1, dtype=np.int32)
@@ -76,7 +78,7 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
         self.tree_ = tree
         self._binning = binning
         self._stratum = stratum
-        self._posterior = posterior[order]
+        self._posterior = class_shares(upper[order])
         self.partition_ = OrderedPartition(
             tree.counts[leaves],
             classes=data.classes,
@@ -115,28 +117,35 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Return the ranking score of each row; higher is better.
 
-        The score is positive exactly where `predict` gives the positive class.
+        With two classes it is positive exactly where `predict` gives the positive class;
+        with more, 0 stands for the middle between the worst and the best.
         """
         cells = self.apply(X)
         return np.asarray(self.partition_.scores[cells])
 
+    @available_if(has_two_classes)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the ranking score of each row, as `score_samples` does."""
+        """Return the ranking score of each row, as `score_samples` does; two classes only."""
         return self.score_samples(X)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the class shares of each row's cell, in the order of `classes_`."""
         cells = self.apply(X)
-        positive = self._posterior[cells]
-        return np.column_stack([1.0 - positive, positive])
+        return np.asarray(self._posterior[cells])
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the more probable class of each row."""
-        positive = self.score_samples(X) > 0
-        return np.asarray(self.classes_[positive.astype(np.intp)])
+        """Return the most probable class of each row."""
+        check_is_fitted(self)
+        return np.asarray(self.classes_[self._class_of_cell[self.apply(X)]])
+
+    @property
+    def _class_of_cell(self) -> NDArray[np.intp]:
+        if len(self.classes_) == 2:
+            return (self.partition_.scores > 0).astype(np.intp)
+        return np.asarray(np.argmax(self._posterior, axis=1))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the AUC of the score on the given rows.
+        """Return the AUC of the score on the given rows; VUS beyond two classes.
 
         Parameters
         ----------
@@ -144,9 +153,7 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
         """
-        scores = self.score_samples(X)
-        y = check_known_labels(y, self.classes_)
-        return float(roc_auc_score(y, scores, sample_weight=sample_weight))
+        return ranking_quality(y, self.score_samples(X), self.classes_, sample_weight)
 
 
 class _Rules:
@@ -210,14 +217,17 @@ def _cut(scores: NDArray[np.float64], posterior: NDArray[np.float64]) -> float:
 def _importances(tree: RankTree, n_features: int) -> NDArray[np.float64]:
     """Share of each feature in the sum of (Delta / 2)^2 over LeafRank nodes.
 
-    Delta as in ALGORITHMS, section 7: relative to the whole sample.
+    Delta as in ALGORITHMS, section 7: relative to the whole sample, of the pair of classes
+    that the split tells apart.
     """
     tests = tree.tests
-    inner = tests[tests["left"] >= 0]
+    is_inner = tests["left"] >= 0
+    inner = tests[is_inner]
     left = tests[inner["left"]]
-    total = tree.counts[0]
-    delta = (inner["negative"] * left["positive"] - inner["positive"] * left["negative"]) / (
-        total[0] * total[-1]
-    )
+    splits = tree.cells[tree.is_split]
+    cell_of = np.repeat(np.arange(len(splits)), splits["last_test"] - splits["first_test"])
+    pair = splits[cell_of[is_inner]]
+    total = tree.counts[0][pair["worse_class"]] * tree.counts[0][pair["better_class"]]
+    delta = (inner["negative"] * left["positive"] - inner["positive"] * left["negative"]) / total
     importance = np.bincount(inner["feature"], weights=(delta / 2) ** 2, minlength=n_features)
     return np.asarray(importance / max(importance.sum(), 1e-300))

@@ -54,6 +54,22 @@ class CellTree(ABC):
         """Number of cells, inner ones included."""
         return len(self.cells)
 
+    @property
+    def n_classes(self) -> int:
+        """Number of ordered classes."""
+        return int(self.counts.shape[1])
+
+    @cached_property
+    def cut_weights(self) -> NDArray[np.float64]:
+        """What each way to cut the classes in two weighs in the score; they sum to 1.
+
+        The score is a mean of the shares above the first, the second, ... class. Divided by
+        their standard deviations, those of a rare class speak as loudly as the others.
+        """
+        share = upper_shares(self.counts[:1])[0]
+        weight = 1.0 / np.sqrt(share * (1.0 - share))
+        return np.asarray(weight / weight.sum())
+
     @cached_property
     def is_split(self) -> NDArray[np.bool_]:
         """Which cells have children."""
@@ -66,14 +82,17 @@ class CellTree(ABC):
 
     @cached_property
     def sequence(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """Cost-complexity lambdas, and the step at which each cell is collapsed."""
-        cells = self.cells
-        lambdas, collapsed_at = _core.cost_complexity(
-            np.ascontiguousarray(cells["left"]),
-            np.ascontiguousarray(cells["right"]),
-            np.ascontiguousarray(cells["auc_gain"]),
-        )
-        return lambdas, collapsed_at
+        """Cost-complexity lambdas, and the step at which each cell is collapsed.
+
+        Up to three classes the gains of the splits add up; from four on, a split's gain
+        depends on how the other cells are cut (ALGORITHMS, section 8).
+        """
+        left = np.ascontiguousarray(self.cells["left"])
+        right = np.ascontiguousarray(self.cells["right"])
+        gain = np.ascontiguousarray(self.cells["auc_gain"])
+        if self.n_classes > 3 or (gain < 0).any():
+            return _core.vus_complexity(left, right, np.ascontiguousarray(self.counts))
+        return _core.cost_complexity(left, right, gain)
 
     @abstractmethod
     def encode(self, table: Table, binning: Binning, n_jobs: int = 1) -> NDArray[Any]:
@@ -119,24 +138,24 @@ class CellTree(ABC):
             counts[parents[cell]] += counts[cell]
         return counts
 
-    def shrunken_values(self, strength: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Share of the last class in each cell, shrunk along the path from the root.
+    def shrunken_shares(self, strength: float) -> NDArray[np.float64]:
+        """Shares of the classes above the first, the second, ... in each cell, shrunk.
 
-        A step from a parent of mass n counts ``1 / (1 + strength / n)`` of what it
-        changes (ALGORITHMS, section 6). Shape (n_cells, len(strength)).
+        Along the path from the root, a step from a parent of mass n counts
+        ``1 / (1 + strength / n)`` of what it changes (ALGORITHMS, section 6). Shape
+        (n_cells, n_classes - 1); for two classes the share of positives.
         """
-        strength = np.atleast_1d(strength)
         mass = self.counts.sum(axis=1)
-        share = self.counts[:, -1] / mass
+        share = upper_shares(self.counts)
         parents = self.cells["parent"]
-        values = np.empty((self.n_cells, len(strength)))
+        values = np.empty_like(share)
         values[0] = share[0]
         depth = self.cells["depth"]
         for d in range(1, int(depth.max(initial=0)) + 1):
             at = np.flatnonzero(depth == d)
             up = parents[at]
-            step = 1.0 / (1.0 + strength / mass[up][:, np.newaxis])
-            values[at] = values[up] + (share[at] - share[up])[:, np.newaxis] * step
+            step = 1.0 / (1.0 + strength / mass[up])
+            values[at] = values[up] + (share[at] - share[up]) * step[:, np.newaxis]
         return values
 
 
@@ -194,6 +213,12 @@ class RankTree(CellTree):
         used, position = np.unique(tests["cut"][categorical], return_inverse=True)
         tests["cut"][categorical] = position
         return {"tests": tests, "category_sets": self.category_sets[used]}
+
+
+def upper_shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares of the classes above the first, above the second, ... in each cell."""
+    above = np.cumsum(counts[:, :0:-1], axis=1)[:, ::-1]
+    return np.asarray(above / counts.sum(axis=1, keepdims=True))
 
 
 def tree_from_core(arrays: tuple[Any, Any, Any, Any], scale: float) -> RankTree:

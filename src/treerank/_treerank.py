@@ -43,6 +43,9 @@ class TreeRank(TreeRanker):
     tree is pruned, and the scores of its leaves are shrunk along the path from the root,
     both as far as does best on held-out rows.
 
+    With three and more ordered classes the volume under the ROC surface (VUS) takes the
+    place of the AUC: in each cell the best splits of pairs of classes compete for it [3]_.
+
     Parameters
     ----------
     splitter : LeafRank, classifier, DyadicGrid or function, optional
@@ -56,9 +59,18 @@ class TreeRank(TreeRanker):
     min_samples_split : int or float, default=2
         Least weight of a cell that is split.
     min_auc_gain : float, default=0.0
-        A split must add more than this to the AUC.
+        A split must add more than this to the AUC (VUS beyond two classes).
     max_features : int, float, "sqrt", "log2" or None, default=None
         Number of features drawn for each cell.
+    tournament : {"all", "adjacent"}, default="all"
+        Beyond two classes, whether all pairs of classes compete for each split, or only
+        neighbours (among the classes that the cell has), which is quicker.
+    tournament_gain : {"vus", "local"}, default="vus"
+        Beyond two classes, what a candidate must add most to: the VUS of the whole ordered
+        partition, or that of the cell alone, as in [3]_.
+    label_order : array-like of shape (n_classes,), optional
+        The classes, worst first. By default the order of an ordered categorical, else that
+        of the values.
     pruning : {"cv", "penalty"} or None, default="cv"
         "cv" chooses among the nested cost-complexity subtrees on held-out rows; a tree
         that ranks them no better than chance is pruned to its root. "penalty" maximises
@@ -114,8 +126,8 @@ class TreeRank(TreeRanker):
         The strength of shrinkage used; NaN for none.
     feature_importances_ : array of shape (n_features,)
         Only where LeafRank splits the cells.
-    classes_ : array of shape (2,)
-        The last class is ranked first.
+    classes_ : array of shape (n_classes,)
+        Worst first: the last class is ranked on top.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
 
@@ -125,6 +137,8 @@ class TreeRank(TreeRanker):
        the optimal ROC curve", 2008.
     .. [2] S. Clémençon, M. Depecker, N. Vayatis, "Adaptive partitioning schemes for
        bipartite ranking", Machine Learning 83, 2011.
+    .. [3] S. Robbiano, S. Clémençon, "The TreeRank Tournament algorithm for multipartite
+       ranking", 2013.
 
     Examples
     --------
@@ -147,6 +161,9 @@ class TreeRank(TreeRanker):
         min_samples_split: float = 2,
         min_auc_gain: float = 0.0,
         max_features: Any = None,
+        tournament: str = "all",
+        tournament_gain: str = "vus",
+        label_order: Any = None,
         pruning: str | None = "cv",
         one_standard_error: bool = False,
         penalty_constant: float = 0.05,
@@ -167,6 +184,9 @@ class TreeRank(TreeRanker):
         self.min_samples_split = min_samples_split
         self.min_auc_gain = min_auc_gain
         self.max_features = max_features
+        self.tournament = tournament
+        self.tournament_gain = tournament_gain
+        self.label_order = label_order
         self.pruning = pruning
         self.one_standard_error = one_standard_error
         self.penalty_constant = penalty_constant
@@ -194,7 +214,7 @@ class TreeRank(TreeRanker):
             Numbers, with NaN for missing; text, boolean and category columns of a data
             frame are categories.
         y : array-like of shape (n_samples,)
-            Labels of two classes; the larger one is ranked first.
+            Labels of two or more ordered classes; the largest one is ranked on top.
         sample_weight : array-like of shape (n_samples,), optional
             Whole weights stand for repeated rows; others are relative, and rescaled to
             average 1.
@@ -204,7 +224,9 @@ class TreeRank(TreeRanker):
         self
         """
         with all_or_nothing(self):
-            data = validate_training_data(self, X, y, sample_weight, self.categorical_features)
+            data = validate_training_data(
+                self, X, y, sample_weight, self.categorical_features, label_order=self.label_order
+            )
             options, strengths = self._options(data.table), self._strengths()
             n_jobs = check_n_jobs(self.n_jobs)
             max_bins = check_max_bins(self.max_bins, data.table.n_rows)
@@ -248,7 +270,7 @@ class TreeRank(TreeRanker):
         self.unpruned_tree_ = tree
         self.pruning_path_ = None
         if self.pruning == "penalty":
-            penalty = self._penalty(data.table.n_features)
+            penalty = self._penalty(data)
             tree, self.pruning_path_ = prune_by_penalty(tree, penalty)
             fold_trees = [prune_by_penalty(fold_tree, penalty)[0] for fold_tree in fold_trees]
         self.tree_ = tree
@@ -283,10 +305,17 @@ class TreeRank(TreeRanker):
             max_features=check_max_features("max_features", self.max_features, n_features),
             seed=seed_of(self.random_state),
             missing=check_choice("missing", self.missing, ["learned", "cell_mean"]),
+            tournament=check_choice("tournament", self.tournament, ["adjacent", "all"]),
+            tournament_gain=check_choice("tournament_gain", self.tournament_gain, ["vus", "local"]),
         )
 
-    def _penalty(self, n_features: int) -> StructuralPenalty:
+    def _penalty(self, data: TrainingData) -> StructuralPenalty:
         """Penalty that fits the splitter: tests of LeafRank, or the cubes of a grid."""
+        if len(data.classes) > 2:
+            raise ValueError(
+                f"Got pruning='penalty' with {len(data.classes)} classes; expected two, for which "
+                "its theorem holds. Use pruning='cv'."
+            )
         if not isinstance(self.splitter, LeafRank | DyadicGrid | None):
             raise ValueError(
                 f"Got pruning='penalty' with splitter={self.splitter!r}; expected LeafRank or "
@@ -295,7 +324,7 @@ class TreeRank(TreeRanker):
         return StructuralPenalty(
             constant=float(self.penalty_constant),
             bounds=check_penalty_bounds(self.penalty_bounds),
-            n_features=n_features,
+            n_features=data.table.n_features,
             resolution=getattr(self.splitter, "resolution", None),
         )
 

@@ -10,11 +10,11 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, column_or_1d, validate_data
+from sklearn.utils.validation import validate_data
 
 from treerank import _core
-from treerank._columns import Column, frame_column, is_missing
+from treerank._columns import Column, frame_column
+from treerank._labels import check_labels
 
 
 @contextmanager
@@ -74,7 +74,7 @@ class TrainingData:
     """What `fit` works on."""
 
     table: Table
-    labels: NDArray[np.uint8]  # class numbers
+    labels: NDArray[np.uint8]  # class numbers, worst class first
     classes: NDArray[Any]
     weights: Weights
     given_rows: int
@@ -82,7 +82,14 @@ class TrainingData:
 
 
 def validate_training_data(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, categorical_features: Any
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    categorical_features: Any,
+    *,
+    label_order: Any = None,
+    max_classes: int = _core.MAX_CLASSES,
 ) -> TrainingData:
     """Check everything that enters `fit`; set the names and number of features."""
     if y is None:
@@ -90,7 +97,7 @@ def validate_training_data(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
     given_rows, matrix, frame = _open_table(estimator, X, reset=True)
-    labels, classes = _check_labels(y, given_rows)
+    labels, classes = check_labels(y, given_rows, label_order, max_classes)
     weight = _check_weights(sample_weight, given_rows)
     kept = np.arange(given_rows) if weight is None else np.flatnonzero(weight)
     n_rows = len(kept)
@@ -182,81 +189,6 @@ def _refuse_unreadable(X: Any) -> None:
             f"Got an array of {kind} (dtype {X.dtype}); expected numbers. "
             + (_NAME_COLUMNS.capitalize() if kind == "text" else "Count days since a fixed day.")
         )
-
-
-def _check_labels(y: Any, n_rows: int) -> tuple[NDArray[np.uint8], NDArray[Any]]:
-    y = _plain_labels(column_or_1d(_labels_as_array(y), warn=True))
-    if len(y) != n_rows:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: "
-            f"{n_rows} rows of X, {len(y)} labels."
-        )
-    missing = _missing_labels(y)
-    if missing.any():
-        raise ValueError(
-            f"Input y contains NaN or missing labels in {missing.sum():,} of {n_rows:,} rows "
-            f"(first: row {int(np.argmax(missing))}); drop those rows."
-        )
-    check_classification_targets(y)
-    try:
-        classes = np.unique(y)
-        labels = np.searchsorted(classes, y)
-    except TypeError:
-        raise ValueError(
-            "Got labels of several types that have no order; expected numbers or text throughout."
-        ) from None
-    if len(classes) > 2:
-        shown = ", ".join(map(repr, classes[:6].tolist())) + (", …" if len(classes) > 6 else "")
-        raise ValueError(
-            "Only binary classification is supported. The type of the target is multiclass. "
-            f"Got {len(classes)} classes: {shown}."
-        )
-    if len(classes) < 2:
-        raise ValueError(
-            f"Got one class only, {classes.tolist()!r}; expected labels of two classes."
-        )
-    return labels.astype(np.uint8), classes
-
-
-def check_known_labels(y: Any, classes: NDArray[Any]) -> NDArray[Any]:
-    """Labels of rows to be judged; the AUC of labels the model does not know means nothing."""
-    y = np.asarray(_plain_labels(column_or_1d(_labels_as_array(y))))
-    unknown = ~np.isin(y, classes) & ~_missing_labels(y)
-    if unknown.any():
-        raise ValueError(
-            f"Got the label {y[unknown].tolist()[0]!r}; "
-            f"expected labels among {classes.tolist()!r}, as in the data the model was fitted to."
-        )
-    return np.asarray(y)
-
-
-def _labels_as_array(y: Any) -> Any:
-    series = nw.from_native(y, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series):
-        is_text = series.dtype in (nw.Categorical, nw.Enum, nw.String, nw.Object)
-        if is_text or series.null_count() > 0:
-            return np.array(series.to_list(), dtype=object)
-        return series.to_numpy()
-    array = np.asarray(y) if not hasattr(y, "toarray") else y
-    return check_array(
-        array, ensure_2d=False, allow_nd=False, dtype=None, ensure_all_finite=False,
-        ensure_min_samples=0, input_name="y",
-    )  # fmt: skip
-
-
-def _plain_labels(y: NDArray[Any]) -> NDArray[Any]:
-    """Numbers and booleans that came as objects, as from a category of pandas."""
-    if y.dtype != object or any(isinstance(v, str) for v in y):
-        return y
-    return np.array(y.tolist())
-
-
-def _missing_labels(y: NDArray[Any]) -> NDArray[np.bool_]:
-    if y.dtype.kind in "fmM":
-        return np.asarray(np.isnat(y) if y.dtype.kind in "mM" else np.isnan(y))
-    if y.dtype == object:
-        return np.fromiter(map(is_missing, y), dtype=bool, count=len(y))
-    return np.zeros(len(y), dtype=bool)
 
 
 def _check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:

@@ -98,7 +98,11 @@ def roc_surface(
         )
     values, masses = class_masses(sample.score, sample.code, sample.weight, 3)
     values, shares = values[::-1], masses[:, ::-1] / masses.sum(axis=1, keepdims=True)
-    values, shares = _merge_cells(values, shares, max_cells)
+    return surface_of_shares(*_merge_cells(values, shares, max_cells))
+
+
+def surface_of_shares(values: NDArray[Any], shares: FloatArray) -> RocSurface:
+    """ROC surface of an ordered partition: share of each class (row) in its cells, best first."""
     above = np.zeros((3, values.size + 1))
     np.cumsum(shares, axis=1, out=above[:, 1:])
     above[:, -1] = 1.0

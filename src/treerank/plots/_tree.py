@@ -178,7 +178,9 @@ class TreeDisplay:
         setting = Typesetting(measure_at(fontsize), LINE * fontsize / 72, max_text)
         table = self._table(skeleton)
         painters = [
-            Painter(self._layout(skeleton, table, setting, shape), table, cmap, fontsize)
+            Painter(
+                self._layout(skeleton, table, setting, shape), table, self._word, cmap, fontsize
+            )
             for shape in _shapes(skeleton, orientation, given=ax is not None)
         ]
         painter = max(painters, key=lambda painter: painter.scale_in(ax))
@@ -186,6 +188,10 @@ class TreeDisplay:
         self.figure_ = self.ax_.figure
         self._paint(painter)
         return self
+
+    @property
+    def _word(self) -> str:
+        return "event rate" if self.counts.shape[1] == 2 else "top class"
 
     def _paint(self, painter: Painter) -> None:
         skeleton = painter.layout.skeleton

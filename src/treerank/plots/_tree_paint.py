@@ -14,7 +14,6 @@ from treerank.plots._tree_layout import GAP, MARGIN, Layout
 from treerank.plots._tree_text import Measure, say_mass, say_rate
 
 DARK, GREY, BRANCH = "0.1", "0.42", "0.65"
-HEADINGS = ("stratum", "rows", "event rate")
 BAR = 13  # width of the colour bar, in lines
 
 
@@ -42,9 +41,16 @@ class Painter:
     """Paints the parts of a tree, one method each."""
 
     def __init__(
-        self, layout: Layout, table: Sequence[tuple[str, ...]], cmap: Any, fontsize: float
+        self,
+        layout: Layout,
+        table: Sequence[tuple[str, ...]],
+        word: str,
+        cmap: Any,
+        fontsize: float,
     ) -> None:
         self.layout = layout
+        self.word = word  # what the colour stands for
+        self.headings = ("stratum", "rows", word)
         self.cells = table
         self.cmap = cmap
         self.fontsize = fontsize
@@ -59,11 +65,11 @@ class Painter:
         # Bold is about a tenth wider.
         self.columns = [
             max(1.1 * self.measure(text) for text in column)
-            for column in zip(HEADINGS, *self.cells, strict=True)
+            for column in zip(self.headings, *self.cells, strict=True)
         ]
         if self.layout.downward:
-            before = max(map(self.measure, HEADINGS)) + 2 * GAP
-            width, height = before + across, end + GAP + len(HEADINGS) * self.line
+            before = max(map(self.measure, self.headings)) + 2 * GAP
+            width, height = before + across, end + GAP + len(self.headings) * self.line
             corner = np.array([before, 0.0])
         else:
             width = end + sum(self.columns) + 5 * GAP * len(self.columns)
@@ -168,7 +174,7 @@ class Painter:
         layout = self.layout
         leaves = np.flatnonzero(layout.skeleton.is_leaf)
         start = layout.end
-        for k, heading in enumerate(HEADINGS):
+        for k, heading in enumerate(self.headings):
             weight = "bold" if k == 0 else "normal"
             if layout.downward:
                 along = start + (k + 0.5) * self.line
@@ -210,7 +216,7 @@ class Painter:
         base = float(self.share[0])
         height = 0.7 * self.line
         if high == low:
-            self.write((x, y), f"event rate {say_rate(base)}", va="center")
+            self.write((x, y), f"{self.word} {say_rate(base)}", va="center")
             return
         edges = np.linspace(low, high, 129)
         self.ax.pcolormesh(
@@ -224,7 +230,7 @@ class Painter:
         self.write((x, under), say_rate(low), ha="left", va="top")
         self.write((x + width, under), say_rate(high), ha="right", va="top")
         # The word follows the tick, but stays over the bar.
-        word = f"event rate; all rows {say_rate(base)}"
+        word = f"{self.word}; all rows {say_rate(base)}"
         half = self.measure(word) / 2
         centre = float(np.clip(middle, x + half, max(x + width - half, x + half)))
         self.write((centre, y + height / 2 + GAP / 2), word, ha="center", va="bottom")

@@ -1,0 +1,348 @@
+"""Ordered classes: the tournament of pairs, its trees and what is read off them."""
+
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+
+from treerank import LeafRank, OrderedPartition, TreeRank, _core
+from treerank._binning import fit_binning
+from treerank._grow import LeafRankOptions, TreeRankOptions
+from treerank._tree import tree_from_core
+from treerank._validate import Table, Weights
+from treerank.datasets import make_ordinal_gaussians
+from treerank.metrics import ordinal_vus_score
+from treerank.metrics._ordinal import vus_of_masses
+
+pytestmark = pytest.mark.core
+
+
+def graded(n=300, n_classes=4, seed=0, n_features=3):
+    """Rows whose class follows two features, with noise; values repeat."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, n_features)).round(1)
+    latent = x[:, 0] + 0.5 * x[:, 1] + rng.normal(size=n)
+    y = np.searchsorted(np.quantile(latent, np.arange(1, n_classes) / n_classes), latent)
+    y[:n_classes] = np.arange(n_classes)
+    return x, y
+
+
+def by_level(monkeypatch):
+    """Grow two classes, too, as a tournament of one pair."""
+    options = TreeRank._options
+    monkeypatch.setattr(
+        TreeRank, "_options", lambda self, t: dataclasses.replace(options(self, t), by_level=True)
+    )
+
+
+def vus(counts):
+    """VUS of cells, best first."""
+    return vus_of_masses(np.ascontiguousarray(np.asarray(counts, dtype=float)[::-1].T))
+
+
+@pytest.mark.parametrize("weights", [None, "whole", "fractional"])
+@pytest.mark.parametrize(
+    "settings_",
+    [
+        {},
+        {"splitter": LeafRank(max_depth=4), "pruning": None},
+        {"splitter": LeafRank(max_depth=3, max_features=2), "max_features": 2},
+        {"missing": "cell_mean", "n_jobs": 2},
+        {"monotonic_cst": [1, 0, 0, 0], "splitter": LeafRank(max_depth=3)},
+        {"max_bins": 8, "shrinkage": None},
+    ],
+    ids=str,
+)
+def test_two_classes_are_the_same_to_the_bit_with_and_without_the_tournament(
+    monkeypatch, settings_, weights
+):
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(3_000, 4)).round(1)
+    x[rng.random(x.shape) < 0.05] = np.nan
+    y = (np.nan_to_num(x[:, 0] * x[:, 1]) + rng.normal(size=len(x)) > 0).astype(int)
+    weight = {
+        None: None,
+        "whole": rng.integers(1, 5, len(x)),
+        "fractional": rng.random(len(x)),
+    }[weights]
+    plain = TreeRank(**settings_).fit(x, y, sample_weight=weight)
+    by_level(monkeypatch)
+    other = TreeRank(**settings_).fit(x, y, sample_weight=weight)
+    for name in ("cells", "counts", "tests"):
+        assert np.array_equal(
+            getattr(plain.unpruned_tree_, name), getattr(other.unpruned_tree_, name)
+        )
+    assert np.array_equal(plain.score_samples(x), other.score_samples(x))
+
+
+def candidates(x, y, inside, pairs):
+    """Better side of the best split of each pair, grown as a tree of two classes, for all rows."""
+    table = Table(len(x), ["a", "b"], x, [])
+    binning = fit_binning(table, Weights(), 255, n_jobs=1)
+    codes = binning.transform(table)
+    leafrank = LeafRankOptions("gini", 1, -1, 1.0, 2.0, -1)
+    options = TreeRankOptions(leafrank, 1, 1.0, 2.0, 0.0, -1, 0)
+    for worse, better in pairs:
+        repeats = (inside & np.isin(y, (worse, better))).astype(np.uint8)[np.newaxis]
+        [arrays] = _core.grow_trees(
+            codes, (y == better).astype(np.uint8), repeats, None, binning.n_codes,
+            binning.is_categorical, np.zeros(2, np.int8), options.for_core(1.0), 1, None,
+        )  # fmt: skip
+        tree = tree_from_core(arrays, 1.0)
+        if tree.n_cells == 3:
+            yield inside & (tree.apply(codes) == 1)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.integers(3, 5), st.sampled_from(["all", "adjacent"]))
+def test_the_winner_adds_most_to_the_vus_of_the_whole_partition(seed, n_classes, tournament):
+    """Replays the growth, cell by cell, best first, with trees of two classes as candidates."""
+    x, y = graded(90, n_classes, seed, n_features=2)
+    model = TreeRank(
+        max_depth=3, pruning=None, shrinkage=None, min_samples_leaf=1, tournament=tournament
+    ).fit(x, y)
+    tree = model.unpruned_tree_
+    inside = {0: np.ones(len(y), dtype=bool)}
+    partition = [0]
+    for depth in range(3):
+        for cell in [c for c in partition if tree.cells["depth"][c] == depth]:
+            counts = [np.bincount(y[inside[c]], minlength=n_classes) for c in partition]
+            at = partition.index(cell)
+            present = np.flatnonzero(counts[at])
+            pairs = itertools.combinations(present, 2)
+            if tournament == "adjacent":
+                pairs = itertools.pairwise(present)
+            gains = []
+            for left in candidates(x, y, inside[cell], pairs):
+                part = np.bincount(y[left], minlength=n_classes)
+                if 0 < part.sum() < counts[at].sum():
+                    after = [*counts[:at], part, counts[at] - part, *counts[at + 1 :]]
+                    gains.append(vus(after) - vus(counts))
+            best = max(gains, default=0.0)
+            if tree.cells["left"][cell] < 0:
+                assert best < 1e-12
+                continue
+            assert tree.cells["auc_gain"][cell] == pytest.approx(best, abs=1e-12)
+            left, right = tree.cells["left"][cell], tree.cells["right"][cell]
+            below = model._stratum  # leaves carry their place in the ranking
+            inside[left] = inside[cell] & np.isin(model.apply(x), below[_leaves_below(tree, left)])
+            inside[right] = inside[cell] & ~inside[left]
+            assert np.array_equal(tree.counts[left], np.bincount(y[inside[left]], None, n_classes))
+            partition[at : at + 1] = [left, right]
+
+
+def _leaves_below(tree, cell):
+    if tree.cells["left"][cell] < 0:
+        return [cell]
+    return [
+        leaf for side in ("left", "right") for leaf in _leaves_below(tree, tree.cells[side][cell])
+    ]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4, 6])
+@pytest.mark.parametrize("gain", ["vus", "local"])
+def test_gains_add_up_to_the_vus(n_classes, gain):
+    x, y = graded(400, n_classes)
+    model = TreeRank(pruning=None, shrinkage=None, tournament_gain=gain).fit(x, y)
+    gains = model.tree_.cells["auc_gain"].sum()
+    assert model.partition_.vus() == pytest.approx(1 / math.factorial(n_classes) + gains)
+    assert model.score(x, y) == pytest.approx(model.partition_.vus())
+    assert len(model.partition_) > 5
+
+
+def test_pruning_by_vus_equals_pruning_by_gains_for_three_classes():
+    x, y = graded(400, 3)
+    tree = TreeRank(pruning=None, shrinkage=None).fit(x, y).tree_
+    left, right = (np.ascontiguousarray(tree.cells[side]) for side in ("left", "right"))
+    lambdas, collapsed_at = _core.vus_complexity(left, right, tree.counts)
+    assert np.allclose(lambdas, tree.sequence[0], atol=1e-12)
+    assert np.array_equal(collapsed_at, tree.sequence[1])
+
+
+def test_every_step_of_pruning_collapses_the_split_that_adds_least_vus_a_leaf():
+    x, y = graded(150, 5, seed=3)
+    tree = TreeRank(pruning=None, shrinkage=None).fit(x, y).tree_
+    lambdas, collapsed_at = tree.sequence
+    for k in range(len(lambdas) - 1):
+        now = tree.subtree(collapsed_at > k)
+        strengths = []
+        for cell in np.flatnonzero(now.is_split):
+            keep = now.is_split.copy()
+            keep[cell] = False
+            smaller = now.subtree(keep)
+            lost = vus(now.counts[now.leaves]) - vus(smaller.counts[smaller.leaves])
+            strengths.append(lost / (len(now.leaves) - len(smaller.leaves)))
+        assert lambdas[k + 1] == pytest.approx(max(min(strengths), lambdas[k]), abs=1e-12)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=20, deadline=None)
+def test_vus_of_leaves_equals_scoring_the_rows(seed):
+    rng = np.random.default_rng(seed)
+    n_cells, n_classes = 6, 4
+    counts = rng.integers(0, 4, size=(n_cells, n_classes)).astype(float)
+    counts[0] = 3
+    values = rng.integers(0, 4, n_cells).astype(float)
+    is_leaf = (rng.random((3, n_cells)) < 0.6).astype(np.uint8)
+    is_leaf[:, 0] = 1
+    found = _core.vus_of_leaves(is_leaf, values, counts)
+    for chosen, value in zip(is_leaf.astype(bool), found, strict=True):
+        cells, classes = np.nonzero(counts * chosen[:, None])
+        weight = (counts / counts[0])[cells, classes]
+        # Shares relative to the first cell: undo the scaling by class that VUS does.
+        total = np.bincount(classes, weights=weight, minlength=n_classes).prod()
+        exact = ordinal_vus_score(classes, values[cells], weight) * total
+        assert value == pytest.approx(exact)
+
+
+@pytest.mark.parametrize("settings_", [{}, {"splitter": LogisticRegression(), "max_depth": 3}])
+def test_threads_row_order_and_repeated_rows_do_not_matter(settings_):
+    x, y = graded(400, 4)
+    rng = np.random.default_rng(1)
+    weight = rng.integers(1, 4, len(y))
+    model = TreeRank(**settings_).fit(x, y, sample_weight=weight)
+    order = rng.permutation(len(y))
+    shuffled = TreeRank(n_jobs=2, **settings_).fit(x[order], y[order], weight[order])
+    assert np.array_equal(model.score_samples(x), shuffled.score_samples(x))
+    repeated = TreeRank(**settings_).fit(np.repeat(x, weight, axis=0), np.repeat(y, weight))
+    assert np.allclose(model.score_samples(x), repeated.score_samples(x))
+
+
+def test_scores_classes_and_shares_agree():
+    x, y = graded(500, 3)
+    labels = np.array(["bad", "fair", "good"])
+    model = TreeRank(label_order=labels).fit(x, labels[y])
+    shares = model.predict_proba(x)
+    assert model.classes_.tolist() == labels.tolist()
+    assert shares.shape == (500, 3)
+    assert np.allclose(shares.sum(axis=1), 1)
+    assert (shares >= 0).all()
+    assert np.array_equal(model.predict(x), labels[np.argmax(shares, axis=1)])
+    order = np.argsort(model.score_samples(x))
+    assert ordinal_vus_score(y, model.score_samples(x)) == pytest.approx(model.score(x, labels[y]))
+    assert (np.diff(model.apply(x)[order]) <= 0).all()
+    assert not hasattr(model, "decision_function")
+    assert model.feature_importances_.argmax() == 0
+    assert model.partition_.vus() == pytest.approx(model.score(x, labels[y]))
+    assert model.partition_.surface().volume() == pytest.approx(model.partition_.vus())
+    assert "share_good" in model.partition_.columns()
+
+
+def test_order_of_labels_is_taken_from_where_it_is_declared():
+    x, y = graded(300, 3)
+    names = np.array(["low", "mid", "high"])
+    expected = TreeRank().fit(x, y).score_samples(x)
+    ordered = pd.Categorical(names[y], categories=names, ordered=True)
+    for labels in (ordered, pd.Series(ordered), pl.Series(names[y], dtype=pl.Enum(names))):
+        model = TreeRank().fit(x, labels)
+        assert model.classes_.tolist() == names.tolist()
+        assert np.array_equal(model.score_samples(x), expected)
+    declared = TreeRank(label_order=names).fit(x, names[y])
+    assert np.array_equal(declared.score_samples(x), expected)
+    with pytest.warns(UserWarning, match="'high', 'low', 'mid', worst first. Pass label_order"):
+        assert TreeRank().fit(x, names[y]).classes_.tolist() == ["high", "low", "mid"]
+
+
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [
+        (["low", "high"], "misses the label 'mid'"),
+        (["low", "mid", "high", "top"], "no row of the class 'top'"),
+        (["low", "mid", "mid"], "every class once"),
+        ("low", "every class once"),
+    ],
+)
+def test_an_order_that_does_not_fit_the_labels_is_refused(order, message):
+    x, y = graded(60, 3)
+    with pytest.raises(ValueError, match=message):
+        TreeRank(label_order=order).fit(x, np.array(["low", "mid", "high"])[y])
+
+
+def test_two_classes_follow_a_declared_order_too():
+    x, y = graded(200, 2)
+    model = TreeRank(label_order=["yes", "no"]).fit(x, np.array(["yes", "no"])[y])
+    assert model.score(x, np.array(["yes", "no"])[y]) > 0.6
+    assert np.array_equal(model.decision_function(x), TreeRank().fit(x, y).decision_function(x))
+
+
+def test_a_class_that_vanishes_in_a_fold_is_named():
+    x, y = graded(100, 3)
+    model = TreeRank().fit(x, y)
+    with pytest.raises(ValueError, match=r"no row of the classes \[2\]"):
+        model.score(x[y < 2], y[y < 2])
+    with pytest.raises(ValueError, match="stratify"):
+        TreeRank(label_order=[0, 1, 2]).fit(x[y < 2], y[y < 2])
+    with pytest.raises(ValueError, match="label 7"):
+        model.score(x, np.where(y == 2, 7, y))
+
+
+def test_penalties_are_for_two_classes():
+    x, y = graded(100, 3)
+    with pytest.raises(ValueError, match="pruning='penalty' with 3 classes"):
+        TreeRank(pruning="penalty").fit(x, y)
+
+
+@pytest.mark.parametrize("n_classes", [3, 5])
+def test_pure_noise_is_pruned_to_the_root(n_classes):
+    rng = np.random.default_rng(5)
+    kept = 0
+    for _ in range(20):
+        x = rng.normal(size=(300, 4))
+        y = rng.permutation(np.arange(300) % n_classes)
+        kept += len(TreeRank().fit(x, y).partition_) > 1
+    assert kept <= 2
+
+
+def test_many_classes_of_very_different_sizes():
+    rng = np.random.default_rng(0)
+    sizes = np.concatenate([[1, 2, 500], rng.integers(3, 60, 17)])
+    y = np.repeat(np.arange(20), sizes)
+    x = np.column_stack([y + rng.normal(size=len(y)), rng.normal(size=len(y))])
+    with pytest.warns(UserWarning, match="a single row"):
+        model = TreeRank().fit(x, y)
+    assert model.predict_proba(x).shape == (len(y), 20)
+    assert np.corrcoef(model.score_samples(x), y)[0, 1] > 0.9
+    assert model.partition_.vus() > 1 / math.factorial(20)
+
+
+def test_monotone_constraints_hold_for_ordered_classes():
+    x, y = graded(600, 4)
+    for splitter in (None, LeafRank(max_depth=3)):
+        model = TreeRank(splitter, monotonic_cst=[1, 1, 0]).fit(x, y)
+        base = np.repeat(x[:50], 21, axis=0)
+        base[:, 0] = np.tile(np.linspace(-3, 3, 21), 50)
+        scores = model.score_samples(base).reshape(50, 21)
+        assert (np.diff(scores, axis=1) >= 0).all()
+        assert len(np.unique(scores)) > 3
+
+
+def test_other_splitters_compete_for_ordered_classes():
+    train = make_ordinal_gaussians(800, random_state=0)
+    test = make_ordinal_gaussians(2_000, random_state=1)
+    linear = TreeRank(LogisticRegression(), max_depth=4).fit(train.X, train.y)
+    stumps = TreeRank(max_depth=4).fit(train.X, train.y)
+    assert linear.score(test.X, test.y) > stumps.score(test.X, test.y)
+    assert linear.score(test.X, test.y) > train.truth.vus - 0.03
+
+
+def test_cross_validation_of_ordered_classes_needs_no_scorer():
+    x, y = graded(400, 3)
+    assert cross_val_score(TreeRank(), x, y, cv=3).min() > 0.25
+
+
+def test_partition_of_three_classes_reads_as_a_surface():
+    partition = OrderedPartition([[0, 1, 4], [1, 3, 1], [4, 1, 0]])
+    assert partition.vus() == pytest.approx(partition.surface().volume())
+    assert "vus=" in repr(partition)
+    with pytest.raises(ValueError, match="needs two"):
+        partition.auc()
+    with pytest.raises(ValueError, match="needs three"):
+        OrderedPartition([[1, 2], [2, 1]]).surface()

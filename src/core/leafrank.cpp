@@ -200,16 +200,22 @@ LeafRank<Code, Count>::apply(Open open, Split split) {
         (sign > 0 ? left : right).upper = mid;
         (sign > 0 ? right : left).lower = mid;
     }
+    note_value(open);
     hand_down(open, left, right);
     return {left, right};
 }
 
 template <class Code, class Count>
+void LeafRank<Code, Count>::note_value(const Open& open) {
+    if (!monotonic_) return;
+    values.resize(nodes.size());
+    values[open.node] = bounded_value(search_of(open), nodes[open.node].mass);
+}
+
+template <class Code, class Count>
 void LeafRank<Code, Count>::close(const Open& open) {
     leaves.push_back({open.node, open.first, open.last});
-    if (!monotonic_) return;
-    leaf_value_.resize(nodes.size());
-    leaf_value_[open.node] = bounded_value(search_of(open), nodes[open.node].mass);
+    note_value(open);
 }
 
 template <class Code, class Count>
@@ -294,7 +300,7 @@ void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t 
     nodes[0].mass = cell;
     category_sets.clear();
     leaves.clear();
-    leaf_value_.clear();
+    values.clear();
     test_search_.enter(view, rows, n);
     const bool known = root != nullptr && uses_all_features() && !is_sparse(n);
     const Open open{0, 0, 0, n, key, 0.0, 1.0, known ? kGivenHistogram : -1};
@@ -309,7 +315,53 @@ LeafOrder LeafRank<Code, Count>::cut(ClassMass cell, double min_mass) const {
     std::vector<std::int32_t> numbers;
     numbers.reserve(leaves.size());
     for (const Leaf& leaf : leaves) numbers.push_back(leaf.node);
-    return order_leaves(nodes, numbers, leaf_value_, cell, min_mass);
+    return order_leaves(nodes, numbers, values, cell, min_mass);
+}
+
+template <class Code, class Count>
+bool LeafRank<Code, Count>::is_better(std::int32_t node) const {
+    const ClassMass mass = nodes[node].mass;
+    if (!values.empty()) return values[node] >= 0.5;
+    return mass.positive * cell_.negative >= mass.negative * cell_.positive;
+}
+
+// A node's rows are one stretch, so those of the leaves below it make up one.
+template <class Code, class Count>
+void LeafRank<Code, Count>::collapse(const std::vector<std::uint8_t>& keep_split) {
+    std::vector<Leaf> stretch(nodes.size());
+    for (const Leaf& leaf : leaves) stretch[leaf.node] = leaf;
+    for (std::size_t i = nodes.size(); i-- > 0;)
+        if (nodes[i].left >= 0)
+            stretch[i] = {0, stretch[nodes[i].left].first, stretch[nodes[i].right].last};
+    std::vector<std::int32_t> kept{0};  // old numbers, children beside each other
+    std::vector<LeafRankNode> new_nodes;
+    std::vector<CategorySet> new_sets;
+    leaves.clear();
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        LeafRankNode node = nodes[kept[i]];
+        if (node.left >= 0 && keep_split[kept[i]]) {
+            const auto next = static_cast<std::int32_t>(kept.size());
+            kept.insert(kept.end(), {node.left, node.right});
+            node.left = next;
+            node.right = next + 1;
+            if (node.test.categorical) {
+                new_sets.push_back(category_sets[node.test.cut]);
+                node.test.cut = static_cast<std::int32_t>(new_sets.size()) - 1;
+            }
+        } else {
+            node = {Test{}, -1, -1, -1, node.mass};
+            leaves.push_back(
+                {static_cast<std::int32_t>(i), stretch[kept[i]].first, stretch[kept[i]].last});
+        }
+        new_nodes.push_back(node);
+    }
+    if (!values.empty()) {
+        std::vector<double> old = std::move(values);
+        values.clear();
+        for (const std::int32_t number : kept) values.push_back(old[number]);
+    }
+    nodes = std::move(new_nodes);
+    category_sets = std::move(new_sets);
 }
 
 template class LeafRank<std::uint8_t, PackedCount>;

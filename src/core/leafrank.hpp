@@ -33,6 +33,11 @@ class LeafRank {
     void grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassMass cell,
               const std::vector<std::int32_t>& features, std::uint64_t key, Count* root);
     LeafOrder cut(ClassMass cell, double min_mass) const;
+    // Makes leaves of the nodes that are not to be split.
+    void collapse(const std::vector<std::uint8_t>& keep_split);
+    // Whether a node, taken as a leaf, belongs to the left part: positives are at least as
+    // frequent as negatives, the classes of the cell weighing the same.
+    bool is_better(std::int32_t node) const;
 
     // The histogram of some rows, all of `features`.
     void count(const View<Code>& view, const Row* rows, std::size_t n,
@@ -45,6 +50,8 @@ class LeafRank {
     std::vector<LeafRankNode> nodes;
     std::vector<CategorySet> category_sets;
     std::vector<Leaf> leaves;
+    // By node, under monotone constraints: the share of positives, kept within bounds.
+    std::vector<double> values;
 
   private:
     struct Open {  // a node that may still be split
@@ -65,6 +72,7 @@ class LeafRank {
     std::pair<Open, Open> apply(Open open, Split split);
     std::size_t part_rows(const Open& open, const Split& split);
     void hand_down(const Open& parent, Open& left, Open& right);
+    void note_value(const Open& open);
     void close(const Open& open);
     void grow_depth_first(Open root);
     void grow_best_first(Open root);
@@ -89,7 +97,6 @@ class LeafRank {
     std::vector<std::int32_t> cell_features_;
     std::vector<std::int32_t> order_;  // features in the order of their draw
     std::vector<std::int32_t> drawn_;
-    std::vector<double> leaf_value_;  // filled under monotone constraints
     Count* given_ = nullptr;
 
     std::vector<std::unique_ptr<Count[]>> pool_;

@@ -53,7 +53,7 @@ class LeafRank(TreeRanker):
     pruning : {"cv", None}, default=None
         "cv" cuts the inner tree back by cross-validation inside the cell: five folds, each
         judged on the rows it holds out. A cell in which no test stands up to that is not
-        split. A fit takes about five times as long.
+        split. Growth takes up to three times as long.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Which columns hold categories. By default the text, boolean and category columns
         of a data frame.

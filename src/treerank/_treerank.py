@@ -20,6 +20,7 @@ from treerank._params import (
     check_max_features,
     check_n_jobs,
     check_number,
+    complain,
 )
 from treerank._penalty import (
     USUAL_CONSTANTS,
@@ -305,7 +306,9 @@ class TreeRank(TreeRanker):
 
     def _penalty_constant(self) -> float:
         if isinstance(self.penalty_constant, str):
-            check_choice("penalty_constant", self.penalty_constant, ["auto"])
+            if self.penalty_constant != "auto":
+                expected = "a finite number >= 0 or 'auto'"
+                raise complain("penalty_constant", self.penalty_constant, expected)
             return USUAL_CONSTANTS["cubes" if isinstance(self.splitter, DyadicGrid) else "tests"]
         return check_number("penalty_constant", self.penalty_constant)
 

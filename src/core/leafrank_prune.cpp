@@ -182,7 +182,7 @@ void LeafRankPruner<Code, Count>::prune(LeafRank<Code, Count>& grown, const Grow
     const std::vector<double> tried = tried_lambdas(sequence.lambdas);
     view_.codes = cell.view.codes;
     if (cell.view.weights != nullptr) {
-        weights_.resize(cell.view.codes.rows);
+        weights_.resize(std::max(weights_.size(), cell.view.codes.rows));
         view_.weights = weights_.data();
     }
     std::vector<ClassMass> left(tried.size());

@@ -27,6 +27,7 @@ MODELS = {
     "unpruned": TreeRank(pruning=None, shrinkage=None),
     "deep": TreeRank(splitter=LeafRank(max_depth=4), max_bins=64),
     "drawn": TreeRank(splitter=LeafRank(max_depth=3, max_features=2), max_features=4),
+    "leaves pruned": TreeRank(splitter=LeafRank(max_depth=4, pruning="cv")),
     "best first": TreeRank(splitter=LeafRank(max_depth=None, max_leaf_nodes=5)),
 }
 

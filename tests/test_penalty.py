@@ -9,6 +9,8 @@ from test_prune import noise, trees
 
 from treerank import LeafRank, TreeRank, _core
 from treerank._penalty import StructuralPenalty, prune_by_penalty
+from treerank.datasets import make_uniform_mixture
+from treerank.splitters import DyadicGrid
 
 
 @pytest.mark.core
@@ -131,9 +133,65 @@ def test_impossible_bounds_are_refused(bounds):
         TreeRank(pruning="penalty", penalty_bounds=bounds).fit(x, y)
 
 
-def test_a_negative_constant_is_refused():
-    with pytest.raises(ValueError, match=r"Got penalty_constant=-1; expected a finite number"):
-        TreeRank(pruning="penalty", penalty_constant=-1).fit(*noise(0))
+@pytest.mark.parametrize("bounds", [(0.6, 0.9), (0.05, 0.3)])
+def test_bounds_that_the_rows_contradict_are_refused(bounds):
+    x, y = noise(0, 2_000)
+    with pytest.raises(
+        ValueError, match=r"Got penalty_bounds=.*share of positives in the training"
+    ):
+        TreeRank(pruning="penalty", penalty_bounds=bounds).fit(x, y)
+
+
+def test_bounds_that_chance_explains_are_taken():
+    x, y = noise(0, 2_000)
+    share = y.mean()
+    bounds = (share + 0.01, share + 0.2)
+    assert TreeRank(pruning="penalty", penalty_bounds=bounds).fit(x, y).pruning_path_ is not None
+
+
+@pytest.mark.parametrize("constant", [-1, np.inf, np.nan, True])
+def test_an_impossible_constant_is_refused(constant):
+    with pytest.raises(ValueError, match=r"Got penalty_constant=.*; expected a finite number >= 0"):
+        TreeRank(pruning="penalty", penalty_constant=constant).fit(*noise(0))
+
+
+def test_a_constant_in_words_is_refused():
+    with pytest.raises(
+        ValueError, match=r"Got penalty_constant='best'; expected a finite number >= 0 or"
+    ):
+        TreeRank(pruning="penalty", penalty_constant="best").fit(*noise(0))
+
+
+@pytest.mark.parametrize("resolution", [1, 2, 3])
+def test_the_grid_has_a_constant_of_its_own(resolution):
+    """Noise to the root, a level set kept; with LeafRank's constant noise would be kept."""
+    roots = {"auto": 0, 0.05: 0}
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x, y = rng.random((500, 2)), rng.integers(0, 2, size=500)
+        for constant in roots:
+            model = TreeRank(
+                DyadicGrid(resolution), pruning="penalty", penalty_constant=constant, shrinkage=None
+            ).fit(x, y)
+            roots[constant] += len(model.partition_) == 1
+    assert roots["auto"] >= 18
+    assert roots[0.05] <= 4
+
+
+def test_a_grid_of_more_cubes_than_a_float_can_count_is_pruned_to_the_root():
+    rng = np.random.default_rng(0)
+    x, y = np.zeros((50, 300)), rng.integers(0, 2, size=50)
+    x[:, :2] = rng.random((50, 2))
+    model = TreeRank(DyadicGrid(5), pruning="penalty", shrinkage=None).fit(x, y)
+    assert len(model.partition_) == 1
+
+
+def test_the_grid_keeps_what_is_there():
+    sample = make_uniform_mixture(2_000, random_state=0)
+    model = TreeRank(DyadicGrid(1), pruning="penalty", shrinkage=None).fit(sample.X, sample.y)
+    assert 2 <= len(model.partition_) <= 4
+    new = make_uniform_mixture(20_000, random_state=1)
+    assert model.score(new.X, new.y) > sample.truth.auc - 0.04
 
 
 def test_wider_bounds_penalise_more():

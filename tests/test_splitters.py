@@ -521,3 +521,24 @@ def test_a_box_is_as_wide_as_its_rows():
     assert box.high.tolist() == [2, 1, 6]
     assert box.two_valued.tolist() == [False, True, True]
     assert box.columns(np.array([0, 2])).high.tolist() == [2, 6]
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        (lambda x: np.full(len(x), "better"), "expected True or False for each row"),
+        (lambda x: np.full(len(x), np.nan), "expected True or False for each row"),
+        (lambda x: np.ones(3, dtype=bool), "expected one answer for each of 60 rows"),
+    ],
+)
+def test_answers_of_a_rule_that_cannot_be_used_are_refused(answer, complaint):
+    class Rule:
+        def fit(self, x, y, sample_weight):
+            return self
+
+        def better_side(self, x):
+            return answer(x)
+
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match=complaint):
+        TreeRank(Rule()).fit(rng.random((60, 2)), rng.integers(0, 2, size=60))

@@ -56,6 +56,8 @@ inline LeafRankOptions leafrank_options(const nb::dict& d) {
     options.min_mass_split = nb::cast<double>(d["min_mass_split"]);
     options.max_features = nb::cast<std::int32_t>(d["max_features"]);
     options.random_cuts = nb::cast<bool>(d["random_cuts"]);
+    options.pruning = nb::cast<bool>(d["pruning"]);
+    options.row_mass = nb::cast<double>(d["row_mass"]);
     return options;
 }
 

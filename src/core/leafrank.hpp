@@ -7,39 +7,13 @@
 #include <vector>
 
 #include "core/kernels.hpp"
+#include "core/leaf_order.hpp"
 #include "core/parallel.hpp"
-#include "core/split.hpp"
+#include "core/test_search.hpp"
 #include "core/types.hpp"
+#include "core/view.hpp"
 
 namespace treerank {
-
-// The rows that a cell's numbers refer to. A cell much smaller than its view
-// gets a view of its own, so that its codes lie close together.
-template <class Code>
-struct View {
-    CodeMatrix<Code> codes;
-    const std::int64_t* weights = nullptr;  // units, or null when rows carry repeat counts
-    const std::uint8_t* classes = nullptr;  // null for two classes: rows carry their labels
-    std::vector<Code> own_codes;
-    std::vector<std::int64_t> own_weights;
-    std::vector<std::uint8_t> own_classes;
-    std::vector<std::uint8_t> side;  // by row: the part of the cell it falls into
-};
-
-// The cut of a cell: which leaves go left, and what that gives.
-struct LeafOrder {
-    std::vector<std::int32_t> leaves;  // node numbers, best first
-    std::size_t n_left = 0;            // 0: no admissible cut
-    ClassMass left;
-};
-
-// Orders leaves by positives / negatives (by `value` where given, leaves of equal
-// value staying together) and cuts where beta - alpha is largest, on ties the
-// larger left part. Each part holds at least `min_mass`: of the two classes, or of
-// whatever `size` says by node.
-LeafOrder order_leaves(const std::vector<LeafRankNode>& nodes,
-                       const std::vector<std::int32_t>& leaves, const std::vector<double>& value,
-                       ClassMass cell, double min_mass, const std::vector<double>& size = {});
 
 // The rows that ended up in a leaf: a stretch.
 struct LeafRows {
@@ -60,18 +34,25 @@ class LeafRank {
     void grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassMass cell,
               const std::vector<std::int32_t>& features, std::uint64_t key, Count* root);
     LeafOrder cut(ClassMass cell, double min_mass, const std::vector<double>& size = {}) const;
+    // Makes leaves of the nodes that are not to be split.
+    void collapse(const std::vector<std::uint8_t>& keep_split);
+    // Whether a node, taken as a leaf, belongs to the left part: positives are at least as
+    // frequent as negatives, the classes of the cell weighing the same.
+    bool is_better(std::int32_t node) const;
 
     // The histogram of some rows, all of `features`.
     void count(const View<Code>& view, const Row* rows, std::size_t n,
                const std::vector<std::int32_t>& features, Count* histogram);
     // The team, if there is one and n rows are worth calling it; else null.
-    Team* team_for(std::size_t n) const;
+    Team* team_for(std::size_t n) const { return treerank::team_for(team_, n); }
     bool is_sparse(std::size_t n) const { return n <= sparse_rows_; }
     bool uses_all_features() const { return options_.max_features < 0; }
 
     std::vector<LeafRankNode> nodes;
     std::vector<CategorySet> category_sets;
     std::vector<LeafRows> leaves;
+    // By node, under monotone constraints: the share of positives, kept within bounds.
+    std::vector<double> values;
 
   private:
     struct Open {  // a node that may still be split
@@ -84,45 +65,15 @@ class LeafRank {
         double upper;
         std::int32_t histogram;  // number in the pool, -1: not counted
     };
-    struct Split {
-        double gain = 0;
-        Test test;
-        CategorySet set;
-        ClassMass left;
-    };
-    struct Scratch {  // one a thread
-        std::vector<Count> prefix;
-        std::vector<Count> counters;
-        std::vector<std::uint64_t> words;
-        std::vector<std::int32_t> codes;
-        std::vector<Count> counts;
-        OccupiedCodes occupied;
-    };
 
     bool may_split(const Open& open) const;
     CutSearch search_of(const Open& open) const;
+    SearchedNode<Count> searched(const Open& open) const;
     Split find_split(Open& open);
-    void consider(const Open& open, std::int32_t feature, const CutSearch& search, Scratch& scratch,
-                  Split& best);
-    const Count* histogram_of(const Open& open, std::int32_t feature) const;
-    std::int32_t list_sparse(const Open& open, std::int32_t feature, Scratch& scratch);
-    void list_occupied(const Open& open, std::int32_t feature, Scratch& scratch);
-    bool may_need_stand_in(const Open& open, std::int32_t feature) const;
-    std::int32_t stand_in(std::int32_t feature, Scratch& scratch);
-    void follow_stand_in(Split& split);
-    BestCut scan(const Count* histogram, std::int32_t n_codes, bool missing,
-                 const CutSearch& search, Scratch& scratch, double gain);
-    BestCut best_gini_cut(const Open& open, std::int32_t feature, const CutSearch& search,
-                          Scratch& scratch, double gain);
-    BestCut random_cut(const Open& open, std::int32_t feature, const CutSearch& search,
-                       Scratch& scratch);
-    void take_cut(const BestCut& cut, std::int32_t feature, Split& best);
-    void take_levels(const BestLevels& levels, const OccupiedCodes& occupied, std::int32_t feature,
-                     const CutSearch& search, Split& best);
-    Split best_of(const Open& open, const std::int32_t* features, std::size_t n);
     std::pair<Open, Open> apply(Open open, Split split);
     std::size_t part_rows(const Open& open, const Split& split);
     void hand_down(const Open& parent, Open& left, Open& right);
+    void note_value(const Open& open);
     void close(const Open& open);
     void grow_depth_first(Open root);
     void grow_best_first(Open root);
@@ -137,23 +88,20 @@ class LeafRank {
     const Kernels<Code, Count>& kernels_;
     const bool monotonic_;
     std::size_t sparse_rows_ = 0;
+    TestSearch<Code, Count> test_search_;
 
     // The cell at hand.
     const View<Code>* view_ = nullptr;
     Row* rows_ = nullptr;
-    std::size_t n_rows_ = 0;
     Row* scratch_rows_ = nullptr;
     ClassMass cell_;
     std::vector<std::int32_t> cell_features_;
     std::vector<std::int32_t> order_;  // features in the order of their draw
     std::vector<std::int32_t> drawn_;
-    std::vector<double> leaf_value_;      // filled under monotone constraints
-    std::vector<std::int32_t> stand_in_;  // by feature: code that missing counts as, -1: not known
     Count* given_ = nullptr;
 
     std::vector<std::unique_ptr<Count[]>> pool_;
     std::vector<std::int32_t> free_;
-    std::vector<Scratch> scratch_;
 };
 
 }  // namespace treerank

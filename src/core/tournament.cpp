@@ -4,8 +4,10 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <optional>
 
 #include "core/cells.hpp"
+#include "core/leafrank_prune.hpp"
 #include "core/partition.hpp"
 #include "core/random.hpp"
 #include "core/vus.hpp"
@@ -86,7 +88,10 @@ class CellSplitter {
           options_(options),
           buffers_(buffers),
           watch_(watch),
-          leafrank_(table.features, options.leafrank, watch, team) {}
+          leafrank_(table.features, options.leafrank, watch, team) {
+        if (options.leafrank.pruning)
+            pruner_.emplace(table.features, options.leafrank, watch, team);
+    }
 
     std::deque<Growing> grown;  // a deque keeps addresses
 
@@ -209,7 +214,11 @@ class CellSplitter {
             pair_up(open.histograms.get() + worse * size, open.histograms.get() + better * size,
                     root.get(), size);
         }
+        if (pruner_) unpermuted_.assign(work(open), work(open) + n);
         leafrank_.grow(*open.view, work(open), n, scratch(open), pair, features, key, root.get());
+        if (pruner_)
+            pruner_->prune(leafrank_, {*open.view, unpermuted_.data(), n, pair, features, key},
+                           scratch(open));
         if (leafrank_.nodes.size() < 3) return;  // nothing to tell them apart
         route(open, leafrank_.nodes, leafrank_.category_sets);
         Masses test_mass = masses_by_test(open, leafrank_.nodes);
@@ -285,6 +294,8 @@ class CellSplitter {
     RowBuffers& buffers_;
     Watch& watch_;
     LeafRank<Code, Count> leafrank_;
+    std::optional<LeafRankPruner<Code, Count>> pruner_;
+    std::vector<Row> unpermuted_;  // the rows of a pair as they were before growth
     std::vector<LeafRows> leaves_;
 };
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/cells.hpp"
+#include "core/leafrank_prune.hpp"
 #include "core/random.hpp"
 #include "core/tournament.hpp"
 
@@ -42,7 +43,9 @@ class CellGrower {
           total_(total),
           buffers_(buffers),
           watch_(watch),
-          leafrank_(features, options.leafrank, watch, team) {}
+          leafrank_(features, options.leafrank, watch, team) {
+        if (options.leafrank.pruning) pruner_.emplace(features, options.leafrank, watch, team);
+    }
 
     std::deque<Growing> grown;  // a deque keeps addresses
 
@@ -116,8 +119,11 @@ class CellGrower {
             std::copy_n(task.histogram.get(), features_.histogram_size(), mine.get());
         }
         const ClassMass cell = task.cell->mass;
-        leafrank_.grow(*task.view, work, task.size(), scratch, cell, features, key_of(task.key, 3),
-                       mine.get());
+        const std::uint64_t key = key_of(task.key, 3);
+        leafrank_.grow(*task.view, work, task.size(), scratch, cell, features, key, mine.get());
+        if (pruner_)
+            pruner_->prune(leafrank_, {*task.view, rows, task.size(), cell, features, key},
+                           scratch);
         const LeafOrder order = leafrank_.cut(cell, options_.min_mass_leaf);
         const double delta =
             order.left.positive * cell.negative - order.left.negative * cell.positive;
@@ -197,6 +203,7 @@ class CellGrower {
     RowBuffers& buffers_;
     Watch& watch_;
     LeafRank<Code, Count> leafrank_;
+    std::optional<LeafRankPruner<Code, Count>> pruner_;
 };
 
 ClassMass total_mass(const std::vector<Row>& rows, const std::int64_t* weights) {

@@ -161,6 +161,11 @@ def _kinds(forest: Any, data: TrainingData, value: str, seed: int) -> list[TreeR
         if leaf is not None:
             splitter.set_params(min_samples_leaf=leaf)
     exact = check_splitter(splitter, "RankingForest")._options(n_rows, n_features)
+    if exact.pruning:
+        raise ValueError(
+            "Got splitter=LeafRank(pruning='cv') in a RankingForest; expected pruning=None: a row "
+            "drawn twice would be on both sides of a fold, and forests live on deep trees."
+        )
     least = check_count_or_share("min_samples_leaf", 1 if leaf is None else leaf, n_rows)
     depth: Any = forest.max_depth
     if isinstance(depth, str):

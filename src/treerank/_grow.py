@@ -28,11 +28,13 @@ class LeafRankOptions:
     min_mass_split: float
     max_features: int
     random_cuts: bool = False  # one random cut a drawn feature
+    pruning: bool = False  # by cross-validation inside each cell
 
     def for_core(self, scale: float) -> dict[str, Any]:
         """Masses in units of the core."""
         return {
             **vars(self),
+            "row_mass": scale,
             "min_mass_leaf": self.min_mass_leaf * scale,
             "min_mass_split": self.min_mass_split * scale,
         }
@@ -80,15 +82,20 @@ def grow_trees(
 
     A part says for every row how much of its weight is held out, in units.
     """
-    weights = data.weights
+    assert options.leafrank is not None
+    weights, labels = data.weights, data.labels
+    rows: Any = slice(None)
+    if options.leafrank.pruning:  # LeafRank deals rows out to its folds in their order
+        rows = _order_of_content(codes, data, options.seed)
+        codes, labels = np.ascontiguousarray(codes[:, rows]), labels[rows]
     values = None
     if options.missing == "cell_mean":
         values = code_values(data.table, weights, binning)
 
     def grow(repeats: Any, units: Any, first_tree: int) -> list[RankTree]:
         grown = _core.grow_trees(
-            codes, data.labels, repeats, units, binning.n_codes, binning.is_categorical,
-            monotonic, options.for_core(weights.scale, first_tree), n_jobs, progress, values,
+            codes, labels, repeats, units, binning.n_codes, binning.is_categorical, monotonic,
+            options.for_core(weights.scale, first_tree), n_jobs, progress, values,
             len(data.classes),
         )  # fmt: skip
         return [tree_from_core(arrays, weights.scale) for arrays in grown]
@@ -96,12 +103,19 @@ def grow_trees(
     with progress_bar("growing", verbose) as progress:
         if weights.units is not None:
             left_in = [weights.units, *(weights.units - part for part in held_out)]
-            return [grow(None, units, t)[0] for t, units in enumerate(left_in)]
+            return [grow(None, units[rows], t)[0] for t, units in enumerate(left_in)]
         repeats = weights.repeats
         if repeats is None:
             repeats = np.ones(data.table.n_rows, dtype=np.uint8)
         samples = np.array([repeats, *(repeats - part for part in held_out)], dtype=np.uint8)
-        return grow(samples, None, 0)
+        return grow(np.ascontiguousarray(samples[:, rows]), None, 0)
+
+
+def _order_of_content(codes: Codes, data: TrainingData, seed: int) -> NDArray[np.intp]:
+    """Put rows into the order of a hash of their content: the order given does not matter."""
+    hashes = _core.row_hashes(codes, data.labels, seed)
+    units = data.weights.as_units
+    return np.lexsort([hashes] if units is None else [units, hashes])
 
 
 def check_monotonic(monotonic_cst: Any, names: list[str], binning: Binning) -> NDArray[np.int8]:

@@ -35,7 +35,13 @@ class CellSplit:
     def left(self, rows: Matrix) -> NDArray[np.bool_]:
         """Which of the rows (columns x rows) go to the better side."""
         seen = rows if self.columns is None else rows[self.columns]
-        better = np.asarray(self.splitter.better_side(np.ascontiguousarray(seen.T)), dtype=bool)
+        better = np.asarray(self.splitter.better_side(np.ascontiguousarray(seen.T)))
+        if better.dtype != bool and not np.isin(better, (0, 1)).all():
+            raise ValueError(
+                f"Got values of type {better.dtype} from {self.splitter!r}.better_side; expected "
+                "True or False for each row."
+            )
+        better = better.astype(bool)
         if better.shape != rows.shape[1:]:
             raise ValueError(
                 f"Got an array of shape {better.shape} from {self.splitter!r}.better_side; "

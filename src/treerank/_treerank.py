@@ -20,11 +20,14 @@ from treerank._params import (
     check_max_features,
     check_n_jobs,
     check_number,
+    complain,
 )
 from treerank._penalty import (
+    USUAL_CONSTANTS,
     PenaltyPath,
     StructuralPenalty,
     check_penalty_bounds,
+    check_share_within,
     prune_by_penalty,
 )
 from treerank._prune import STRENGTHS, PruningPath, assign_folds, choose_subtree, count_held_out
@@ -79,10 +82,11 @@ class TreeRank(TreeRanker):
     one_standard_error : bool, default=False
         With ``pruning="cv"``, take the smallest subtree whose held-out AUC is within one
         standard error of the best: fewer strata for a little AUC.
-    penalty_constant : float, default=0.05
+    penalty_constant : float or "auto", default="auto"
         With ``pruning="penalty"``, what the penalty of the theorem is multiplied by: 1
-        gives its guarantee, and prunes nearly everything; the default is about the least
-        that prunes labels of pure noise to the root.
+        gives its guarantee, and prunes nearly everything. "auto" is about the least that
+        prunes labels of pure noise to the root: 0.05 for LeafRank, 0.4 for DyadicGrid,
+        whose penalty has smaller numbers in it.
     penalty_bounds : tuple of two floats, optional
         With ``pruning="penalty"``, shares between which that of the positives is known to
         lie. By default the share in the training rows.
@@ -166,7 +170,7 @@ class TreeRank(TreeRanker):
         label_order: Any = None,
         pruning: str | None = "cv",
         one_standard_error: bool = False,
-        penalty_constant: float = 0.05,
+        penalty_constant: Any = "auto",
         penalty_bounds: Any = None,
         shrinkage: Any = "cv",
         cv: Any = 5,
@@ -271,6 +275,7 @@ class TreeRank(TreeRanker):
         self.pruning_path_ = None
         if self.pruning == "penalty":
             penalty = self._penalty(data)
+            check_share_within(penalty.bounds, tree)
             tree, self.pruning_path_ = prune_by_penalty(tree, penalty)
             fold_trees = [prune_by_penalty(fold_tree, penalty)[0] for fold_tree in fold_trees]
         self.tree_ = tree
@@ -286,7 +291,7 @@ class TreeRank(TreeRanker):
 
     def _options(self, table: Table) -> TreeRankOptions:
         check_choice("pruning", self.pruning, ["cv", "penalty", None])
-        check_number("penalty_constant", self.penalty_constant)
+        self._penalty_constant()
         check_penalty_bounds(self.penalty_bounds)
         check_choice("one_standard_error", self.one_standard_error, [True, False])
         verbose = int(self.verbose) if isinstance(self.verbose, bool) else self.verbose
@@ -322,11 +327,19 @@ class TreeRank(TreeRanker):
                 "DyadicGrid: the penalty counts tests or cubes. Use pruning='cv'."
             )
         return StructuralPenalty(
-            constant=float(self.penalty_constant),
+            constant=self._penalty_constant(),
             bounds=check_penalty_bounds(self.penalty_bounds),
             n_features=data.table.n_features,
             resolution=getattr(self.splitter, "resolution", None),
         )
+
+    def _penalty_constant(self) -> float:
+        if isinstance(self.penalty_constant, str):
+            if self.penalty_constant != "auto":
+                expected = "a finite number >= 0 or 'auto'"
+                raise complain("penalty_constant", self.penalty_constant, expected)
+            return USUAL_CONSTANTS["cubes" if isinstance(self.splitter, DyadicGrid) else "tests"]
+        return check_number("penalty_constant", self.penalty_constant)
 
     def _leafrank(self) -> LeafRank | None:
         """Return the LeafRank that the core grows; None for splitters in Python."""

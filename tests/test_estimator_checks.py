@@ -3,7 +3,7 @@
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -38,7 +38,11 @@ def expected_failures(estimator):
         GeometricRanker(DecisionTreeClassifier(random_state=0), ranking="local"),
         GeometricRanker(DecisionTreeClassifier(random_state=0), ranking=None, metric="standard"),
         GeometricRanker(TreeRank(min_samples_leaf=1, pruning=None, shrinkage=0.0)),
-        GeometricRanker(make_pipeline(Normalizer(), DecisionTreeClassifier(random_state=0))),
+        GeometricRanker(
+            make_pipeline(
+                FunctionTransformer(validate=True), DecisionTreeClassifier(random_state=0)
+            )
+        ),
     ],
     expected_failed_checks=expected_failures,
 )

@@ -237,9 +237,7 @@ class Search {
         best_ = kInfinity;
         nearest_ = -1;
         leaf = tree_.nodes[walk_to_own_leaf()].leaf;
-        // Nearest first: the sooner a near box is found, the more is dropped.
-        std::sort(pending_.begin(), pending_.end(),
-                  [](const Branch& a, const Branch& b) { return a.squared > b.squared; });
+        // The last test on the way first: its far side tends to be the nearest box.
         while (!pending_.empty()) {
             const Branch branch = pending_.back();
             pending_.pop_back();

@@ -178,7 +178,10 @@ def build_axis_tree(
             _bytes(nodes), _bytes(category_sets), np.array(n_codes, dtype=np.int32), MAX_NODES
         )
     except ValueError as error:
-        raise ValueError(f"Got a tree that cannot be used: {error}.") from None
+        hint = ""
+        if "too many boxes" in str(error):
+            hint = f" (more than {MAX_NODES:,} nodes); use a LeafRank of smaller max_depth"
+        raise ValueError(f"Got a tree that cannot be used: {error}{hint}.") from None
     return AxisTree(records.view(NODE).ravel(), category_sets, levels=levels, **facts)
 
 

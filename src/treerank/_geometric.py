@@ -101,10 +101,10 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
     >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
     >>> tree = DecisionTreeClassifier(max_leaf_nodes=6, random_state=0).fit(X_train, y_train)
     >>> print(f"{roc_auc_score(y_test, tree.predict_proba(X_test)[:, 1]):.3f}")
-    0.931
+    0.956
     >>> ranker = GeometricRanker(tree).fit(X_train)
     >>> print(f"{ranker.score(X_test, y_test):.3f}")
-    0.979
+    0.996
     """
 
     def __init__(
@@ -226,9 +226,15 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         self, seen: NDArray[np.float64], interest: int
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
         tree = self._source.tree
-        return tree.find_boundary(
+        found = tree.find_boundary(
             seen, self.scale_, tree.predicted == interest, check_n_jobs(self.n_jobs)
         )
+        if (found[2] < 0).any():
+            raise ValueError(
+                "Got rows whose distance to the boundary is beyond the largest double; expected a "
+                "metric of larger units."
+            )
+        return found
 
     def _leaves(self, X: Any) -> NDArray[np.int32]:
         rows = self._rows(X)

@@ -3,6 +3,7 @@
 import math
 import time
 import warnings
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -22,7 +23,7 @@ from benchmarks.common import (
     publish,
     remember,
 )
-from benchmarks.geometric_study import KINDS, SETS, StudySet, load, one_sample
+from benchmarks.geometric_study import KINDS, SETS, StudySet, load, one_sample, rival_sample
 from benchmarks.geometric_tables import (
     Results,
     column,
@@ -148,8 +149,8 @@ def growth_table(took: dict[str, Any], n: int) -> str:
     return markdown_table(header, rows, "rrr")
 
 
-def block_of(X: Any, y: Any, first: int, last: int) -> list[dict[str, Any]]:
-    return [one_sample(X, y, seed) for seed in range(first, last)]
+def block_of(sample: Callable[..., Any], X: Any, y: Any, seeds: range) -> list[dict[str, Any]]:
+    return [sample(X, y, seed) for seed in seeds]
 
 
 def study_set(found: StudySet, n_samples: int) -> list[dict[str, Any]]:
@@ -158,9 +159,15 @@ def study_set(found: StudySet, n_samples: int) -> list[dict[str, Any]]:
     samples: list[dict[str, Any]] = []
     start = time.perf_counter()
     for first in range(0, n_samples, BLOCK):
-        last = min(first + BLOCK, n_samples)
-        key = f"geometric-{found.source}-{first}-{last}-{fingerprint()}"
-        samples += remember(key, partial(block_of, X, y, first, last))
+        seeds = range(first, min(first + BLOCK, n_samples))
+        key = f"{found.source}-{seeds.start}-{seeds.stop}"
+        own = partial(block_of, one_sample, X, y, seeds)
+        rival = partial(block_of, rival_sample, X, y, seeds)
+        parts = (
+            remember(f"geometric-{key}-{fingerprint()}", own),
+            remember(f"geometric-nbtree-{key}", rival),  # does not depend on treerank
+        )
+        samples += [a | b for a, b in zip(*parts, strict=True)]
         print(f"{found.name:14s} {len(samples):4d} samples, "
               f"{time.perf_counter() - start:6.0f} s", flush=True)  # fmt: skip
     return samples

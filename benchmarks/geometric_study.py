@@ -78,18 +78,13 @@ def bootstrap(y: NDArray[np.intp], seed: int) -> tuple[NDArray[np.intp], NDArray
     return divide(drawn, y, rng)
 
 
-def make_trees(X: Any, y: Any, seed: int) -> dict[str, Arrays]:
-    """Grow the three trees of a training part; a third is held out for reduced-error pruning."""
-    rng = np.random.default_rng([seed, 1])
-    rows = np.arange(len(y))
-    same = np.unique(np.column_stack([X, y]), axis=0, return_inverse=True)[1].ravel()
-    first = np.unique(same, return_index=True)[1]
-    kept, held_out = divide(first[same], y, rng)
-    unpruned = grow(X, y)
-    assert len(rows) == len(kept) + len(held_out)
+def make_trees(X: Any, y: Any, rows: NDArray[np.intp], seed: int) -> dict[str, Arrays]:
+    """Grow the three trees of the training rows; reduced-error pruning holds out a third."""
+    kept, held_out = divide(rows, y, np.random.default_rng([seed, 1]))
+    unpruned = grow(X[rows], y[rows])
     return {
         "reduced error": prune_on_held_out(grow(X[kept], y[kept]), X[held_out], y[held_out]),
-        "cost-complexity": prune_by_cost(X, y, unpruned),
+        "cost-complexity": prune_by_cost(unpruned, X, y, rows),
         "unpruned": unpruned,
     }
 
@@ -144,7 +139,7 @@ def one_sample(X: Any, y: Any, seed: int) -> dict[str, Any]:
     """Everything the tables need from one bootstrap sample."""
     train, test = bootstrap(y, seed)
     record: dict[str, Any] = {}
-    for kind, tree in make_trees(X[train], y[train], seed).items():
+    for kind, tree in make_trees(X, y, train, seed).items():
         scores = rank(tree, X[train], X[test])
         names = ["global", "minmax", *SMOOTHINGS, *(f"local {s}" for s in SMOOTHINGS)]
         record[kind] = {name: float(roc_auc_score(y[test], scores[name])) for name in names} | {
@@ -157,7 +152,12 @@ def one_sample(X: Any, y: Any, seed: int) -> dict[str, Any]:
             record["start"] = {
                 s: (curve - roc_integral(y[test], scores[s])).round(7).tolist() for s in SMOOTHINGS
             }
-    rival = NBTree().fit(X[train], y[train])
-    record["NBTree"] = float(roc_auc_score(y[test], rival.score(X[test])))
-    record["NBTree leaves"] = rival.n_leaves()
     return record
+
+
+def rival_sample(X: Any, y: Any, seed: int) -> dict[str, Any]:
+    """NBTree on the same bootstrap sample."""
+    train, test = bootstrap(y, seed)
+    rival = NBTree().fit(X[train], y[train])
+    auc = float(roc_auc_score(y[test], rival.score(X[test])))
+    return {"NBTree": auc, "NBTree leaves": rival.n_leaves()}

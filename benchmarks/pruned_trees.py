@@ -105,12 +105,19 @@ def held_out_errors(
     return alphas, np.cumsum(total[:-1])
 
 
-def prune_by_cost(X: Any, y: Any, tree: Arrays) -> Arrays:
-    """Cost-complexity pruning, alpha by five-fold cross-validation; of equals the smallest tree."""
+def prune_by_cost(tree: Arrays, X: Any, y: Any, rows: NDArray[np.intp]) -> Arrays:
+    """Cost-complexity pruning, alpha by five-fold cross-validation; of equals the smallest tree.
+
+    `rows` may name a row of X several times; its copies share a fold.
+    """
     alphas, step = collapse_steps(tree)
     middle = np.sqrt(alphas * np.append(alphas[1:], 2 * alphas[-1] + 1))
     errors = np.zeros(len(alphas))
-    for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
+    distinct = np.unique(rows)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    for _, held_out in folds.split(distinct, y[distinct]):
+        outside = np.isin(rows, distinct[held_out])
+        train, test = rows[~outside], rows[outside]
         fold_alphas, fold_errors = held_out_errors(grow(X[train], y[train]), X[test], y[test])
         errors += fold_errors[np.searchsorted(fold_alphas, middle, side="right") - 1]
     chosen = len(errors) - 1 - int(np.argmin(errors[::-1]))

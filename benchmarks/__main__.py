@@ -1,10 +1,15 @@
-"""Run the benchmarks: ``python -m benchmarks [speed|quality|truth] [--quick]``."""
+"""Run the benchmarks: ``python -m benchmarks [geometric|quality|speed|truth] [--quick]``."""
 
 import argparse
 
-from benchmarks import quality, speed, truth
+from benchmarks import geometric, quality, speed, truth
 
-PARTS = {"quality": quality.run, "speed": speed.run, "truth": truth.run}
+PARTS = {
+    "geometric": geometric.run,
+    "quality": quality.run,
+    "speed": speed.run,
+    "truth": truth.run,
+}
 
 
 def main() -> None:

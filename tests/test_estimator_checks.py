@@ -2,9 +2,12 @@
 
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from treerank import LeafRank, RankingForest, TreeRank
+from treerank import GeometricRanker, LeafRank, RankingForest, TreeRank
 from treerank.splitters import DyadicGrid
 
 # A bootstrap draws rows, not weights: the same exceptions as for RandomForestClassifier.
@@ -31,6 +34,15 @@ def expected_failures(estimator):
         RankingForest(n_estimators=20),
         RankingForest(n_estimators=5, aggregation="mean_rank"),
         RankingForest(n_estimators=5, aggregation="kendall"),
+        GeometricRanker(DecisionTreeClassifier(random_state=0)),
+        GeometricRanker(DecisionTreeClassifier(random_state=0), ranking="local"),
+        GeometricRanker(DecisionTreeClassifier(random_state=0), ranking=None, metric="standard"),
+        GeometricRanker(TreeRank(min_samples_leaf=1, pruning=None, shrinkage=0.0)),
+        GeometricRanker(
+            make_pipeline(
+                FunctionTransformer(validate=True), DecisionTreeClassifier(random_state=0)
+            )
+        ),
     ],
     expected_failed_checks=expected_failures,
 )

@@ -7,6 +7,7 @@
 from importlib.metadata import version as _version
 
 from treerank._forest import RankingForest
+from treerank._geometric import GeometricRanker
 from treerank._leafrank import LeafRank
 from treerank._partition import OrderedPartition
 from treerank._treerank import TreeRank
@@ -14,6 +15,7 @@ from treerank._two_sample import TwoSampleResult, two_sample_test
 
 __version__ = _version("treerank-ml")
 __all__ = [
+    "GeometricRanker",
     "LeafRank",
     "OrderedPartition",
     "RankingForest",

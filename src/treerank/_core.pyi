@@ -133,6 +133,16 @@ def fold_forest(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), orde
 def draw_counts(sampling: dict, tree: int, n: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
     """How often each row was drawn for a tree."""
 
+def expand_boxes(nodes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], max_nodes: int) -> object:
+    """
+    The nodes of an axis-parallel tree or graph as a tree in preorder, without empty boxes.
+    """
+
+def find_boundary(nodes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], side_of_leaf: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], n_jobs: int) -> tuple:
+    """
+    For each row: (its leaf, the distance to the nearest box of the other side, the node of that box).
+    """
+
 def cost_complexity(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]) -> tuple:
     """
     The nested subtrees: (lambdas, the step at which each cell is collapsed).

@@ -1,0 +1,453 @@
+"""Geometric ranking: order the cases of a tree by their distance to its decision boundary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import roc_auc_score
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from treerank._axis_tree import AxisTree
+from treerank._boundary import BoundaryPoints, project
+from treerank._j48 import read_j48
+from treerank._labels import check_known_labels
+from treerank._params import check_choice, check_n_jobs, complain
+from treerank._tree_sources import (
+    ArraySource,
+    TreeSource,
+    read_arrays,
+    read_estimator,
+    refuse_what_has_no_boundary,
+    split_off_front,
+    takes_missing,
+)
+from treerank._validate import _check_weights, all_or_nothing
+
+# The m-estimate adds this many cases of the class of interest to each leaf.
+ADDED_CASES = 10.0
+# Estimates closer than this differ by rounding only.
+SAME_PROBABILITY = 1e-12
+
+
+class GeometricRanker(ClassifierMixin, BaseEstimator):
+    """Rank with a decision tree that stays as it is.
+
+    All cases of a leaf share the leaf's class share, so a tree ranks in steps. Geometric
+    ranking tells them apart by their distance to the decision boundary, the nearest box that is
+    decided otherwise: positive on the side of the class of interest, negative on the other.
+    Errors tend to lie near the boundary, so cases far from it come first, or last [1]_.
+
+    Parameters
+    ----------
+    tree : estimator, mapping or str
+        A `DecisionTreeClassifier`, `TreeRank` or `LeafRank`, or a Pipeline that ends in one. If
+        it is fitted it is used as it is, else `fit` fits a copy. (A clone, as cross-validation
+        makes, is not fitted: put `sklearn.frozen.FrozenEstimator` around a tree that is to stay
+        as it is there too.) Also a tree as plain arrays, named as in scikit-learn:
+        ``children_left``, ``children_right`` (-1: a leaf), ``feature``, ``threshold``, ``value``
+        (class counts, or shares if ``weighted_n_node_samples`` is there), and ``n_features`` or
+        ``feature_names``; optional ``missing_go_to_left``, ``classes``, ``input_dtype``. Or the
+        text that Weka prints for a J48 tree.
+    ranking : {"global", "local"} or None, default="global"
+        "global": by the signed distance. "local": by the smoothed share of the leaf, and by the
+        signed distance among cases that are equal in this. None: by the smoothed share alone.
+    metric : {"minmax", "standard"} or array-like, default="minmax"
+        What a feature is divided by: its range or its standard deviation in the rows given to
+        `fit`, or a number for each feature. A category counts 0 if its level is allowed, else 1.
+    smoothing : {"laplace", "m"} or None, default="laplace"
+        Share of the class of interest in a leaf of n cases, k of them of this class: ``(k + 1) /
+        (n + C)`` with C classes, ``(k + m p) / (n + m)`` with prior p and ``m p = 10``, or
+        ``k / n``.
+    class_of_interest : label, optional
+        The class that is ranked first; by default the last.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all cores. The result does not depend on it.
+
+    Attributes
+    ----------
+    tree_ : estimator, mapping or str
+        The fitted tree.
+    classes_ : array of shape (n_classes,)
+    class_of_interest_ : label
+    scale_ : array of shape (n_features,)
+        What each feature of the tree is divided by.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    Notes
+    -----
+    A row with missing values is sent to its leaf as the tree sends it; in the distance these
+    features do not count. Trees of scikit-learn see a row as float32, and so does the distance.
+
+    References
+    ----------
+    .. [1] I. Alvarez, S. Bernard, "Ranking cases with decision trees: a geometric method that
+       preserves intelligibility", IJCAI, 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.metrics import roc_auc_score
+    >>> from sklearn.model_selection import train_test_split
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from treerank import GeometricRanker
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    >>> tree = DecisionTreeClassifier(max_leaf_nodes=6, random_state=0).fit(X_train, y_train)
+    >>> print(f"{roc_auc_score(y_test, tree.predict_proba(X_test)[:, 1]):.3f}")
+    0.956
+    >>> ranker = GeometricRanker(tree).fit(X_train)
+    >>> print(f"{ranker.score(X_test, y_test):.3f}")
+    0.996
+    """
+
+    def __init__(
+        self,
+        tree: Any,
+        *,
+        ranking: str | None = "global",
+        metric: Any = "minmax",
+        smoothing: str | None = "laplace",
+        class_of_interest: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.tree = tree
+        self.ranking = ranking
+        self.metric = metric
+        self.smoothing = smoothing
+        self.class_of_interest = class_of_interest
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = takes_missing(self.tree)
+        if isinstance(self.tree, BaseEstimator):
+            inner = get_tags(self.tree).classifier_tags
+            tags.classifier_tags.multi_class = inner is None or inner.multi_class
+        return tags
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take the metric from the rows; fit the tree if it is not fitted.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), optional
+            Only for a tree that is to be fitted.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            check_choice("ranking", self.ranking, ["global", "local", None])
+            check_choice("smoothing", self.smoothing, ["laplace", "m", None])
+            check_n_jobs(self.n_jobs)
+            self._check_table(X, reset=True)
+            self.tree_, self._source = self._open_tree(X, y, sample_weight)
+            tree = self._source.tree
+            self.classes_ = tree.classes
+            self._interest = _class_number(self.class_of_interest, tree.classes)
+            self.class_of_interest_ = tree.classes[self._interest]
+            self._leaf_proba = _smooth(tree, self.smoothing, self._interest)
+            if self.ranking != "global":
+                self._known_counts()
+            if self.ranking is not None:
+                self._check_boundary(self._interest)
+            seen = tree.see(self._source.read(X))
+            self.scale_ = _scale(self.metric, seen, tree, sample_weight)
+        return self
+
+    def _open_tree(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, TreeSource]:
+        """Return the tree, fitted if it was not, and how to read it."""
+        tree = self.tree
+        if isinstance(tree, str):
+            return tree, ArraySource(*read_j48(tree), ordered=False)
+        if isinstance(tree, Mapping):
+            return tree, read_arrays(tree)
+        refuse_what_has_no_boundary(split_off_front(tree)[1])
+        try:
+            check_is_fitted(tree)
+        except NotFittedError:
+            if y is None:
+                raise ValueError(
+                    f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                    "the tree is not fitted."
+                ) from None
+            y = column_or_1d(y, warn=True)
+            tree = clone(tree).fit(X, y, **_weights_for(tree, sample_weight))
+        return tree, read_estimator(tree)
+
+    def _known_counts(self) -> NDArray[np.float64]:
+        if self._leaf_proba is None:
+            raise ValueError(
+                "Got the text of a tree of more than two classes, which does not say of which "
+                "class the errors in a leaf are; expected ranking='global'."
+            )
+        return self._leaf_proba
+
+    def _check_boundary(self, interest: int) -> None:
+        """Raise where there is no boundary: no distance would be right, infinity included."""
+        tree = self._source.tree
+        predicted = np.unique(tree.predicted[tree.reached_leaves()])
+        if len(predicted) == 1:
+            [only] = tree.classes[predicted].tolist()
+            raise ValueError(
+                f"Got a tree that predicts one class only, {only!r}, in all of its leaves: it has "
+                "no decision boundary to measure a distance to. Grow or prune it otherwise, or "
+                "rank by ranking=None."
+            )
+        if interest not in predicted:
+            raise ValueError(
+                f"Got class_of_interest={tree.classes[interest]!r}, which no leaf of the tree "
+                f"predicts; expected one of {tree.classes[predicted].tolist()!r}."
+            )
+
+    def _rows(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        self._check_table(X, reset=False)
+        return self._source.read(X)
+
+    def _check_table(self, X: Any, *, reset: bool) -> None:
+        """Names and number of the columns; their content is for the tree to check."""
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        is_frame = isinstance(frame, nw.DataFrame)
+        options = {} if is_frame else {"dtype": None, "ensure_all_finite": False}
+        validate_data(self, X, reset=reset, skip_check_array=is_frame, **options)
+
+    def _boundary(
+        self, seen: NDArray[np.float64], interest: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
+        tree = self._source.tree
+        found = tree.find_boundary(
+            seen, self.scale_, tree.predicted == interest, check_n_jobs(self.n_jobs)
+        )
+        if (found[2] < 0).any():
+            raise ValueError(
+                "Got rows whose distance to the boundary is beyond the largest double; expected a "
+                "metric of larger units."
+            )
+        return found
+
+    def _leaves(self, X: Any) -> NDArray[np.int32]:
+        rows = self._rows(X)
+        tree = self._source.tree
+        return tree.apply(tree.see(rows), check_n_jobs(self.n_jobs))
+
+    def distance(self, X: Any) -> NDArray[np.float64]:
+        """Return the distance of each row to the decision boundary, in units of the metric.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        rows = self._rows(X)
+        self._check_boundary(self._interest)
+        return self._boundary(self._source.tree.see(rows), self._interest)[1]
+
+    def boundary_point(self, X: Any) -> BoundaryPoints:
+        """Find the nearest point at which the tree decides otherwise, for each row.
+
+        Which features would have to change, and by how much, to flip the decision. Behind the
+        transformers of a Pipeline these are the features that the tree sees.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        BoundaryPoints
+        """
+        rows = self._rows(X)
+        self._check_boundary(self._interest)
+        tree = self._source.tree
+        seen = tree.see(rows)
+        _, distance, nearest = self._boundary(seen, self._interest)
+        points, changed = project(tree, seen, nearest)
+        leaf = tree.apply(points, check_n_jobs(self.n_jobs))
+        changes = np.where(changed, points - rows, 0.0)
+        changes[:, [known is not None for known in tree.levels]] *= np.nan
+        return BoundaryPoints(
+            points=_with_levels(np.where(changed, points, rows), tree),
+            changed=changed,
+            changes=np.where(changed, changes, 0.0),
+            distance=distance,
+            decision=tree.classes[tree.predicted[leaf]],
+            feature_names=self._source.names,
+        )
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Return the ranking score of each row; the class of interest is ranked first.
+
+        With ``ranking="global"`` the signed distance, positive exactly where the class of
+        interest is predicted; with "local" a number whose order is that of the leaf's share, then
+        of the signed distance; with None the share less 1/2.
+        """
+        return self._score(X, self._interest_or_fail())
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the ranking score of each row, as scikit-learn expects it.
+
+        Of two classes it is higher for the second one, whichever is of interest. Of several it is
+        `score_samples` if `class_of_interest` is given; else there is a column for each class,
+        which ranks this class first.
+        """
+        interest = self._interest_or_fail()
+        if len(self.classes_) == 2:
+            return self._score(X, 1)
+        if self.class_of_interest is not None:
+            return self._score(X, interest)
+        return np.column_stack([self._score(X, number) for number in range(len(self.classes_))])
+
+    def _interest_or_fail(self) -> int:
+        check_is_fitted(self)
+        return self._interest
+
+    def _score(self, X: Any, interest: int) -> NDArray[np.float64]:
+        """Ranking score with respect to one class."""
+        tree = self._source.tree
+        if self.ranking is None:
+            return np.asarray(self._known_counts()[self._leaves(X), interest] - 0.5)
+        self._check_boundary(interest)
+        leaf, distance, _ = self._boundary(tree.see(self._rows(X)), interest)
+        positive = tree.predicted == interest
+        # On the boundary itself the sign must still say which side the row is on.
+        tiny = np.finfo(np.float64).tiny
+        signed = np.where(positive[leaf], np.maximum(distance, tiny), -distance)
+        if self.ranking == "global":
+            return signed
+        place = _dense_rank(self._known_counts()[:, interest])
+        reached = tree.reached_leaves()
+        place = place - place[reached][~positive[reached]].max()
+        return np.asarray(place[leaf] + 0.5 * signed / (1.0 + np.abs(signed)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class that the tree predicts for each row."""
+        leaf = self._leaves(X)
+        return np.asarray(self.classes_[self._source.tree.predicted[leaf]])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the smoothed class shares of each row's leaf, in the order of `classes_`."""
+        leaf = self._leaves(X)
+        return np.asarray(self._known_counts()[leaf])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the AUC: the class of interest against the others.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        scores = self.score_samples(X)
+        y = check_known_labels(y, self.classes_)
+        is_interest = y == self.class_of_interest_
+        return float(roc_auc_score(is_interest, scores, sample_weight=sample_weight))
+
+
+def _weights_for(tree: Any, sample_weight: Any) -> dict[str, Any]:
+    """Keyword under which a tree, or the last step of a Pipeline, takes weights."""
+    if sample_weight is None:
+        return {}
+    steps = getattr(tree, "steps", None)
+    return {f"{steps[-1][0]}__sample_weight" if steps else "sample_weight": sample_weight}
+
+
+def _class_number(wanted: Any, classes: NDArray[Any]) -> int:
+    if wanted is None:
+        return len(classes) - 1
+    found = np.flatnonzero(classes == wanted)
+    if len(found) != 1:
+        raise complain("class_of_interest", wanted, f"one of {classes.tolist()!r} or None")
+    return int(found[0])
+
+
+def _smooth(tree: AxisTree, smoothing: str | None, interest: int) -> NDArray[np.float64] | None:
+    """Class shares of the leaves; a leaf without cases has the prior shares."""
+    if tree.counts is None:
+        return None
+    n_classes = tree.counts.shape[1]
+    reached = tree.reached_leaves()
+    prior = tree.counts[reached].sum(axis=0) / tree.counts[reached].sum()
+    size = tree.counts.sum(axis=1, keepdims=True)
+    if smoothing == "laplace":
+        return np.asarray((tree.counts + 1) / (size + n_classes))
+    if smoothing == "m":
+        m = ADDED_CASES / max(prior[interest], np.finfo(np.float64).tiny)
+        return np.asarray((tree.counts + m * prior) / (size + m))
+    return np.asarray(np.where(size > 0, tree.counts / np.maximum(size, 1e-300), prior))
+
+
+def _scale(
+    metric: Any, seen: NDArray[np.float64], tree: AxisTree, sample_weight: Any
+) -> NDArray[np.float64]:
+    """What each feature is divided by; 1 for a constant, as in scikit-learn's scalers."""
+    if not isinstance(metric, str):
+        scale = np.asarray(metric, dtype=np.float64)
+        if scale.shape != (tree.n_features,) or not (np.isfinite(scale) & (scale > 0)).all():
+            raise complain(
+                "metric", metric, f"'minmax', 'standard', or {tree.n_features} positive numbers"
+            )
+        return scale
+    check_choice("metric", metric, ["minmax", "standard"])
+    weight = _check_weights(sample_weight, len(seen))
+    weight = np.ones(len(seen)) if weight is None else weight
+    if metric == "minmax":
+        counted = seen[weight > 0]
+        scale = np.fmax.reduce(counted, axis=0) - np.fmin.reduce(counted, axis=0)
+    else:
+        scale = _deviation(seen, weight)
+    categorical = np.array([levels is not None for levels in tree.levels])
+    usable = (scale > 1e-290) & (scale < 1e290)  # NaN, for a column without values, is not
+    return np.where(usable & ~categorical, scale, 1.0)
+
+
+def _deviation(seen: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard deviation of the known values of each column."""
+    known = ~np.isnan(seen)
+    mass = np.maximum(weight @ known, np.finfo(np.float64).tiny)
+    mean = weight @ np.where(known, seen, 0.0) / mass
+    spread = np.where(known, seen - mean, 0.0)
+    return np.asarray(np.sqrt(weight @ spread**2 / mass))
+
+
+def _dense_rank(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """0 for the least value, 1 for the next, …; values that differ by rounding are one."""
+    order = np.argsort(values, kind="stable")
+    rank = np.empty(len(values))
+    rank[order] = np.cumsum(np.diff(values[order], prepend=values[order[0]]) > SAME_PROBABILITY)
+    return rank
+
+
+def _with_levels(points: NDArray[np.float64], tree: AxisTree) -> NDArray[Any]:
+    """Points with levels in the place of codes; numbers alone stay an array of numbers."""
+    if all(levels is None for levels in tree.levels):
+        return points
+    shown = points.astype(object)
+    for feature, levels in enumerate(tree.levels):
+        if levels is not None:
+            names = [None, *map(_one_level, levels)]
+            codes = np.nan_to_num(points[:, feature]).astype(np.intp)
+            shown[:, feature] = [names[code] for code in codes]
+    return shown
+
+
+def _one_level(level: Any) -> Any:
+    """One of the levels that share a code."""
+    if not isinstance(level, tuple):
+        return level
+    return level[0] if level else "another level"

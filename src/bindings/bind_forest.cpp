@@ -278,6 +278,17 @@ void bind_forest(nb::module_& m) {
         },
         nb::arg("sampling"), nb::arg("tree"), nb::arg("n"),
         "How often each row was drawn for a tree.");
+    m.def(
+        "draw_block_counts",
+        [](const nb::dict& sampling, std::size_t tree, std::size_t block, std::size_t n) {
+            const Sampling parsed = sampling_of(sampling);
+            if (parsed.n_draws < 1 || parsed.n_draws > n || block >= n_blocks(n))
+                throw nb::value_error("draw_block_counts: no such block, or no such draws");
+            return to_numpy(draw_block_counts(parsed, tree, block, n));
+        },
+        nb::arg("sampling"), nb::arg("tree"), nb::arg("block"), nb::arg("n"),
+        "How often each row of a block of ROWS_PER_BLOCK was drawn for a tree.");
+    m.attr("ROWS_PER_BLOCK") = kRowsPerBlock;
 }
 
 }  // namespace treerank

@@ -28,6 +28,10 @@ class Sampling:
         """How often each row was drawn for a tree."""
         return np.asarray(_core.draw_counts(vars(self), tree, n_rows))
 
+    def block_counts(self, tree: int, block: int, n_rows: int) -> NDArray[np.uint8]:
+        """Draw one block of these counts alone; blocks have ``_core.ROWS_PER_BLOCK`` rows."""
+        return np.asarray(_core.draw_block_counts(vars(self), tree, block, n_rows))
+
 
 @dataclass(frozen=True)
 class ForestArrays:
@@ -57,6 +61,10 @@ class ForestArrays:
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         return sum(v.nbytes for v in vars(self).values() if v is not None)
+
+    def size(self, tree: int) -> str:
+        """Say how large a tree is."""
+        return f"{self.starts[tree + 1] - self.starts[tree]} slots"
 
     def fold(self, shrinkage: float) -> ForestArrays:
         """One number a slot, for this strength of shrinkage."""
@@ -145,7 +153,7 @@ def _join_sets(a: ForestArrays, b: ForestArrays) -> NDArray[np.int32]:
     return np.concatenate(parts)
 
 
-def take_rows(codes: Codes, rows: Any) -> Codes:
+def take_rows(codes: NDArray[Any], rows: Any) -> NDArray[Any]:
     """Codes of some rows, laid out as the core wants them."""
     return np.ascontiguousarray(codes[:, rows])
 

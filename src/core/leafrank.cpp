@@ -18,13 +18,40 @@ constexpr std::size_t kTeamCounters = 50000;  // nor is scanning so few counters
 // Feature draws and children take the small branches of a node's key, random cuts these.
 constexpr std::uint64_t kRandomCutBranch = std::uint64_t{1} << 32;
 constexpr std::size_t kRowsPerCheck = 2048;
+// Rows of a node that holds fewer than one in so many lie in cache lines of their own: read
+// row by row, one line serves all features.
+constexpr std::size_t kScattered = 16;
 constexpr std::int32_t kGivenHistogram = std::numeric_limits<std::int32_t>::max();
 }  // namespace
+
+// beta - alpha adds up over the leaves, so that the best cut is after the last leaf where it
+// is not negative: no need to sort, unless that leaves too little on one side (n_left 0).
+static LeafOrder part_leaves(const std::vector<LeafRankNode>& nodes,
+                             const std::vector<std::int32_t>& leaves, ClassMass cell,
+                             double min_mass) {
+    LeafOrder order;
+    order.leaves.resize(leaves.size());
+    std::size_t n_left = 0, n_right = 0;
+    for (const std::int32_t leaf : leaves) {
+        const ClassMass mass = nodes[leaf].mass;
+        const bool better = mass.positive * cell.negative >= mass.negative * cell.positive;
+        order.leaves[better ? n_left++ : leaves.size() - ++n_right] = leaf;
+        if (better) order.left = order.left + mass;
+    }
+    const bool enough =
+        order.left.total() >= min_mass && cell.total() - order.left.total() >= min_mass;
+    if (enough && n_right > 0) order.n_left = n_left;
+    return order;
+}
 
 LeafOrder order_leaves(const std::vector<LeafRankNode>& nodes,
                        const std::vector<std::int32_t>& leaves, const std::vector<double>& value,
                        ClassMass cell, double min_mass) {
     const bool by_value = !value.empty();
+    if (!by_value) {
+        LeafOrder parted = part_leaves(nodes, leaves, cell, min_mass);
+        if (parted.n_left > 0) return parted;
+    }
     LeafOrder order;
     order.leaves = leaves;
     std::sort(order.leaves.begin(), order.leaves.end(), [&](std::int32_t a, std::int32_t b) {
@@ -98,7 +125,15 @@ void LeafRank<Code, Count>::release(std::int32_t& number) {
 template <class Code, class Count>
 void LeafRank<Code, Count>::count(const View<Code>& view, const Row* rows, std::size_t n,
                                   const std::vector<std::int32_t>& features, Count* histogram) {
-    count_features(view.codes, view.weights, rows, n, features_, features, histogram, team_for(n));
+    view_ = &view;
+    count_features(codes_for(n), view.weights, rows, n, features_, features, histogram,
+                   team_for(n));
+}
+
+template <class Code, class Count>
+const CodeMatrix<Code>& LeafRank<Code, Count>::codes_for(std::size_t n) const {
+    const bool scattered = view_->by_row.data != nullptr && n * kScattered < view_->codes.rows;
+    return scattered ? view_->by_row : view_->codes;
 }
 
 template <class Code, class Count>
@@ -126,8 +161,9 @@ CutSearch LeafRank<Code, Count>::search_of(const Open& open) const {
 template <class Code, class Count>
 std::int32_t LeafRank<Code, Count>::list_sparse(const Open& open, std::int32_t feature,
                                                 Scratch& scratch) {
+    const auto& codes = codes_for(open.last - open.first);
     return kernels_.list(rows_ + open.first, open.last - open.first, view_->weights,
-                         view_->codes.column(feature), features_.n_codes[feature],
+                         codes.column(feature), codes.step, features_.n_codes[feature],
                          scratch.counters.data(), scratch.words.data(), scratch.codes.data(),
                          scratch.counts.data());
 }
@@ -279,12 +315,14 @@ BestCut LeafRank<Code, Count>::random_cut(const Open& open, std::int32_t feature
                                           const CutSearch& search, Scratch& scratch) {
     CodeRange<Code> range;
     const Count* histogram = open.histogram >= 0 ? histogram_of(open, feature) : nullptr;
-    const Code* column = view_->codes.column(feature);
+    const auto& codes = codes_for(open.last - open.first);
+    const Code* column = codes.column(feature);
     if (histogram != nullptr) {
         for (std::int32_t code = 0; code < features_.n_codes[feature]; ++code)
             if (!is_empty(histogram[code])) range.add(static_cast<Code>(code));
     } else {
-        for (std::size_t i = open.first; i < open.last; ++i) range.add(column[row_id(rows_[i])]);
+        for (std::size_t i = open.first; i < open.last; ++i)
+            range.add(column[row_id(rows_[i]) * codes.step]);
     }
     BestCut best;
     // With missing on the right, "all values left" is a cut too.
@@ -301,7 +339,7 @@ BestCut LeafRank<Code, Count>::random_cut(const Open& open, std::int32_t feature
         Count* sums = scratch.counts.data();
         sums[0] = sums[1] = sums[2] = Count{};
         kernels_.sum_sides(rows_ + open.first, open.last - open.first, view_->weights, column,
-                           static_cast<Code>(cut), sums);
+                           codes.step, static_cast<Code>(cut), sums);
         missing = sums[0];
         values = sums[1];
     }
@@ -429,8 +467,9 @@ typename LeafRank<Code, Count>::Split LeafRank<Code, Count>::find_split(Open& op
 
 template <class Code, class Count>
 std::size_t LeafRank<Code, Count>::part_rows(const Open& open, const Split& split) {
-    const Code* column = view_->codes.column(split.test.feature);
     const std::size_t n = open.last - open.first;
+    const auto& codes = codes_for(n);
+    const Code* column = codes.column(split.test.feature);
     Row* rows = rows_ + open.first;
     Row* scratch = scratch_rows_ + open.first;
     if (split.test.categorical) {
@@ -438,7 +477,7 @@ std::size_t LeafRank<Code, Count>::part_rows(const Open& open, const Split& spli
         Row* right = scratch;
         for (std::size_t i = 0; i < n; ++i) {
             const Row row = rows[i];
-            *(split.set.contains(column[row_id(row)]) ? left++ : right++) = row;
+            *(split.set.contains(column[row_id(row) * codes.step]) ? left++ : right++) = row;
         }
         std::copy(scratch, right, left);
         return left - rows;
@@ -447,7 +486,7 @@ std::size_t LeafRank<Code, Count>::part_rows(const Open& open, const Split& spli
     const Code shift = split.test.missing_left ? 0 : 1;
     const Code cut = static_cast<Code>(split.test.cut - shift);
     return part_stably(rows, n, scratch, team_for(n), [&](Row* block, std::size_t size, Row* room) {
-        return kernels_.part(block, size, column, shift, cut, room);
+        return kernels_.part(block, size, column, codes.step, shift, cut, room);
     });
 }
 
@@ -467,10 +506,12 @@ void LeafRank<Code, Count>::hand_down(const Open& parent, Open& left, Open& righ
     const std::size_t n_small = small.last - small.first;
     large.histogram = held;
     if (!wants(small) && n_small * cell_features_.size() <= features_.histogram_size() / 2) {
+        const auto& codes = codes_for(n_small);
         for (std::size_t f = 0; f < cell_features_.size(); ++f) {
-            const Code* column = view_->codes.column(cell_features_[f]);
+            const Code* column = codes.column(cell_features_[f]);
             Count* counters = histogram + features_.offset[cell_features_[f]];
-            kernels_.uncount(rows_ + small.first, n_small, view_->weights, &column, &counters, 1);
+            kernels_.uncount(rows_ + small.first, n_small, view_->weights, &column, codes.step,
+                             &counters, 1);
         }
         return;
     }

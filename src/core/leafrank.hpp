@@ -18,6 +18,7 @@ namespace treerank {
 template <class Code>
 struct View {
     CodeMatrix<Code> codes;
+    CodeMatrix<Code> by_row;                // the same row by row, or nothing
     const std::int64_t* weights = nullptr;  // units, or null when rows carry repeat counts
     std::vector<Code> own_codes;
     std::vector<std::int64_t> own_weights;
@@ -26,14 +27,14 @@ struct View {
 
 // The cut of a cell: which leaves go left, and what that gives.
 struct LeafOrder {
-    std::vector<std::int32_t> leaves;  // node numbers, best first
+    std::vector<std::int32_t> leaves;  // node numbers, those that go left first
     std::size_t n_left = 0;            // 0: no admissible cut
     ClassMass left;
 };
 
-// Orders leaves by positives / negatives (by `value` where given, leaves of equal
-// value staying together) and cuts where beta - alpha is largest, on ties the
-// larger left part.
+// Cuts the leaves, ordered by positives / negatives (by `value` where given, leaves of
+// equal value staying together), where beta - alpha is largest, on ties the larger left
+// part. The order within a part is left open.
 LeafOrder order_leaves(const std::vector<LeafRankNode>& nodes,
                        const std::vector<std::int32_t>& leaves, const std::vector<double>& value,
                        ClassMass cell, double min_mass);
@@ -95,6 +96,7 @@ class LeafRank {
         OccupiedCodes occupied;
     };
 
+    const CodeMatrix<Code>& codes_for(std::size_t n) const;
     bool may_split(const Open& open) const;
     CutSearch search_of(const Open& open) const;
     Split find_split(Open& open);

@@ -22,6 +22,8 @@ constexpr std::size_t kTeamCellRows = 16384;
 // ... and below this a cell and all that it is cut into are grown by one thread.
 constexpr std::size_t kSharedCellRows = 4096;
 
+constexpr std::size_t kManyTests = 1024;
+
 // A cell while the tree grows; flattened at the end.
 struct Growing {
     Cell cell;
@@ -175,7 +177,8 @@ class CellGrower {
         const double gain = delta / (2 * total_.negative * total_.positive);
         if (order.n_left == 0 || !(gain > options_.min_auc_gain)) return std::nullopt;
         keep_tests(*task.cell, order, gain);
-        const std::size_t n_left = part_rows(task, order);
+        const bool last = task.cell->cell.depth + 1 == options_.max_depth;
+        const std::size_t n_left = last ? task.size() / 2 : part_rows(task, order);
         auto children = make_children(task, order.left, n_left);
         if (share) share_histogram(task, features, children.first, children.second);
         return children;
@@ -218,7 +221,10 @@ class CellGrower {
 
     void keep_tests(Growing& cell, const LeafOrder& order, double gain) {
         cell.cell.auc_gain = gain;
-        cell.tests = leafrank_.nodes;
+        if (leafrank_.nodes.size() < kManyTests)
+            cell.tests = leafrank_.nodes;
+        else  // too many to copy; else LeafRank keeps its room
+            cell.tests = std::move(leafrank_.nodes);
         cell.category_sets = leafrank_.category_sets;
         for (std::size_t i = 0; i < order.leaves.size(); ++i)
             cell.tests[order.leaves[i]].side = i < order.n_left ? 0 : 1;
@@ -230,7 +236,7 @@ class CellGrower {
     std::size_t part_rows(CellTask& task, const LeafOrder& order) {
         std::uint8_t* side = task.view->side.data();
         const Row* work = buffers_.work.get() + task.first;
-        std::vector<std::uint8_t> side_of(leafrank_.nodes.size());
+        std::vector<std::uint8_t> side_of(task.cell->tests.size());
         for (std::size_t i = order.n_left; i < order.leaves.size(); ++i)
             side_of[order.leaves[i]] = 1;
         Team* team = leafrank_.team_for(task.size());
@@ -285,8 +291,14 @@ class CellGrower {
     LeafRank<Code, Count> leafrank_;
 };
 
-void flatten_tests(const Growing& from, Cell& cell, RankTree& tree) {
+void flatten_tests(Growing& from, Cell& cell, RankTree& tree) {
     cell.first_test = static_cast<std::int32_t>(tree.tests.size());
+    if (tree.tests.empty()) {
+        tree.tests = std::move(from.tests);
+        tree.category_sets = std::move(from.category_sets);
+        cell.last_test = static_cast<std::int32_t>(tree.tests.size());
+        return;
+    }
     const auto first_set = static_cast<std::int32_t>(tree.category_sets.size());
     for (LeafRankNode node : from.tests) {
         if (node.left >= 0) {
@@ -302,10 +314,10 @@ void flatten_tests(const Growing& from, Cell& cell, RankTree& tree) {
 }
 
 // Numbers the cells in preorder, whatever order they were grown in.
-RankTree flatten(const Growing& root) {
+RankTree flatten(Growing& root) {
     RankTree tree;
     struct Pending {
-        const Growing* from;
+        Growing* from;
         std::int32_t parent;
         bool left;
     };
@@ -353,6 +365,7 @@ RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, std::u
 
     auto view = std::make_shared<View<Code>>();
     view->codes = table.codes;
+    view->by_row = table.by_row;
     view->weights = table.weights;
     view->side.resize(table.codes.rows);
 

@@ -73,15 +73,41 @@ def test_draws_add_up(n, share, seed, replace):
         assert counts.max() == 1
 
 
-def test_a_block_of_rows_keeps_the_draws_that_fall_into_it():
-    sampling = Sampling(True, 500, 7)
-    whole = sampling.counts(2, 500)
-    rows = oracles.bootstrap_rows(sampling.seed, 2, 500, 500)
-    for first, last in ((0, 128), (128, 300), (300, 500)):
-        mine = [row for row in rows if first <= row < last]
-        assert np.bincount(np.array(mine) - first, minlength=last - first).tolist() == (
-            whole[first:last].tolist()
-        )
+@pytest.mark.parametrize("replace", [True, False])
+@pytest.mark.parametrize(
+    ("n", "n_draws"), [(2, 2), (700, 500), (65_536, 65_536), (65_537, 65_537), (150_000, 100_000)]
+)
+def test_draws_are_those_of_the_slow_twin(n, n_draws, replace):
+    sampling = Sampling(replace, n_draws, 2**63 + 7)
+    expected = oracles.draw_counts(sampling.seed, 2, n_draws, n, replace)
+    assert np.array_equal(sampling.counts(2, n), np.concatenate(expected))
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_a_block_is_drawn_without_the_others(replace):
+    n, block = 5 * _core.ROWS_PER_BLOCK + 17, _core.ROWS_PER_BLOCK
+    sampling = Sampling(replace, n // 2, 5)
+    whole = sampling.counts(1, n)
+    for b in range(6):
+        mine = sampling.block_counts(1, b, n)
+        assert np.array_equal(mine, whole[b * block : (b + 1) * block])
+    with pytest.raises(ValueError, match="no such block"):
+        sampling.block_counts(1, 6, n)
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_blocks_share_the_draws_as_chance_would(replace):
+    n, block = 180_000, _core.ROWS_PER_BLOCK
+    n_draws = n // 3
+    sampling = Sampling(replace, n_draws, 3)
+    counts = (sampling.counts(t, n).astype(int) for t in range(300))
+    totals = np.array([np.add.reduceat(c, [0, block, 2 * block]) for c in counts])
+    share = np.array([block, block, n - 2 * block]) / n
+    variance = n_draws * share * (1 - share)
+    if not replace:
+        variance *= (n - n_draws) / (n - 1)
+    assert (abs(totals.mean(axis=0) - n_draws * share) < 4 * np.sqrt(variance / 300)).all()
+    assert (abs(totals.var(axis=0) / variance - 1) < 4 * np.sqrt(2 / 300)).all()
 
 
 def test_draws_are_uniform_and_differ_between_trees():
@@ -168,7 +194,7 @@ def test_the_default_splitter_follows_the_size_of_the_data():
     model = RankingForest(n_estimators=2, n_jobs=2).fit(x, y)
     assert model._plan.kinds[0].max_depth == 1
     shares = [_kind_of("auto", 100, n).mean() for n in (300, 300_000)]
-    assert shares == [0.5, 0.25]
+    assert shares == [0.5, 0.01]
     assert model.score(x, y) > 0.8
 
 
@@ -316,9 +342,12 @@ def test_importance_finds_the_features_that_matter():
     assert model.feature_importances_.sum() == pytest.approx(1)
     assert np.argsort(-model.feature_importances_)[:2].tolist() == [0, 1]
     assert (model.feature_importances_std_ > 0).all()
-    means = np.mean([RankingForest(n_estimators=1, random_state=s, random_cut_share=0.0)
-                     .fit(x, y).feature_importances_ for s in range(10)], axis=0)  # fmt: skip
-    np.testing.assert_allclose(means, model.feature_importances_, atol=0.1)
+    single = [
+        RankingForest(n_estimators=1, random_state=s).fit(x, y).feature_importances_
+        for s in range(40)
+    ]
+    exact = RankingForest(n_estimators=40, random_cut_share=0.0).fit(x, y)
+    np.testing.assert_allclose(np.mean(single, axis=0), exact.feature_importances_, atol=0.1)
 
 
 def test_five_hundred_trees_are_small():
@@ -410,7 +439,7 @@ def test_presets_draw_features_at_the_two_levels(name):
         ({"max_depth": 0}, "Got max_depth=0; expected an integer >= 1 or None"),
         ({"max_depth": "deep"}, "Got max_depth='deep'"),
         ({"min_samples_leaf": 0}, "Got min_samples_leaf=0"),
-        ({"splitter": "cart"}, "Got splitter='cart'; expected None or a LeafRank"),
+        ({"splitter": "cart"}, "Got splitter='cart'; expected None, a LeafRank, a classifier"),
         ({"splitter": LeafRank(max_bins=9)}, "set max_bins on RankingForest instead"),
     ],
 )

@@ -102,6 +102,17 @@ def grow_cell_trees(
     return [_flatten(root, encoding, weights.scale) for root in roots]
 
 
+def grow_cell_tree(sample: Sample, splitter: Any, options: TreeRankOptions) -> SplitterTree:
+    """Grow one tree on the rows of the sample that have weight, one cell after another."""
+    root = sample.node("", np.flatnonzero(sample.units))
+    choose = _chooser(splitter)
+    pending = [(sample, root)]
+    with Parallel(1, require="sharedmem") as run:
+        while pending:
+            pending = _grow_level(pending, choose, options, run)
+    return _flatten(root, sample.encoding, sample.scale)
+
+
 def _grow_level(
     pending: list[tuple[Sample, Node]], choose: Chooser, options: TreeRankOptions, run: Parallel
 ) -> list[tuple[Sample, Node]]:
@@ -144,7 +155,7 @@ def _split(sample: Sample, node: Node, splitter: Any, options: TreeRankOptions) 
     )
     everything = not node.path and len(node.rows) == sample.rows.shape[1] and columns is None
     if everything and not (len(left.rows) and len(right.rows)):
-        _complain_of_one_side(splitter, sample.encoding)
+        refuse_one_side(splitter, sample.encoding)
     gain = _auc_gain(sample, node, left)
     if gain < 0:
         left, right, gain = right, left, -gain
@@ -209,7 +220,7 @@ def _draw_columns(
     return np.flatnonzero(np.isin(feature, drawn))
 
 
-def _complain_of_one_side(splitter: Any, encoding: Encoding) -> None:
+def refuse_one_side(splitter: Any, encoding: Encoding) -> None:
     """Refuse a classifier that cannot part rows that differ; elsewhere the branch just ends."""
     if isinstance(splitter, ClassifierSplit) and (encoding.box.high > encoding.box.low).any():
         raise ValueError(

@@ -9,13 +9,14 @@ by a Kemeny median once, and a new row goes to the place among them that costs l
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
-from treerank._binning import Codes
 from treerank._forest_arrays import ForestArrays, Sampling, take_rows
+from treerank._splitter_forest import SplitterForest
 from treerank._validate import TrainingData
 from treerank.consensus import insertion_places, kendall
 
@@ -24,6 +25,7 @@ REFERENCE_ROWS = 256
 ROWS_AT_ONCE = 4096
 
 Floats = NDArray[np.float64]
+Rows = NDArray[Any]  # columns x rows: codes, or the matrix that splitters in Python see
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,8 @@ class RankAggregation:
     def fit(
         cls,
         kind: str,
-        trees: ForestArrays,
-        codes: Codes,
+        trees: ForestArrays | SplitterForest,
+        codes: Rows,
         data: TrainingData,
         sampling: Sampling,
         n_jobs: int,
@@ -72,7 +74,7 @@ class RankAggregation:
         cut = _crossing(knots, shares)
         return cls(kind, reference, places, knots - cut, shares, cut, scores - cut)
 
-    def scores(self, trees: ForestArrays, codes: Codes, n_jobs: int) -> Floats:
+    def scores(self, trees: ForestArrays | SplitterForest, codes: Rows, n_jobs: int) -> Floats:
         """Score of each row; positive where positives are the more frequent."""
         scores = np.empty(codes.shape[1])
         for at in _blocks(codes.shape[1]):
@@ -135,7 +137,7 @@ def _aggregate(
 
 
 def _reference(
-    trees: ForestArrays, codes: Codes, n_jobs: int
+    trees: ForestArrays | SplitterForest, codes: Rows, n_jobs: int
 ) -> tuple[NDArray[np.float32], Floats]:
     """Ranks in the trees of some training rows, by their Kemeny median, and their places."""
     n_rows = codes.shape[1]

@@ -18,10 +18,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from treerank._encoding import Encoding, Matrix
 from treerank._forest_arrays import Sampling
 from treerank._grow import TreeRankOptions
-from treerank._grow_cells import Sample, grow_cell_tree, refuse_one_side
+from treerank._grow_cells import Sample, grow_cell_tree, is_function, refuse_one_side
 from treerank._progress import progress_bar
 from treerank._splitter_tree import SplitterTree
 from treerank._validate import TrainingData, Weights
+from treerank.splitters import as_splitter
 
 Floats = NDArray[np.float64]
 
@@ -169,8 +170,9 @@ def grow_splitter_forest(
             trees.append(replace(tree, encoding=encoding))  # one for all, not a copy a process
             if progress is not None:
                 progress(len(trees) / len(numbers))
-    if all(tree.n_cells == 1 for tree in trees) and options.max_features < 0:
-        refuse_one_side(splitter, encoding)
+    whole = all(tree.n_cells == 1 for tree in trees)
+    if whole and options.max_features < 0 and not is_function(splitter):
+        refuse_one_side(as_splitter(splitter), encoding)
     return SplitterForest(trees, by_rank)
 
 

@@ -121,18 +121,32 @@ std::vector<double> falling_shares(const RankTree& tree, double shrinkage, doubl
     return value;
 }
 
-// One value a cell, added at the end of the walk.
-ForestTree freeze_strata(const RankTree& tree, const std::vector<double>& value) {
+// One value a cell, added at the end of the walk to what the root says; several sets of values
+// one after another.
+ForestTree freeze_strata(const RankTree& tree, const std::vector<std::vector<double>>& values,
+                         double root) {
     ForestTree kept;
     FlatTree flat = freeze(tree, splits_of(tree).data());
-    for (std::size_t s = 0; s < flat.slots.size(); ++s) {
-        const bool end =
-            (flat.slots[s].next & kNextMask) == s && !(flat.slots[s].next & kCategorical);
-        kept.step.push_back(end ? static_cast<float>(value[flat.target[s]]) : 0.0f);
-        kept.mass.push_back(kNoParent);
+    const std::size_t n = flat.slots.size();
+    for (const auto& value : values) {
+        for (std::size_t s = 0; s < n; ++s) {
+            const bool end =
+                (flat.slots[s].next & kNextMask) == s && !(flat.slots[s].next & kCategorical);
+            kept.step.push_back(end ? static_cast<float>(value[flat.target[s]] - root) : 0.0f);
+        }
+        kept.step[kept.step.size() - n] += static_cast<float>(root);
     }
+    kept.mass.assign(n, kNoParent);
     keep_flat(std::move(flat), kept);
     return kept;
+}
+
+ForestTree freeze_monotone(const RankTree& tree, const std::vector<double>& shrinkages,
+                           double scale) {
+    std::vector<std::vector<double>> values;
+    for (const double shrinkage : shrinkages)
+        values.push_back(falling_shares(tree, shrinkage, scale));
+    return freeze_strata(tree, values, share_of(cell_mass(tree, 0)));
 }
 
 ForestTree keep_tree(const RankTree& tree, const ForestOptions& options, double scale,
@@ -141,9 +155,9 @@ ForestTree keep_tree(const RankTree& tree, const ForestOptions& options, double 
     if (options.value == TreeValue::kPath)
         kept = freeze_path(tree, scale);
     else if (options.value == TreeValue::kRank)
-        kept = freeze_strata(tree, mid_ranks(tree));
+        kept = freeze_strata(tree, {mid_ranks(tree)}, 0);
     else
-        kept = freeze_strata(tree, falling_shares(tree, options.shrinkage, scale));
+        kept = freeze_monotone(tree, options.shrinkages, scale);
     kept.importance = importance_of(tree, n_features);
     return kept;
 }

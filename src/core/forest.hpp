@@ -25,7 +25,7 @@ enum class TreeValue {
 // cells are shared, so what a path has added depends on the whole path.
 struct ForestTree {
     std::vector<Slot> slots;
-    std::vector<float> step;
+    std::vector<float> step;  // of kMonotone: one after another for each shrinkage
     std::vector<float> mass;
     std::vector<std::int32_t> set_of;  // category set of a test; empty without categories
     std::vector<CategorySet> category_sets;
@@ -38,8 +38,8 @@ struct ForestOptions {
     std::size_t first_tree = 0;          // number of the first tree, for draws
     Sampling sampling;
     TreeValue value = TreeValue::kPath;
-    double shrinkage = 0;  // of kMonotone, along the cells
-    double scale = 1;      // units of mass to a weight of 1
+    std::vector<double> shrinkages;  // of kMonotone, along the cells: one set of values each
+    double scale = 1;                // units of mass to a weight of 1
 };
 
 // Grows kind_of.size() trees, shared out over the team; the result does not depend on its

@@ -77,11 +77,12 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         "posterior": mean over the trees of the share of positives along the path. The others
         are the consensus of the trees' own rankings, as in the paper. A row is ranked in each
         tree against that tree's training rows, so that its score does not depend on the other
-        rows that are scored with it. See :mod:`treerank.consensus`.
+        rows that are scored with it. "kendall" orders 256 training rows and puts the others
+        among them; where that costs more than the mean rank on the training rows (20,000 of
+        them at most are looked at), the mean rank is used. See :mod:`treerank.consensus`.
     shrinkage : "oob", float or None, default="oob"
         How many rows a node's share of positives is worth in that of its children; "oob"
-        chooses it by the AUC on out-of-bag rows. None is 0. Under monotone constraints, where
-        strata are pooled until they keep them, "oob" means 10. Of use for "posterior" only.
+        chooses it by the AUC on out-of-bag rows. None is 0. Of use for "posterior" only.
     oob_score : bool, default=False
         Score every training row by the trees that have not seen it, and measure the AUC.
     random_cut_share : float or "auto", default="auto"

@@ -149,8 +149,6 @@ def _strengths(forest: Any, value: str, leaves_rows_out: bool) -> list[float]:
     check_choice("shrinkage", given, ["oob", None])
     if value == "rank":
         return [0.0]
-    if value == "monotone":
-        return [USUAL_STRENGTH]
     if not leaves_rows_out:
         raise ValueError(
             "Got shrinkage='oob' with bootstrap=False; expected bootstrap=True, max_samples below "
@@ -287,7 +285,7 @@ def _grow_in_core(
         "first_tree": first,
         "sampling": vars(plan.sampling),
         "value": plan.value,
-        "shrinkage": plan.strengths[0],
+        "shrinkages": plan.strengths,
         "scale": scale,
     }
     with progress_bar("growing", plan.verbose) as progress:
@@ -295,7 +293,8 @@ def _grow_in_core(
             codes, data.labels, data.weights.as_units, binning.n_codes, binning.is_categorical,
             monotonic, options, n_jobs, progress,
         )  # fmt: skip
-    return forest_from_core(grown, data.table.n_features)
+    pooled = tuple(plan.strengths) if plan.value == "monotone" else ()
+    return forest_from_core(grown, data.table.n_features, pooled)
 
 
 def choose_strength(

@@ -11,8 +11,8 @@ namespace {
 // A tree is fetched from memory once for so many rows; few tasks beat good balance.
 constexpr std::size_t kFewRows = 8192, kManyRows = 65536;
 constexpr std::size_t kRowsPerOobTask = 512;
-constexpr std::size_t kRowsTogether = 512;  // rows that a walk keeps track of
-constexpr int kStepsPerTest = 4, kStepsPerVisit = 2;
+constexpr std::size_t kRowsTogether = 256;  // rows that a walk keeps track of
+constexpr int kStepsPerTest = 4;
 constexpr std::size_t kWideRow = 256;     // bytes of codes up to which a row is copied together
 constexpr std::size_t kTreesPerCopy = 8;  // trees that pay for doing so
 
@@ -87,7 +87,7 @@ class Walker {
             sum_[i] = steps_.tree.step[0];
         }
         while (n > 0) {
-            for (int s = 0; s < kStepsPerTest; s += kStepsPerVisit) move(n);
+            for (int s = 0; s < kStepsPerTest; ++s) move(n);
             std::size_t open = 0, ended = 0;
             for (std::size_t i = 0; i < n; ++i) {
                 const bool end = steps_.is_end(at_[i]);
@@ -107,14 +107,9 @@ class Walker {
 
     void move(std::size_t n) {
         for (std::size_t i = 0; i < n; ++i) {
-            std::uint32_t at = at_[i];
-            const std::size_t place = place_[i];
-            for (int s = 0; s < kStepsPerVisit; ++s) {
-                const std::uint32_t next = steps_.step(place, at);
-                if constexpr (Adds) sum_[i] += next != at ? steps_.tree.step[next] : 0.0f;
-                at = next;
-            }
-            at_[i] = at;
+            const std::uint32_t next = steps_.step(place_[i], at_[i]);
+            if constexpr (Adds) sum_[i] += next != at_[i] ? steps_.tree.step[next] : 0.0f;
+            at_[i] = next;
         }
     }
 

@@ -1,10 +1,11 @@
-"""Run the benchmarks: ``python -m benchmarks [geometric|quality|speed|truth] [--quick]``."""
+"""Run the benchmarks: ``python -m benchmarks [forest|geometric|quality|speed|truth] [--quick]``."""
 
 import argparse
 
-from benchmarks import geometric, quality, speed, truth
+from benchmarks import forest, geometric, quality, speed, truth
 
 PARTS = {
+    "forest": forest.run,
     "geometric": geometric.run,
     "quality": quality.run,
     "speed": speed.run,

@@ -260,12 +260,70 @@ def _mix(x):
     return x ^ (x >> 31)
 
 
-def bootstrap_rows(seed, tree, n_draws, n):
-    """The row that each draw of a tree falls on: a function of (seed, tree, draw) alone."""
-    key = seed
-    for branch in (0x73616D706C65, tree):
-        key = _mix(key ^ _mix(branch))
-    return [((_mix((key + i) % 2**64) >> 32) * n) >> 32 for i in range(n_draws)]
+def _key(parent, branch):
+    return _mix(parent ^ _mix(branch))
+
+
+def draw_counts(seed, tree, n_draws, n, replace, block_rows=65536):
+    """How often each row is drawn: draws are shared out over blocks by halves, then made."""
+    key = _key(_key(seed, 0x73616D706C65), tree)
+    sizes = [min(block_rows, n - first) for first in range(0, n, block_rows)]
+    counts = []
+    for block, draws in enumerate(_share_out(key, n_draws, sizes, 0, replace)):
+        block_key = _key(_key(key, 0), block)
+        mine = np.zeros(sizes[block], dtype=int)
+        if replace:
+            for i in range(draws):
+                bits = _mix((block_key + i // 2) % 2**64)
+                half = bits >> 32 if i % 2 == 0 else bits % 2**32
+                row = half * sizes[block] >> 32
+                while mine[row] == 15:
+                    row = (row + 1) % sizes[block]
+                mine[row] += 1
+        else:
+            by_key = sorted(range(sizes[block]), key=lambda row: _key(block_key, row))
+            mine[by_key[:draws]] = 1
+        counts.append(mine)
+    return counts
+
+
+def _share_out(key, draws, sizes, first, replace):
+    """Draws of each block; every draw is followed on its own."""
+    if len(sizes) == 1:
+        return [draws]
+    half = (2 * first + len(sizes)) // 2 - first
+    left, total = sum(sizes[:half]), sum(sizes)
+    split = _key(_key(key, 1), first + half)
+    if replace:
+        n_left = _count_below(draws, Fraction(left, total), split)
+        n_left = min(max(n_left, draws - 15 * (total - left)), 15 * left)
+    else:
+        few = 2 * draws <= total
+        room = left
+        for i in range(draws if few else total - draws):
+            room -= ((_mix((split + i) % 2**64) >> 32) * (total - i) >> 32) < room
+        n_left = left - room if few else room
+    return _share_out(key, n_left, sizes[:half], first, replace) + _share_out(
+        key, draws - n_left, sizes[half:], first + half, replace
+    )
+
+
+def _count_below(n, share, key):
+    """How many of n numbers lie below the share: bit by bit, 64 numbers to a word."""
+    undecided, below, word = n, 0, 0
+    while undecided and share:
+        share *= 2
+        digit = int(share >= 1)
+        share -= digit
+        bits = []
+        for _ in range(0, undecided, 64):
+            random = _mix((key + word) % 2**64)
+            bits += [random >> k & 1 for k in range(64)]
+            word += 1
+        bits = bits[:undecided]
+        below += sum(bit < digit for bit in bits)
+        undecided = sum(bit == digit for bit in bits)
+    return below
 
 
 def path_values(tree, codes, shrinkage):

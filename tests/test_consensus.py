@@ -126,3 +126,15 @@ def test_bad_rankings_are_refused(bad, message):
             rule(bad)
     with pytest.raises(ValueError, match="2 points; expected 3"):
         consensus.kendall_cost([1, 2], [[1, 2, 3]])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 90), st.integers(1, 40), st.integers(0, 2**32 - 1))
+def test_discordance_counts_pair_by_pair(n_points, n_levels, seed):
+    rng = np.random.default_rng(seed)
+    one, other = rng.integers(0, n_levels, size=(2, n_points))
+    pairs = [(i, j) for i in range(n_points) for j in range(i)]
+    expected = sum(
+        abs(np.sign(one[i] - one[j]) - np.sign(other[i] - other[j])) / 2 for i, j in pairs
+    )
+    assert consensus.discordance(one, other) == pytest.approx(expected)

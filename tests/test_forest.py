@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from treerank import LeafRank, RankingForest, _core, consensus
+from treerank import LeafRank, RankingForest, _core, _rank_aggregation, consensus
 from treerank._forest_arrays import Sampling
 from treerank._forest_grow import STRENGTHS, _kind_of, default_splitter
 from treerank._tree import tree_from_core
@@ -73,15 +73,41 @@ def test_draws_add_up(n, share, seed, replace):
         assert counts.max() == 1
 
 
-def test_a_block_of_rows_keeps_the_draws_that_fall_into_it():
-    sampling = Sampling(True, 500, 7)
-    whole = sampling.counts(2, 500)
-    rows = oracles.bootstrap_rows(sampling.seed, 2, 500, 500)
-    for first, last in ((0, 128), (128, 300), (300, 500)):
-        mine = [row for row in rows if first <= row < last]
-        assert np.bincount(np.array(mine) - first, minlength=last - first).tolist() == (
-            whole[first:last].tolist()
-        )
+@pytest.mark.parametrize("replace", [True, False])
+@pytest.mark.parametrize(
+    ("n", "n_draws"), [(2, 2), (700, 500), (65_536, 65_536), (65_537, 65_537), (150_000, 100_000)]
+)
+def test_draws_are_those_of_the_slow_twin(n, n_draws, replace):
+    sampling = Sampling(replace, n_draws, 2**63 + 7)
+    expected = oracles.draw_counts(sampling.seed, 2, n_draws, n, replace)
+    assert np.array_equal(sampling.counts(2, n), np.concatenate(expected))
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_a_block_is_drawn_without_the_others(replace):
+    n, block = 5 * _core.ROWS_PER_BLOCK + 17, _core.ROWS_PER_BLOCK
+    sampling = Sampling(replace, n // 2, 5)
+    whole = sampling.counts(1, n)
+    for b in range(6):
+        mine = sampling.block_counts(1, b, n)
+        assert np.array_equal(mine, whole[b * block : (b + 1) * block])
+    with pytest.raises(ValueError, match="no such block"):
+        sampling.block_counts(1, 6, n)
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_blocks_share_the_draws_as_chance_would(replace):
+    n, block = 180_000, _core.ROWS_PER_BLOCK
+    n_draws = n // 3
+    sampling = Sampling(replace, n_draws, 3)
+    counts = (sampling.counts(t, n).astype(int) for t in range(300))
+    totals = np.array([np.add.reduceat(c, [0, block, 2 * block]) for c in counts])
+    share = np.array([block, block, n - 2 * block]) / n
+    variance = n_draws * share * (1 - share)
+    if not replace:
+        variance *= (n - n_draws) / (n - 1)
+    assert (abs(totals.mean(axis=0) - n_draws * share) < 4 * np.sqrt(variance / 300)).all()
+    assert (abs(totals.var(axis=0) / variance - 1) < 4 * np.sqrt(2 / 300)).all()
 
 
 def test_draws_are_uniform_and_differ_between_trees():
@@ -168,7 +194,7 @@ def test_the_default_splitter_follows_the_size_of_the_data():
     model = RankingForest(n_estimators=2, n_jobs=2).fit(x, y)
     assert model._plan.kinds[0].max_depth == 1
     shares = [_kind_of("auto", 100, n).mean() for n in (300, 300_000)]
-    assert shares == [0.5, 0.25]
+    assert shares == [0.5, 0.01]
     assert model.score(x, y) > 0.8
 
 
@@ -310,15 +336,41 @@ def test_constraints_hold_between_any_two_rows():
     assert model.score(x, y) > 0.75
 
 
+def test_shrinkage_under_constraints_is_chosen_out_of_bag():
+    x, y = table(300, 3)
+    given = {"n_estimators": 25, "monotonic_cst": [1, 0, 0]}
+    chosen = RankingForest(**given).fit(x, y)
+    models = {s: RankingForest(**given, shrinkage=s, oob_score=True).fit(x, y) for s in STRENGTHS}
+    best = max(STRENGTHS, key=lambda s: models[s].oob_auc_)
+    assert chosen.shrinkage_ == best
+    assert np.array_equal(chosen.score_samples(x), models[best].score_samples(x))
+    warm = RankingForest(n_estimators=9, monotonic_cst=[1, 0, 0], warm_start=True).fit(x, y)
+    warm.set_params(n_estimators=25).fit(x, y)
+    assert np.array_equal(warm.score_samples(x), chosen.score_samples(x))
+
+
+def test_out_of_bag_auc_of_noise_is_one_half_under_constraints_too():
+    aucs = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        x, y = rng.normal(size=(150, 4)), rng.integers(0, 2, size=150)
+        model = RankingForest(n_estimators=40, oob_score=True, monotonic_cst=[1, 0, 0, 0])
+        aucs.append(model.set_params(random_state=seed).fit(x, y).oob_auc_)
+    assert abs(np.mean(aucs) - 0.5) < 3 * np.std(aucs) / np.sqrt(12)
+
+
 def test_importance_finds_the_features_that_matter():
     x, y = table(600, 6)
     model = RankingForest(n_estimators=40).fit(x, y)
     assert model.feature_importances_.sum() == pytest.approx(1)
     assert np.argsort(-model.feature_importances_)[:2].tolist() == [0, 1]
     assert (model.feature_importances_std_ > 0).all()
-    means = np.mean([RankingForest(n_estimators=1, random_state=s, random_cut_share=0.0)
-                     .fit(x, y).feature_importances_ for s in range(10)], axis=0)  # fmt: skip
-    np.testing.assert_allclose(means, model.feature_importances_, atol=0.1)
+    single = [
+        RankingForest(n_estimators=1, random_state=s).fit(x, y).feature_importances_
+        for s in range(40)
+    ]
+    exact = RankingForest(n_estimators=40, random_cut_share=0.0).fit(x, y)
+    np.testing.assert_allclose(np.mean(single, axis=0), exact.feature_importances_, atol=0.1)
 
 
 def test_five_hundred_trees_are_small():
@@ -370,6 +422,34 @@ def test_kendall_is_no_worse_than_the_mean_rank_on_the_training_rows(seed):
     assert cost["kendall"] < cost["mean_rank"]
 
 
+def test_kendall_gives_way_to_the_mean_rank_where_it_would_cost_more(monkeypatch):
+    x, y = table(150)
+
+    def upside_down(trees, codes, n_jobs):
+        reference, places = ordered(trees, codes, n_jobs)
+        return np.ascontiguousarray(reference[:, ::-1]), places
+
+    ordered = _rank_aggregation._reference
+    mean = RankingForest(n_estimators=10, aggregation="mean_rank").fit(x, y)
+    model = RankingForest(n_estimators=10, aggregation="kendall").fit(x, y)
+    assert model._ranks.kind == "kendall"
+    assert not np.array_equal(model.score_samples(x), mean.score_samples(x))
+    monkeypatch.setattr(_rank_aggregation, "_reference", upside_down)
+    model.fit(x, y)
+    assert np.array_equal(model.score_samples(x), mean.score_samples(x))
+
+
+def test_kendall_beats_the_mean_rank_on_more_rows_than_it_orders():
+    x, y = table(900, 3)
+    forests = {
+        rule: RankingForest(n_estimators=10, aggregation=rule).fit(x, y)
+        for rule in ("kendall", "mean_rank")
+    }
+    ranks = np.array([tree.score_samples(x) for tree in forests["kendall"].estimators_])
+    cost = {r: consensus.kendall_cost(m.score_samples(x), ranks) for r, m in forests.items()}
+    assert cost["kendall"] <= cost["mean_rank"]
+
+
 @pytest.mark.parametrize("name", ["bagging", "rf1", "rf2", "rf3", "rf4", "rf5", "rf6"])
 def test_presets_draw_features_at_the_two_levels(name):
     x, y = table(200, 8)
@@ -410,7 +490,7 @@ def test_presets_draw_features_at_the_two_levels(name):
         ({"max_depth": 0}, "Got max_depth=0; expected an integer >= 1 or None"),
         ({"max_depth": "deep"}, "Got max_depth='deep'"),
         ({"min_samples_leaf": 0}, "Got min_samples_leaf=0"),
-        ({"splitter": "cart"}, "Got splitter='cart'; expected None or a LeafRank"),
+        ({"splitter": "cart"}, "Got splitter='cart'; expected None, a LeafRank, a classifier"),
         ({"splitter": LeafRank(max_bins=9)}, "set max_bins on RankingForest instead"),
     ],
 )
@@ -438,6 +518,38 @@ def test_one_class_in_a_sample_does_no_harm():
     y[7] = 1
     model = RankingForest(n_estimators=30, oob_score=True).fit(x, y)
     assert np.isfinite(model.score_samples(x)).all()
+
+
+@pytest.mark.parametrize("aggregation", ["posterior", "mean_rank", "median_rank", "kendall"])
+def test_one_row_of_each_class_is_enough(aggregation):
+    model = RankingForest(n_estimators=12, aggregation=aggregation, oob_score=True)
+    x, y = np.array([[0.0], [1.0], [1.0]]), np.array([0, 1, 1])
+    assert np.isfinite(model.fit(x, y).score_samples(x)).all()
+    two = RankingForest(n_estimators=12, aggregation=aggregation, shrinkage=1.0).fit(x[:2], y[:2])
+    assert two.score(x[:2], y[:2]) >= 0.5
+
+
+@pytest.mark.parametrize("n", [300, 300_000])
+def test_few_rows_and_many(n):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n + 2000, 4)).astype(np.float32)
+    y = (x[:, 0] + rng.normal(size=n + 2000) > 0).astype(int)
+    model = RankingForest(n_estimators=4, n_jobs=2, random_state=1).fit(x[:n], y[:n])
+    assert model.score(x[n:], y[n:]) > 0.78
+
+
+def test_a_copy_row_by_row_changes_no_tree():
+    # From 512 KB of codes on the core reads small nodes row by row; grown alone, a tree never is.
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60_000, 10)).round(2)
+    x[rng.random(x.shape) < 0.02] = np.nan
+    y = (np.nan_to_num(x[:, 0]) + rng.normal(size=60_000) > 0).astype(int)
+    model = RankingForest(n_estimators=2, shrinkage=0.0, random_cut_share=0.5).fit(x, y)
+    some = x[:50]
+    codes, _ = model._codes(some)
+    for view, tree in zip(model.estimators_, rank_trees(model, x, y), strict=True):
+        expected = oracles.path_values(tree, codes, 0.0)
+        np.testing.assert_allclose(view.score_samples(some), expected, atol=2e-6)
 
 
 def test_ctrl_c_stops_a_forest_and_leaves_no_threads():

@@ -36,12 +36,14 @@ ForestOptions forest_options(const nb::dict& d) {
     options.first_tree = nb::cast<std::size_t>(d["first_tree"]);
     options.sampling = sampling_of(nb::cast<nb::dict>(d["sampling"]));
     options.value = value_of(nb::cast<std::string>(d["value"]));
-    options.shrinkage = nb::cast<double>(d["shrinkage"]);
+    options.shrinkages = nb::cast<std::vector<double>>(d["shrinkages"]);
+    if (options.shrinkages.empty()) throw nb::value_error("forest: no strength of shrinkage");
     options.scale = nb::cast<double>(d["scale"]);
     return options;
 }
 
 // Puts the trees' arrays end to end; category sets are numbered through.
+// Steps come shrinkage by shrinkage, trees end to end within each.
 nb::tuple to_arrays(std::vector<ForestTree>&& trees) {
     std::vector<std::int64_t> starts{0};
     std::vector<Slot> slots;
@@ -56,11 +58,17 @@ nb::tuple to_arrays(std::vector<ForestTree>&& trees) {
         categorical = categorical || !tree.set_of.empty();
     }
     slots.reserve(n_slots);
-    step.reserve(n_slots);
     mass.reserve(n_slots);
+    const std::size_t n_values = trees[0].step.size() / trees[0].slots.size();
+    step.reserve(n_slots * n_values);
+    for (std::size_t v = 0; v < n_values; ++v)
+        for (const ForestTree& tree : trees) {
+            const auto first =
+                tree.step.begin() + static_cast<std::ptrdiff_t>(v * tree.slots.size());
+            step.insert(step.end(), first, first + static_cast<std::ptrdiff_t>(tree.slots.size()));
+        }
     for (ForestTree& tree : trees) {
         slots.insert(slots.end(), tree.slots.begin(), tree.slots.end());
-        step.insert(step.end(), tree.step.begin(), tree.step.end());
         mass.insert(mass.end(), tree.mass.begin(), tree.mass.end());
         if (categorical) {
             const std::size_t at = set_of.size();
@@ -278,6 +286,17 @@ void bind_forest(nb::module_& m) {
         },
         nb::arg("sampling"), nb::arg("tree"), nb::arg("n"),
         "How often each row was drawn for a tree.");
+    m.def(
+        "draw_block_counts",
+        [](const nb::dict& sampling, std::size_t tree, std::size_t block, std::size_t n) {
+            const Sampling parsed = sampling_of(sampling);
+            if (parsed.n_draws < 1 || parsed.n_draws > n || block >= n_blocks(n))
+                throw nb::value_error("draw_block_counts: no such block, or no such draws");
+            return to_numpy(draw_block_counts(parsed, tree, block, n));
+        },
+        nb::arg("sampling"), nb::arg("tree"), nb::arg("block"), nb::arg("n"),
+        "How often each row of a block of ROWS_PER_BLOCK was drawn for a tree.");
+    m.attr("ROWS_PER_BLOCK") = kRowsPerBlock;
 }
 
 }  // namespace treerank

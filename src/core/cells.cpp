@@ -20,8 +20,15 @@ void run_in(Team* team, std::size_t n, const std::function<void(std::size_t)>& j
     for (std::size_t i = 0; i < n; ++i) job(i);
 }
 
-void flatten_tests(const Growing& from, Cell& cell, RankTree& tree) {
+void flatten_tests(Growing& from, Cell& cell, RankTree& tree) {
     cell.first_test = static_cast<std::int32_t>(tree.tests.size());
+    if (tree.tests.empty()) {
+        tree.tests = std::move(from.tests);
+        tree.test_mass = std::move(from.test_mass);
+        tree.category_sets = std::move(from.category_sets);
+        cell.last_test = static_cast<std::int32_t>(tree.tests.size());
+        return;
+    }
     const auto first_set = static_cast<std::int32_t>(tree.category_sets.size());
     for (LeafRankNode node : from.tests) {
         if (node.left >= 0) {
@@ -59,11 +66,11 @@ RowBuffers::RowBuffers(std::vector<Row> sample)
       work(std::make_unique_for_overwrite<Row[]>(rows.size())),
       scratch(std::make_unique_for_overwrite<Row[]>(rows.size())) {}
 
-RankTree flatten(const Growing& root, std::size_t n_classes) {
+RankTree flatten(Growing& root, std::size_t n_classes) {
     RankTree tree;
     tree.n_classes = static_cast<std::int32_t>(n_classes);
     struct Pending {
-        const Growing* from;
+        Growing* from;
         std::int32_t parent;
         bool left;
     };

@@ -24,8 +24,8 @@ struct Growing {
     Growing* right = nullptr;
 };
 
-// Numbers the cells in preorder, whatever order they were grown in.
-RankTree flatten(const Growing& root, std::size_t n_classes);
+// Numbers the cells in preorder, whatever order they were grown in; takes their tests.
+RankTree flatten(Growing& root, std::size_t n_classes);
 
 struct RowBuffers {
     explicit RowBuffers(std::vector<Row> sample);

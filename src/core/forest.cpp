@@ -8,42 +8,7 @@ namespace treerank {
 
 namespace {
 
-constexpr std::uint64_t kSampleBranch = 0x73616d706c65ULL;  // apart from the draws of the nodes
-constexpr float kNoParent = 1e30f;                          // a mass that no shrinkage moves
-
-std::uint64_t sample_key(const Sampling& sampling, std::size_t tree) {
-    return key_of(key_of(sampling.seed, kSampleBranch), tree);
-}
-
-// Rows drawn without replacement are those with the smallest keys.
-void draw_without_replacement(std::uint64_t key, std::size_t n_draws,
-                              std::vector<std::uint8_t>& counts) {
-    const std::size_t n = counts.size();
-    std::vector<std::uint64_t> keys(n);
-    for (std::size_t i = 0; i < n; ++i) keys[i] = key_of(key, i);  // a bijection: no two alike
-    std::vector<std::uint64_t> sorted = keys;
-    std::nth_element(sorted.begin(), sorted.begin() + (n_draws - 1), sorted.end());
-    for (std::size_t i = 0; i < n; ++i) counts[i] = keys[i] <= sorted[n_draws - 1];
-}
-
-}  // namespace
-
-std::vector<std::uint8_t> draw_counts(const Sampling& sampling, std::size_t tree, std::size_t n) {
-    const std::uint64_t key = sample_key(sampling, tree);
-    std::vector<std::uint8_t> counts(n);
-    if (!sampling.replace) {
-        draw_without_replacement(key, sampling.n_draws, counts);
-        return counts;
-    }
-    for (std::size_t i = 0; i < sampling.n_draws; ++i) {
-        std::size_t row = uniform_below(mix(key + i), static_cast<std::uint32_t>(n));
-        while (counts[row] == kMaxRepeat) row = row + 1 < n ? row + 1 : 0;
-        ++counts[row];
-    }
-    return counts;
-}
-
-namespace {
+constexpr float kNoParent = 1e30f;  // a mass that no shrinkage moves
 
 double share_of(ClassMass mass) { return mass.positive / mass.total(); }
 
@@ -156,18 +121,32 @@ std::vector<double> falling_shares(const RankTree& tree, double shrinkage, doubl
     return value;
 }
 
-// One value a cell, added at the end of the walk.
-ForestTree freeze_strata(const RankTree& tree, const std::vector<double>& value) {
+// One value a cell, added at the end of the walk to what the root says; several sets of values
+// one after another.
+ForestTree freeze_strata(const RankTree& tree, const std::vector<std::vector<double>>& values,
+                         double root) {
     ForestTree kept;
     FlatTree flat = freeze(tree, splits_of(tree).data());
-    for (std::size_t s = 0; s < flat.slots.size(); ++s) {
-        const bool end =
-            (flat.slots[s].next & kNextMask) == s && !(flat.slots[s].next & kCategorical);
-        kept.step.push_back(end ? static_cast<float>(value[flat.target[s]]) : 0.0f);
-        kept.mass.push_back(kNoParent);
+    const std::size_t n = flat.slots.size();
+    for (const auto& value : values) {
+        for (std::size_t s = 0; s < n; ++s) {
+            const bool end =
+                (flat.slots[s].next & kNextMask) == s && !(flat.slots[s].next & kCategorical);
+            kept.step.push_back(end ? static_cast<float>(value[flat.target[s]] - root) : 0.0f);
+        }
+        kept.step[kept.step.size() - n] += static_cast<float>(root);
     }
+    kept.mass.assign(n, kNoParent);
     keep_flat(std::move(flat), kept);
     return kept;
+}
+
+ForestTree freeze_monotone(const RankTree& tree, const std::vector<double>& shrinkages,
+                           double scale) {
+    std::vector<std::vector<double>> values;
+    for (const double shrinkage : shrinkages)
+        values.push_back(falling_shares(tree, shrinkage, scale));
+    return freeze_strata(tree, values, share_of(cell_mass(tree, 0)));
 }
 
 ForestTree keep_tree(const RankTree& tree, const ForestOptions& options, double scale,
@@ -176,11 +155,31 @@ ForestTree keep_tree(const RankTree& tree, const ForestOptions& options, double 
     if (options.value == TreeValue::kPath)
         kept = freeze_path(tree, scale);
     else if (options.value == TreeValue::kRank)
-        kept = freeze_strata(tree, mid_ranks(tree));
+        kept = freeze_strata(tree, {mid_ranks(tree)}, 0);
     else
-        kept = freeze_strata(tree, falling_shares(tree, options.shrinkage, scale));
+        kept = freeze_monotone(tree, options.shrinkages, scale);
     kept.importance = importance_of(tree, n_features);
     return kept;
+}
+
+// Codes beyond this do not fit a core's own cache.
+constexpr std::size_t kCacheBytes = 512 * 1024;
+
+// The table once more row by row, for the small nodes; nothing where it would not help.
+template <class Code>
+std::vector<Code> copy_by_row(Table<Code>& table, Team& team) {
+    const CodeMatrix<Code>& codes = table.codes;
+    const std::size_t n = codes.rows, p = codes.features;
+    if (n * p * sizeof(Code) <= kCacheBytes || p == 1) return {};
+    std::vector<Code> copy(n * p);
+    constexpr std::size_t kBlock = 1024;
+    team.run((n + kBlock - 1) / kBlock, [&](std::size_t b) {
+        const std::size_t last = std::min(n, (b + 1) * kBlock);
+        for (std::size_t f = 0; f < p; ++f)
+            for (std::size_t i = b * kBlock; i < last; ++i) copy[i * p + f] = codes.column(f)[i];
+    });
+    table.by_row = {copy.data(), n, p, 1, p};
+    return copy;
 }
 
 template <class Code>
@@ -211,8 +210,10 @@ RankTree grow_on_sample(const Table<Code>& table, const ForestOptions& options, 
 }  // namespace
 
 template <class Code>
-std::vector<ForestTree> grow_forest(const Table<Code>& table, const ForestOptions& options,
+std::vector<ForestTree> grow_forest(const Table<Code>& given, const ForestOptions& options,
                                     Team& team, Watch& watch) {
+    Table<Code> table = given;
+    const std::vector<Code> by_row = copy_by_row(table, team);
     const std::size_t n_trees = options.kind_of.size();
     std::vector<ForestTree> trees(n_trees);
     const double sampled = options.sampling.n_draws > 0 && options.sampling.replace ? 0.632 : 1.0;

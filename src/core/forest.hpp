@@ -7,23 +7,11 @@
 
 #include "core/parallel.hpp"
 #include "core/predict.hpp"
+#include "core/sampling.hpp"
 #include "core/treerank.hpp"
 #include "core/types.hpp"
 
 namespace treerank {
-
-// How the rows of a tree are drawn. Draw number i of tree t is a function of (seed, t, i),
-// and so is the row it falls on: whoever holds a block of the rows can make all draws and
-// keep those that fall into it, and gets the sample that one machine would have drawn.
-struct Sampling {
-    bool replace = true;
-    std::size_t n_draws = 0;  // at most as many as there are rows; 0: all rows, no drawing
-    std::uint64_t seed = 0;
-};
-
-// How often each row was drawn; the sum is n_draws. A count fits the four bits of a packed
-// row: in the rare case that a row is full, the draw goes to the next row that is not.
-std::vector<std::uint8_t> draw_counts(const Sampling& sampling, std::size_t tree, std::size_t n);
 
 // What a tree says of a row that ends in it.
 enum class TreeValue {
@@ -37,7 +25,7 @@ enum class TreeValue {
 // cells are shared, so what a path has added depends on the whole path.
 struct ForestTree {
     std::vector<Slot> slots;
-    std::vector<float> step;
+    std::vector<float> step;  // of kMonotone: one after another for each shrinkage
     std::vector<float> mass;
     std::vector<std::int32_t> set_of;  // category set of a test; empty without categories
     std::vector<CategorySet> category_sets;
@@ -50,8 +38,8 @@ struct ForestOptions {
     std::size_t first_tree = 0;          // number of the first tree, for draws
     Sampling sampling;
     TreeValue value = TreeValue::kPath;
-    double shrinkage = 0;  // of kMonotone, along the cells
-    double scale = 1;      // units of mass to a weight of 1
+    std::vector<double> shrinkages;  // of kMonotone, along the cells: one set of values each
+    double scale = 1;                // units of mass to a weight of 1
 };
 
 // Grows kind_of.size() trees, shared out over the team; the result does not depend on its
@@ -90,7 +78,7 @@ template <class Code>
 void apply_each(const ForestView& forest, const CodeMatrix<Code>& codes, Team& team,
                 std::int32_t* slots);
 
-inline constexpr std::size_t kMaxLambdas = 16;
+inline constexpr std::size_t kMaxLambdas = 12;  // a whole number of vectors
 
 // For each of `rows` the sum over the trees that did not draw it, one for each lambda, and the
 // number of those trees. The root's share is left out: a sample without a row has fewer of

@@ -1,5 +1,6 @@
 // Rows walked through all trees of a forest.
 #include <algorithm>
+#include <memory>
 
 #include "core/forest.hpp"
 
@@ -7,10 +8,13 @@ namespace treerank {
 
 namespace {
 
-constexpr std::size_t kRowsPerTask = 8192;
+// A tree is fetched from memory once for so many rows; few tasks beat good balance.
+constexpr std::size_t kFewRows = 8192, kManyRows = 65536;
 constexpr std::size_t kRowsPerOobTask = 512;
-constexpr int kInterleaved = 12;  // independent walks in flight, to hide the latency of memory
+constexpr std::size_t kRowsTogether = 256;  // rows that a walk keeps track of
 constexpr int kStepsPerTest = 4;
+constexpr std::size_t kWideRow = 256;     // bytes of codes up to which a row is copied together
+constexpr std::size_t kTreesPerCopy = 8;  // trees that pay for doing so
 
 // One tree, its slots numbered from 0.
 struct TreeView {
@@ -26,137 +30,139 @@ struct TreeView {
           sets(forest.category_sets) {}
 };
 
-// A slot made ready for one table: nothing to unpack and no column to compute.
-struct ReadySlot {
-    std::uint32_t next;
-    std::uint16_t cut;
-    std::uint16_t shift;
-    std::size_t column;
-};
+// Codes of a block of rows: row by row, or column by column.
+template <class Code, bool ByRow>
+struct CodeBlock {
+    const Code* data;
+    std::size_t stride;
 
-// All slots of the forest made ready, where there are rows enough to pay for it; else none.
-std::vector<ReadySlot> make_ready(const ForestView& forest, std::size_t rows, std::size_t stride,
-                                  Team& team) {
-    const auto n_slots = static_cast<std::size_t>(forest.starts[forest.n_trees]);
-    if (rows * forest.n_trees < n_slots / 4 || forest.set_of != nullptr) return {};
-    std::vector<ReadySlot> ready(n_slots);
-    team.run(forest.n_trees, [&](std::size_t t) {
-        for (std::int64_t s = forest.starts[t]; s < forest.starts[t + 1]; ++s) {
-            const Slot slot = forest.slots[s];
-            ready[s] = {slot.next & kNextMask, slot.cut,
-                        static_cast<std::uint16_t>((slot.next & kMissingRight) != 0),
-                        slot.feature * stride};
-        }
-    });
-    return ready;
-}
-
-template <class Code>
-struct ReadySteps {
-    const ReadySlot* slots;
-    const Code* codes;
-
-    std::uint32_t step(std::size_t row, std::uint32_t at) const {
-        const ReadySlot& slot = slots[at];
-        const std::uint16_t code = codes[slot.column + row];
-        // Missing (code 0) wraps to the largest code when it is to go right.
-        return slot.next + (static_cast<std::uint16_t>(code - slot.shift) > slot.cut);
+    std::size_t place(std::size_t row) const { return ByRow ? row * stride : row; }
+    std::uint16_t code(std::size_t place, std::size_t feature) const {
+        return ByRow ? data[place + feature] : data[feature * stride + place];
     }
 };
 
-template <class Code, bool HasCategories>
-struct PackedSteps {
+// Where a row goes from a slot.
+template <bool HasCategories, class Block>
+struct Steps {
     TreeView tree;
-    const Code* codes;
-    std::size_t stride;
+    Block block;
 
-    std::uint32_t step(std::size_t row, std::uint32_t at) const {
+    std::uint32_t step(std::size_t place, std::uint32_t at) const {
         const Slot slot = tree.slots[at];
-        const std::uint16_t code = codes[slot.feature * stride + row];
+        const std::uint16_t code = block.code(place, slot.feature);
         const std::uint32_t next = slot.next & kNextMask;
         if constexpr (HasCategories) {
             if (slot.next & kCategorical) return next + !tree.sets[tree.set_of[at]].contains(code);
         }
+        // Missing (code 0) wraps to the largest code when it is to go right.
         const auto shift = static_cast<std::uint16_t>((slot.next >> 30) & 1);
         return next + (static_cast<std::uint16_t>(code - shift) > slot.cut);
     }
+    bool is_end(std::uint32_t at) const { return tree.slots[at].next == at; }
 };
 
-template <class Steps>
+// Walks rows through one tree, all of them a step at a time: the processor works on many of
+// these steps at once while they wait for memory. Every few steps the rows that have arrived
+// are dropped, so that none waits for the longest path.
+template <bool Adds, class Steps>
 class Walker {
   public:
-    Walker(const Steps& steps, const float* step) : steps_(steps), step_(step) {}
+    explicit Walker(const Steps& steps) : steps_(steps) {}
 
-    // Calls take(row, slot at the end, sum of the steps) for rows [first, last). The sum is
-    // made only where each step adds (`Adds`).
-    template <bool Adds, class Take>
-    void walk(std::size_t first, std::size_t last, const Take& take) const {
-        std::size_t row = first;
-        for (; row + kInterleaved <= last; row += kInterleaved)
-            walk_together<Adds, kInterleaved>(row, take);
-        for (; row < last; ++row) walk_together<Adds, 1>(row, take);
+    // Calls take(row, slot at the end, value) for rows [0, n).
+    template <class Take>
+    void walk(std::size_t n, const Take& take) {
+        for (std::size_t first = 0; first < n; first += kRowsTogether)
+            walk_together(first, std::min(kRowsTogether, n - first), take);
     }
 
   private:
-    template <bool Adds, int N, class Take>
-    void walk_together(std::size_t row, const Take& take) const {
-        std::uint32_t at[N] = {};
-        float sum[N];
-        for (int k = 0; k < N; ++k) sum[k] = step_[0];
-        std::uint32_t moved = 1;
-        while (moved != 0) {
-            moved = 0;
-            for (int s = 0; s < kStepsPerTest; ++s) {
-                for (int k = 0; k < N; ++k) {
-                    const std::uint32_t next = steps_.step(row + k, at[k]);
-                    if constexpr (Adds) sum[k] += next != at[k] ? step_[next] : 0.0f;
-                    if (s == kStepsPerTest - 1) moved |= next ^ at[k];
-                    at[k] = next;
-                }
-            }
+    template <class Take>
+    void walk_together(std::size_t first, std::size_t n, const Take& take) {
+        for (std::size_t i = 0; i < n; ++i) {
+            row_[i] = static_cast<std::uint32_t>(first + i);
+            place_[i] = static_cast<std::uint32_t>(steps_.block.place(first + i));
+            at_[i] = 0;
+            sum_[i] = steps_.tree.step[0];
         }
-        for (int k = 0; k < N; ++k) take(row + k, at[k], sum[k]);
+        while (n > 0) {
+            for (int s = 0; s < kStepsPerTest; ++s) move(n);
+            std::size_t open = 0, ended = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                const bool end = steps_.is_end(at_[i]);
+                ended_row_[ended] = row_[open] = row_[i];
+                ended_at_[ended] = at_[open] = at_[i];
+                ended_sum_[ended] = sum_[open] = sum_[i];
+                place_[open] = place_[i];
+                ended += end;
+                open += !end;
+            }
+            for (std::size_t i = 0; i < ended; ++i)
+                take(ended_row_[i], ended_at_[i],
+                     Adds ? ended_sum_[i] : steps_.tree.step[ended_at_[i]]);
+            n = open;
+        }
+    }
+
+    void move(std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::uint32_t next = steps_.step(place_[i], at_[i]);
+            if constexpr (Adds) sum_[i] += next != at_[i] ? steps_.tree.step[next] : 0.0f;
+            at_[i] = next;
+        }
     }
 
     const Steps steps_;
-    const float* step_;
+    std::uint32_t row_[kRowsTogether], place_[kRowsTogether], at_[kRowsTogether];
+    std::uint32_t ended_row_[kRowsTogether], ended_at_[kRowsTogether];
+    float sum_[kRowsTogether], ended_sum_[kRowsTogether];
 };
 
-template <class Steps, class Take>
-void walk_tree(const Steps& steps, const float* step, bool at_end, std::size_t first,
-               std::size_t last, const Take& take) {
-    const Walker<Steps> walker(steps, step);
-    if (at_end)
-        walker.template walk<false>(first, last, [&](std::size_t row, std::uint32_t slot, float) {
-            take(row, slot, step[slot]);
-        });
-    else
-        walker.template walk<true>(first, last, take);
+// Calls take(tree, row, slot, value) for all trees and the rows of a block, from `first` on.
+template <bool HasCategories, class Block, class Take>
+void walk_block(const ForestView& forest, const Block& block, std::size_t first, std::size_t n,
+                const Take& take) {
+    for (std::size_t t = 0; t < forest.n_trees; ++t) {
+        const Steps<HasCategories, Block> steps{TreeView(forest, t), block};
+        const auto take_row = [&](std::size_t row, std::uint32_t slot, float value) {
+            take(t, first + row, slot, value);
+        };
+        if (forest.at_end[t] != 0)
+            Walker<false, Steps<HasCategories, Block>>(steps).walk(n, take_row);
+        else
+            Walker<true, Steps<HasCategories, Block>>(steps).walk(n, take_row);
+    }
 }
 
-// Calls take(tree, row, slot, value) for all trees and rows, a block of rows at a time.
+template <class Block, class Take>
+void walk_block(const ForestView& forest, const Block& block, std::size_t first, std::size_t n,
+                const Take& take) {
+    if (forest.set_of != nullptr)
+        walk_block<true>(forest, block, first, n, take);
+    else
+        walk_block<false>(forest, block, first, n, take);
+}
+
+// Calls take(tree, row, slot, value) for all trees and rows, a block of rows at a time. Where
+// it pays, the codes of a row are laid side by side first: its path then stays in one place.
 template <class Code, class Take>
 void walk_forest(const ForestView& forest, const CodeMatrix<Code>& codes, Team& team,
                  const Take& take) {
-    const auto ready = make_ready(forest, codes.rows, codes.stride, team);
-    team.run((codes.rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t b) {
-        const std::size_t first = b * kRowsPerTask;
-        const std::size_t last = std::min(codes.rows, first + kRowsPerTask);
-        for (std::size_t t = 0; t < forest.n_trees; ++t) {
-            const TreeView tree(forest, t);
-            const auto walk = [&](const auto& steps) {
-                walk_tree(steps, tree.step, forest.at_end[t] != 0, first, last,
-                          [&](std::size_t row, std::uint32_t slot, float value) {
-                              take(t, row, slot, value);
-                          });
-            };
-            if (!ready.empty())
-                walk(ReadySteps<Code>{ready.data() + forest.starts[t], codes.data});
-            else if (forest.set_of != nullptr)
-                walk(PackedSteps<Code, true>{tree, codes.data, codes.stride});
-            else
-                walk(PackedSteps<Code, false>{tree, codes.data, codes.stride});
+    const std::size_t p = codes.features;
+    const bool by_row = p * sizeof(Code) <= kWideRow && forest.n_trees >= kTreesPerCopy;
+    const std::size_t share = (codes.rows + team.size() - 1) / team.size();
+    const std::size_t size = std::clamp(share, kFewRows, kManyRows);
+    team.run((codes.rows + size - 1) / size, [&](std::size_t b) {
+        const std::size_t first = b * size, n = std::min(codes.rows - first, size);
+        if (!by_row) {
+            const CodeBlock<Code, false> block{codes.data + first, codes.stride};
+            return walk_block(forest, block, first, n, take);
         }
+        const auto copy = std::make_unique_for_overwrite<Code[]>(n * p);
+        for (std::size_t i = 0; i < n; ++i)
+            for (std::size_t f = 0; f < p; ++f) copy[i * p + f] = codes.column(f)[first + i];
+        walk_block(forest, CodeBlock<Code, true>{copy.get(), p}, first, n, take);
     });
 }
 
@@ -245,7 +251,8 @@ namespace {
 template <class Code, bool HasCategories>
 void walk_grid(const ForestView& forest, std::size_t tree, const CodeMatrix<Code>& codes,
                std::size_t row, const float (&lambdas)[kMaxLambdas], double* sums) {
-    const PackedSteps<Code, HasCategories> steps{TreeView(forest, tree), codes.data, codes.stride};
+    const Steps<HasCategories, CodeBlock<Code, false>> steps{TreeView(forest, tree),
+                                                             {codes.data, codes.stride}};
     const float* step = forest.step + forest.starts[tree];
     const float* mass = forest.mass + forest.starts[tree];
     float total[kMaxLambdas] = {};

@@ -34,7 +34,7 @@ void count_features(const CodeMatrix<Code>& codes, const std::int64_t* weights, 
             histograms[j] = histogram + features.offset[feature];
             std::fill_n(histograms[j], features.n_codes[feature], Count{});
         }
-        kernels<Code, Count>().count(rows, n, weights, columns, histograms, k);
+        kernels<Code, Count>().count(rows, n, weights, columns, codes.step, histograms, k);
     };
     if (team != nullptr)
         team->run(passes, pass);

@@ -42,19 +42,22 @@ inline constexpr int kLanes = 8;
 
 template <class Code, class Count>
 struct Kernels {
-    // Adds the rows to the histograms of up to four features in one pass.
+    // Adds the rows to the histograms of up to four features in one pass. Here and below the
+    // code of row i is column[i * step].
     void (*count)(const Row* rows, std::size_t n, const std::int64_t* weights,
-                  const Code* const* columns, Count* const* histograms, std::size_t n_features);
+                  const Code* const* columns, std::size_t step, Count* const* histograms,
+                  std::size_t n_features);
     // Takes the rows out again.
     void (*uncount)(const Row* rows, std::size_t n, const std::int64_t* weights,
-                    const Code* const* columns, Count* const* histograms, std::size_t n_features);
+                    const Code* const* columns, std::size_t step, Count* const* histograms,
+                    std::size_t n_features);
     // The histogram of one feature over few rows, codes that do not occur left out:
     // counts[0] is missing (codes[0]: whether it occurs), counts[i] belongs to codes[i],
     // ascending. Returns the largest i. `counters` (one a code) and `words` (one bit a
     // code) are zero before and after.
     std::int32_t (*list)(const Row* rows, std::size_t n, const std::int64_t* weights,
-                         const Code* column, std::int32_t n_codes, Count* counters,
-                         std::uint64_t* words, std::int32_t* codes, Count* counts);
+                         const Code* column, std::size_t step, std::int32_t n_codes,
+                         Count* counters, std::uint64_t* words, std::int32_t* codes, Count* counts);
     // target = parent - child, over all counters.
     void (*subtract)(Count* target, const Count* parent, const Count* child, std::size_t n);
     // Best Gini cut over codes [1, n_codes), `missing` going left with all cuts or right.
@@ -63,10 +66,10 @@ struct Kernels {
                       const CutSearch& search, Count* prefix, BestCut& best);
     // Sums the rows by where a cut puts them: missing, up to the cut, above it.
     void (*sum_sides)(const Row* rows, std::size_t n, const std::int64_t* weights,
-                      const Code* column, Code cut, Count* sums);
+                      const Code* column, std::size_t step, Code cut, Count* sums);
     // Stable partition: rows with code - shift <= cut (unsigned) first. Returns their number.
-    std::size_t (*part)(Row* rows, std::size_t n, const Code* column, Code shift, Code cut,
-                        Row* scratch);
+    std::size_t (*part)(Row* rows, std::size_t n, const Code* column, std::size_t step, Code shift,
+                        Code cut, Row* scratch);
 };
 
 template <class Code, class Count>

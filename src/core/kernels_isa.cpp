@@ -6,6 +6,10 @@
 
 #ifdef __AVX2__
 #include <immintrin.h>
+#if defined(__GNUC__) && !defined(__clang__)
+// GCC 12 takes the deliberately undefined operands in its own header for a mistake.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #endif
 
 #define TREERANK_INLINE [[gnu::always_inline]] static inline
@@ -76,9 +80,9 @@ struct IncrementsOf<WideCount> {
 
 // Four independent histograms a pass keep four chains of load-add-store in
 // flight, and the row is decoded once for all of them.
-template <bool Add, int N, class Code, class Count>
+template <bool Add, int N, bool ByColumn, class Code, class Count>
 void count_pass(const Row* rows, std::size_t n, const std::int64_t* weights,
-                const Code* const* columns, Count* const* histograms) {
+                const Code* const* columns, std::size_t step, Count* const* histograms) {
     const typename IncrementsOf<Count>::type increments(weights);
     const Code* column[N];
     Count* histogram[N];
@@ -89,34 +93,44 @@ void count_pass(const Row* rows, std::size_t n, const std::int64_t* weights,
     for (std::size_t i = 0; i < n; ++i) {
         const Row row = rows[i];
         const Count increment = increments.of_row(increments, row);
-        const std::size_t id = row >> kRowShift;
-        for (int k = 0; k < N; ++k) update<Add>(histogram[k][column[k][id]], increment);
+        const std::size_t at = (row >> kRowShift) * (ByColumn ? 1 : step);
+        for (int k = 0; k < N; ++k) update<Add>(histogram[k][column[k][at]], increment);
+    }
+}
+
+template <bool Add, bool ByColumn, class Code, class Count>
+TREERANK_INLINE void count_some(const Row* rows, std::size_t n, const std::int64_t* weights,
+                                const Code* const* columns, std::size_t step,
+                                Count* const* histograms, std::size_t n_features) {
+    switch (n_features) {
+        case 4:
+            return count_pass<Add, 4, ByColumn>(rows, n, weights, columns, step, histograms);
+        case 3:
+            return count_pass<Add, 3, ByColumn>(rows, n, weights, columns, step, histograms);
+        case 2:
+            return count_pass<Add, 2, ByColumn>(rows, n, weights, columns, step, histograms);
+        default:
+            return count_pass<Add, 1, ByColumn>(rows, n, weights, columns, step, histograms);
     }
 }
 
 template <bool Add, class Code, class Count>
 void count(const Row* rows, std::size_t n, const std::int64_t* weights, const Code* const* columns,
-           Count* const* histograms, std::size_t n_features) {
-    switch (n_features) {
-        case 4:
-            return count_pass<Add, 4>(rows, n, weights, columns, histograms);
-        case 3:
-            return count_pass<Add, 3>(rows, n, weights, columns, histograms);
-        case 2:
-            return count_pass<Add, 2>(rows, n, weights, columns, histograms);
-        default:
-            return count_pass<Add, 1>(rows, n, weights, columns, histograms);
-    }
+           std::size_t step, Count* const* histograms, std::size_t n_features) {
+    if (step == 1)
+        count_some<Add, true>(rows, n, weights, columns, step, histograms, n_features);
+    else
+        count_some<Add, false>(rows, n, weights, columns, step, histograms, n_features);
 }
 
 template <class Code, class Count>
 std::int32_t list(const Row* rows, std::size_t n, const std::int64_t* weights, const Code* column,
-                  std::int32_t n_codes, Count* counters, std::uint64_t* words, std::int32_t* codes,
-                  Count* counts) {
+                  std::size_t step, std::int32_t n_codes, Count* counters, std::uint64_t* words,
+                  std::int32_t* codes, Count* counts) {
     const typename IncrementsOf<Count>::type increments(weights);
     for (std::size_t i = 0; i < n; ++i) {
         const Row row = rows[i];
-        const Code code = column[row >> kRowShift];
+        const Code code = column[(row >> kRowShift) * step];
         update<true>(counters[code], increments.of_row(increments, row));
         words[code >> 6] |= std::uint64_t{1} << (code & 63);
     }
@@ -192,13 +206,32 @@ TREERANK_INLINE bool any(const Mask& mask) {
 #endif
 }
 
-TREERANK_INLINE void load_masses(const PackedCount* counts, Doubles& negative, Doubles& positive) {
+// The first lane with the highest value, if that is above `least`; else -1.
+TREERANK_INLINE int first_highest(const Doubles& values, double least) {
+#if defined(__AVX512DQ__)
+    if (_mm512_cmp_pd_mask((__m512d)values, _mm512_set1_pd(least), _CMP_GT_OQ) == 0) return -1;
+    const __m512d highest = _mm512_set1_pd(_mm512_reduce_max_pd((__m512d)values));
+    return __builtin_ctz(_mm512_cmp_pd_mask((__m512d)values, highest, _CMP_EQ_OQ));
+#else
+    int winner = -1;
+    for (int k = 0; k < kWidth; ++k) {
+        winner = values[k] > least ? k : winner;
+        least = values[k] > least ? values[k] : least;
+    }
+    return winner;
+#endif
+}
+
+TREERANK_INLINE void to_masses(const Words& words, Doubles& negative, Doubles& positive) {
     constexpr std::uint64_t exponent = 0x4330000000000000ULL;
     constexpr double offset = 4503599627370496.0;
-    Words words;
-    __builtin_memcpy(&words, counts, sizeof words);
     negative = (Doubles)((words & 0xffffffffULL) | exponent) - offset;
     positive = (Doubles)((words >> 32) | exponent) - offset;
+}
+TREERANK_INLINE void load_masses(const PackedCount* counts, Doubles& negative, Doubles& positive) {
+    Words words;
+    __builtin_memcpy(&words, counts, sizeof words);
+    to_masses(words, negative, positive);
 }
 TREERANK_INLINE void load_masses(const WideCount* counts, Doubles& negative, Doubles& positive) {
     for (int k = 0; k < kWidth; ++k) {
@@ -206,6 +239,62 @@ TREERANK_INLINE void load_masses(const WideCount* counts, Doubles& negative, Dou
         positive[k] = positives(counts[k]);
     }
 }
+
+// The masses left of a cut, for a block of cuts after another.
+template <class Count>
+class Sums {
+  public:
+    TREERANK_INLINE Sums make(const Count* histogram, std::int32_t n_codes, bool missing_left,
+                              Count* prefix) {
+        sum_up(histogram, n_codes, missing_left, prefix);
+        Sums sums;
+        sums.prefix_ = prefix;
+        return sums;
+    }
+    TREERANK_INLINE void next(Sums& sums, std::int32_t first, Doubles& negative,
+                              Doubles& positive) {
+        load_masses(sums.prefix_ + first, negative, positive);
+    }
+
+  private:
+    const Count* prefix_;
+};
+
+#if defined(__AVX512DQ__)
+// Summed up in the registers, a block at a time.
+template <>
+class Sums<PackedCount> {
+  public:
+    TREERANK_INLINE Sums make(const PackedCount* histogram, std::int32_t n_codes, bool missing_left,
+                              PackedCount*) {
+        Sums sums;
+        sums.histogram_ = histogram;
+        sums.n_codes_ = n_codes;
+        sums.before_ =
+            _mm512_set1_epi64(static_cast<std::int64_t>(missing_left ? histogram[0] : 0));
+        return sums;
+    }
+    TREERANK_INLINE void next(Sums& sums, std::int32_t first, Doubles& negative,
+                              Doubles& positive) {
+        const std::int32_t left = sums.n_codes_ - first;
+        const auto mask = static_cast<__mmask8>(left >= kWidth ? 0xff : (1 << left) - 1);
+        const __m512i zero = _mm512_setzero_si512();
+        __m512i words = _mm512_maskz_loadu_epi64(mask, sums.histogram_ + first);
+        words = _mm512_add_epi64(words, _mm512_alignr_epi64(words, zero, 7));
+        words = _mm512_add_epi64(words, _mm512_alignr_epi64(words, zero, 6));
+        words = _mm512_add_epi64(words, _mm512_alignr_epi64(words, zero, 4));
+        const __m512i total = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), words);
+        words = _mm512_add_epi64(words, sums.before_);
+        sums.before_ = _mm512_add_epi64(sums.before_, total);
+        to_masses((Words)words, negative, positive);
+    }
+
+  private:
+    const PackedCount* histogram_;
+    std::int32_t n_codes_;
+    __m512i before_;
+};
+#endif
 
 // Decrease of the balanced Gini impurity, up to a constant of the node:
 //   (lp * N - P * ln)^2 / (S_left * S_right)
@@ -215,7 +304,7 @@ TREERANK_INLINE void load_masses(const WideCount* counts, Doubles& negative, Dou
 template <class Count>
 void scan_gini(const Count* histogram, std::int32_t n_codes, bool missing_left,
                const CutSearch& search, Count* prefix, BestCut& best) {
-    sum_up(histogram, n_codes, missing_left, prefix);
+    Sums<Count> sums = Sums<Count>::make(histogram, n_codes, missing_left, prefix);
     // With missing on the right, "all values left" is a cut too.
     const std::int32_t last = missing_left ? n_codes - 2 : n_codes - 1;
     const double node_negative = search.node.negative, node_positive = search.node.positive;
@@ -227,7 +316,7 @@ void scan_gini(const Count* histogram, std::int32_t n_codes, bool missing_left,
     double enough = best.gain * (1 - 1e-9);
     for (std::int32_t first = 1; first <= last; first += kWidth) {
         Doubles negative, positive;
-        load_masses(prefix + first, negative, positive);
+        Sums<Count>::next(sums, first, negative, positive);
         const Doubles difference = positive * node_negative - node_positive * negative;
         const Doubles left = positive_cost * positive + negative_cost * negative;
         const Doubles numerator = difference * difference;
@@ -238,28 +327,23 @@ void scan_gini(const Count* histogram, std::int32_t n_codes, bool missing_left,
         const Mask usable = (denominator > 0) & (mass > missing) & (mass >= search.min_mass_leaf) &
                             (node_mass - mass >= search.min_mass_leaf);
         const Doubles gain = usable ? numerator / denominator : zero;
-        int winner = -1;
-        double highest = best.gain;
-        for (int k = 0; k < kWidth; ++k) {
-            winner = gain[k] > highest ? k : winner;
-            highest = gain[k] > highest ? gain[k] : highest;
-        }
+        const int winner = first_highest(gain, best.gain);
         if (winner < 0) continue;
-        best.gain = highest;
+        best.gain = gain[winner];
         best.cut = first + winner;
         best.missing_left = missing_left;
-        best.left = {negatives(prefix[best.cut]), positives(prefix[best.cut])};
+        best.left = {negative[winner], positive[winner]};
         enough = best.gain * (1 - 1e-9);
     }
 }
 
 template <class Code, class Count>
 void sum_sides(const Row* rows, std::size_t n, const std::int64_t* weights, const Code* column,
-               Code cut, Count* sums) {
+               std::size_t step, Code cut, Count* sums) {
     const typename IncrementsOf<Count>::type increments(weights);
     for (std::size_t i = 0; i < n; ++i) {
         const Row row = rows[i];
-        const Code code = column[row >> kRowShift];
+        const Code code = column[(row >> kRowShift) * step];
         update<true>(sums[(code != 0) + (code > cut)], increments.of_row(increments, row));
     }
 }
@@ -267,11 +351,12 @@ void sum_sides(const Row* rows, std::size_t n, const std::int64_t* weights, cons
 // Writes every row to both sides and moves only one of the two pens: no branch
 // to mispredict, and the order within each side stays.
 template <class Code>
-std::size_t part(Row* rows, std::size_t n, const Code* column, Code shift, Code cut, Row* scratch) {
+std::size_t part(Row* rows, std::size_t n, const Code* column, std::size_t step, Code shift,
+                 Code cut, Row* scratch) {
     std::size_t left = 0, right = 0;
     for (std::size_t i = 0; i < n; ++i) {
         const Row row = rows[i];
-        const bool goes_left = static_cast<Code>(column[row >> kRowShift] - shift) <= cut;
+        const bool goes_left = static_cast<Code>(column[(row >> kRowShift) * step] - shift) <= cut;
         rows[left] = row;
         scratch[right] = row;
         left += goes_left;

@@ -4,6 +4,31 @@
 
 namespace treerank {
 
+namespace {
+
+// beta - alpha adds up over the leaves, so that the best cut is after the last leaf where it
+// is not negative: no need to sort, unless that leaves too little on one side (n_left 0).
+template <class Size>
+LeafOrder part_leaves(const std::vector<LeafRankNode>& nodes,
+                      const std::vector<std::int32_t>& leaves, ClassMass cell, double min_mass,
+                      const Size& size_of) {
+    LeafOrder order;
+    order.leaves.resize(leaves.size());
+    std::size_t n_left = 0, n_right = 0;
+    double left_size = 0, right_size = 0;
+    for (const std::int32_t leaf : leaves) {
+        const ClassMass mass = nodes[leaf].mass;
+        const bool better = mass.positive * cell.negative >= mass.negative * cell.positive;
+        order.leaves[better ? n_left++ : leaves.size() - ++n_right] = leaf;
+        (better ? left_size : right_size) += size_of(leaf);
+        if (better) order.left = order.left + mass;
+    }
+    if (left_size >= min_mass && right_size >= min_mass && n_right > 0) order.n_left = n_left;
+    return order;
+}
+
+}  // namespace
+
 LeafOrder order_leaves(const std::vector<LeafRankNode>& nodes,
                        const std::vector<std::int32_t>& leaves, const std::vector<double>& value,
                        ClassMass cell, double min_mass, const std::vector<double>& size) {
@@ -11,6 +36,10 @@ LeafOrder order_leaves(const std::vector<LeafRankNode>& nodes,
     const auto size_of = [&](std::int32_t leaf) {
         return size.empty() ? nodes[leaf].mass.total() : size[leaf];
     };
+    if (!by_value) {
+        LeafOrder parted = part_leaves(nodes, leaves, cell, min_mass, size_of);
+        if (parted.n_left > 0) return parted;
+    }
     double whole = 0, left_size = 0;
     for (const std::int32_t leaf : leaves) whole += size_of(leaf);
     LeafOrder order;

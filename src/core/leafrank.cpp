@@ -49,7 +49,8 @@ void LeafRank<Code, Count>::release(std::int32_t& number) {
 template <class Code, class Count>
 void LeafRank<Code, Count>::count(const View<Code>& view, const Row* rows, std::size_t n,
                                   const std::vector<std::int32_t>& features, Count* histogram) {
-    count_features(view.codes, view.weights, rows, n, features_, features, histogram, team_for(n));
+    count_features(view.codes_for(n), view.weights, rows, n, features_, features, histogram,
+                   team_for(n));
 }
 
 template <class Code, class Count>
@@ -115,11 +116,9 @@ Split LeafRank<Code, Count>::find_split(Open& open) {
 
 template <class Code, class Count>
 std::size_t LeafRank<Code, Count>::part_rows(const Open& open, const Split& split) {
-    const Code* column = view_->codes.column(split.test.feature);
     const std::size_t n = open.last - open.first;
-    Row* rows = rows_ + open.first;
-    Row* scratch = scratch_rows_ + open.first;
-    return part_by_test<Code, Count>(split.test, split.set, column, rows, n, scratch, team_for(n));
+    return part_by_test<Code, Count>(split.test, split.set, view_->codes_for(n), rows_ + open.first,
+                                     n, scratch_rows_ + open.first, team_for(n));
 }
 
 // The larger child inherits the parent's histogram less the smaller child's.
@@ -138,10 +137,12 @@ void LeafRank<Code, Count>::hand_down(const Open& parent, Open& left, Open& righ
     const std::size_t n_small = small.last - small.first;
     large.histogram = held;
     if (!wants(small) && n_small * cell_features_.size() <= features_.histogram_size() / 2) {
+        const auto& codes = view_->codes_for(n_small);
         for (std::size_t f = 0; f < cell_features_.size(); ++f) {
-            const Code* column = view_->codes.column(cell_features_[f]);
+            const Code* column = codes.column(cell_features_[f]);
             Count* counters = histogram + features_.offset[cell_features_[f]];
-            kernels_.uncount(rows_ + small.first, n_small, view_->weights, &column, &counters, 1);
+            kernels_.uncount(rows_ + small.first, n_small, view_->weights, &column, codes.step,
+                             &counters, 1);
         }
         return;
     }

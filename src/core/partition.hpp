@@ -42,14 +42,15 @@ std::size_t part_stably(Row* rows, std::size_t n, Row* scratch, Team* team, cons
 // Parts rows by one test of LeafRank, those that pass it first. `set` is the test's own
 // where it is categorical.
 template <class Code, class Count>
-std::size_t part_by_test(const Test& test, const CategorySet& set, const Code* column, Row* rows,
-                         std::size_t n, Row* scratch, Team* team) {
+std::size_t part_by_test(const Test& test, const CategorySet& set, const CodeMatrix<Code>& codes,
+                         Row* rows, std::size_t n, Row* scratch, Team* team) {
+    const Code* column = codes.column(test.feature);
     if (test.categorical) {
         Row* left = rows;
         Row* right = scratch;
         for (std::size_t i = 0; i < n; ++i) {
             const Row row = rows[i];
-            *(set.contains(column[row_id(row)]) ? left++ : right++) = row;
+            *(set.contains(column[row_id(row) * codes.step]) ? left++ : right++) = row;
         }
         std::copy(scratch, right, left);
         return left - rows;
@@ -59,7 +60,7 @@ std::size_t part_by_test(const Test& test, const CategorySet& set, const Code* c
     const Code cut = static_cast<Code>(test.cut - shift);
     const auto& part = kernels<Code, Count>().part;
     return part_stably(rows, n, scratch, team, [&](Row* block, std::size_t size, Row* room) {
-        return part(block, size, column, shift, cut, room);
+        return part(block, size, column, codes.step, shift, cut, room);
     });
 }
 

@@ -47,7 +47,8 @@ void TestSearch<Code, Count>::enter(const View<Code>& view, const Row* rows, std
 template <class Code, class Count>
 std::int32_t TestSearch<Code, Count>::list_sparse(const Node& node, std::int32_t feature,
                                                   Scratch& scratch) {
-    return kernels_.list(node.rows, node.n, view_->weights, view_->codes.column(feature),
+    const auto& codes = view_->codes_for(node.n);
+    return kernels_.list(node.rows, node.n, view_->weights, codes.column(feature), codes.step,
                          features_.n_codes[feature], scratch.counters.data(), scratch.words.data(),
                          scratch.codes.data(), scratch.counts.data());
 }
@@ -179,12 +180,14 @@ BestCut TestSearch<Code, Count>::random_cut(const Node& node, std::int32_t featu
                                             const CutSearch& search, Scratch& scratch) {
     CodeRange<Code> range;
     const Count* histogram = node.histogram != nullptr ? histogram_of(node, feature) : nullptr;
-    const Code* column = view_->codes.column(feature);
+    const auto& codes = view_->codes_for(node.n);
+    const Code* column = codes.column(feature);
     if (histogram != nullptr) {
         for (std::int32_t code = 0; code < features_.n_codes[feature]; ++code)
             if (!is_empty(histogram[code])) range.add(static_cast<Code>(code));
     } else {
-        for (std::size_t i = 0; i < node.n; ++i) range.add(column[row_id(node.rows[i])]);
+        for (std::size_t i = 0; i < node.n; ++i)
+            range.add(column[row_id(node.rows[i]) * codes.step]);
     }
     if (range.n_cuts() == 0) return {};
     const std::int32_t cut = draw_cut(range, key_of(node.key, kRandomCutBranch + feature));
@@ -195,7 +198,8 @@ BestCut TestSearch<Code, Count>::random_cut(const Node& node, std::int32_t featu
     } else {
         Count* sums = scratch.counts.data();
         sums[0] = sums[1] = sums[2] = Count{};
-        kernels_.sum_sides(node.rows, node.n, view_->weights, column, static_cast<Code>(cut), sums);
+        kernels_.sum_sides(node.rows, node.n, view_->weights, column, codes.step,
+                           static_cast<Code>(cut), sums);
         missing = sums[0];
         values = sums[1];
     }

@@ -263,7 +263,7 @@ class CellSplitter {
                 next.first + part_by_test<Code, Count>(
                                  node.test,
                                  node.test.categorical ? sets[node.test.cut] : CategorySet{},
-                                 open.view->codes.column(node.test.feature), rows + next.first, n,
+                                 open.view->codes_for(n), rows + next.first, n,
                                  scratch(open) + next.first, leafrank_.team_for(n));
             stack.push_back({node.left, next.first, middle});
             stack.push_back({node.right, middle, next.last});
@@ -457,6 +457,7 @@ RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, std::u
     RowBuffers buffers(std::move(sample));
     auto view = std::make_shared<View<Code>>();
     view->codes = table.codes;
+    view->by_row = table.by_row;
     view->weights = table.weights;
     view->classes = table.labels;
     view->side.resize(table.codes.rows);

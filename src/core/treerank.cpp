@@ -19,6 +19,9 @@ constexpr std::size_t kTeamCellRows = 16384;
 // ... and below this a cell and all that it is cut into are grown by one thread.
 constexpr std::size_t kSharedCellRows = 4096;
 
+// LeafRank keeps the room of its nodes from cell to cell, unless there are too many to copy.
+constexpr std::size_t kManyTests = 1024;
+
 template <class Code, class Count>
 struct Task {
     Growing* cell;
@@ -130,7 +133,9 @@ class CellGrower {
         const double gain = delta / (2 * total_.negative * total_.positive);
         if (order.n_left == 0 || !(gain > options_.min_auc_gain)) return std::nullopt;
         keep_tests(*task.cell, order, gain);
-        const std::size_t n_left = part_rows(task, order);
+        // Cells that will not be split need their masses, not their rows.
+        const bool last = task.cell->cell.depth + 1 == options_.max_depth;
+        const std::size_t n_left = last ? task.size() / 2 : part_rows(task, order);
         auto children = make_children(task, order.left, n_left);
         if (share) share_histogram(task, features, children.first, children.second);
         return children;
@@ -149,7 +154,10 @@ class CellGrower {
         cell.cell.auc_gain = gain;
         cell.cell.worse_class = 0;
         cell.cell.better_class = 1;
-        cell.tests = leafrank_.nodes;
+        if (leafrank_.nodes.size() < kManyTests)
+            cell.tests = leafrank_.nodes;
+        else
+            cell.tests = std::move(leafrank_.nodes);
         cell.category_sets = leafrank_.category_sets;
         for (std::size_t i = 0; i < order.leaves.size(); ++i)
             cell.tests[order.leaves[i]].side = i < order.n_left ? 0 : 1;
@@ -158,7 +166,7 @@ class CellGrower {
     Team* team_for(std::size_t n) const { return leafrank_.team_for(n); }
 
     std::size_t part_rows(CellTask& task, const LeafOrder& order) {
-        std::vector<std::uint8_t> side_of(leafrank_.nodes.size());
+        std::vector<std::uint8_t> side_of(task.cell->tests.size());
         for (std::size_t i = order.n_left; i < order.leaves.size(); ++i)
             side_of[order.leaves[i]] = 1;
         return part_by_side(leafrank_.leaves, side_of, buffers_.work.get() + task.first,
@@ -223,6 +231,7 @@ RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, std::u
 
     auto view = std::make_shared<View<Code>>();
     view->codes = table.codes;
+    view->by_row = table.by_row;
     view->weights = table.weights;
     view->side.resize(table.codes.rows);
 

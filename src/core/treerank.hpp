@@ -14,6 +14,7 @@ namespace treerank {
 template <class Code>
 struct Table {
     CodeMatrix<Code> codes;
+    CodeMatrix<Code> by_row;  // the same row by row, for forests; or nothing
     Features features;
     const std::uint8_t* labels = nullptr;   // class numbers, worst class first
     const std::int64_t* weights = nullptr;  // units; null: every row counts by its repeats

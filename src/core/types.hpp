@@ -82,13 +82,15 @@ inline ClassMass mass_of(WideCount count) {
 inline bool is_empty(PackedCount count) { return count == 0; }
 inline bool is_empty(WideCount count) { return (count.negative | count.positive) == 0; }
 
-// Codes of the table, column-major: code of row i in feature f is data[f * stride + i].
+// Codes of the table: code of row i in feature f is data[f * stride + i * step]. Column by
+// column (step 1), but for a copy row by row (stride 1) that small nodes are read from.
 template <class Code>
 struct CodeMatrix {
     const Code* data = nullptr;
     std::size_t rows = 0;
     std::size_t features = 0;
     std::size_t stride = 0;
+    std::size_t step = 1;
 
     const Code* column(std::size_t feature) const { return data + feature * stride; }
 };

@@ -123,7 +123,7 @@ def score_out_of_bag(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,),
     Sums over the trees that did not draw a row (rows x lambdas, flat), and their number.
     """
 
-MAX_LAMBDAS: int = 16
+MAX_LAMBDAS: int = 12
 
 def fold_forest(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], mass: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], shrinkage: float) -> tuple:
     """
@@ -132,6 +132,11 @@ def fold_forest(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), orde
 
 def draw_counts(sampling: dict, tree: int, n: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
     """How often each row was drawn for a tree."""
+
+def draw_block_counts(sampling: dict, tree: int, block: int, n: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
+    """How often each row of a block of ROWS_PER_BLOCK was drawn for a tree."""
+
+ROWS_PER_BLOCK: int = 65536
 
 def expand_boxes(nodes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], max_nodes: int) -> object:
     """

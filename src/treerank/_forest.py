@@ -6,13 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
-from treerank._binning import Binning, Codes, fit_binning
+from treerank._binning import Binning, fit_binning
+from treerank._encoding import Encoding, fit_encoding
 from treerank._forest_arrays import ForestArrays
-from treerank._forest_grow import ForestPlan, choose_strength, grow_forest, plan_forest
+from treerank._forest_grow import ForestPlan, Trees, choose_strength, grow_forest, plan_forest
 from treerank._grow import check_monotonic
 from treerank._leafrank import LeafRank
 from treerank._params import check_choice, check_integer, check_n_jobs
@@ -20,6 +21,7 @@ from treerank._rank_aggregation import RankAggregation
 from treerank._ranker import check_max_bins
 from treerank._validate import TrainingData, all_or_nothing, validate_rows, validate_training_data
 from treerank.metrics import AucInterval, auc_interval
+from treerank.splitters import with_max_features
 
 # Paper 003: d1 features for a cell of the master tree, d2 for a node of the tree inside it.
 PRESETS: dict[str, tuple[Any, Any]] = {
@@ -31,6 +33,11 @@ PRESETS: dict[str, tuple[Any, Any]] = {
     "rf5": (0.5, 0.25),
     "rf6": (0.25, 1),
 }
+
+FITTED_SOMETIMES = [
+    "oob_decision_function_", "oob_auc_", "oob_auc_interval_", "feature_importances_",
+    "feature_importances_std_",
+]  # fmt: skip
 
 
 class RankingForest(ClassifierMixin, BaseEstimator):
@@ -44,22 +51,24 @@ class RankingForest(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    splitter : LeafRank, optional
+    splitter : LeafRank, classifier, DyadicGrid or function, optional
         How a cell is split. The default follows the size of the data:
         ``LeafRank(max_depth=3, min_samples_leaf=3, max_features="sqrt")`` in cells that are
         split again and again; from 20,000 rows on one tree inside the first cell, grown until
-        its leaves hold 5 rows, which is then as good and faster.
+        its leaves hold 3 rows, which is then as good and faster. With anything else than
+        LeafRank, as in :class:`TreeRank`, trees are grown in Python, one a task of joblib.
     n_estimators : int, default=200
         Number of trees.
     max_depth : int, None or "auto", default="auto"
         Depth of the ranking trees, in splits of cells. "auto": 1 where the trees inside the
-        cells have no limit, else None, no limit.
+        cells have no limit, else None, no limit; 10 with another splitter than LeafRank.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Number of features drawn for each cell. The splitter's own `max_features` is drawn
         from these in each node of its tree.
     min_samples_leaf : int or float, optional
         Least weight of a stratum, and of a leaf of the default splitter; below 1 a share of
-        all rows. By default 1, and what the default splitter says.
+        all rows. By default 1, and what the default splitter says; 5 with another splitter
+        than LeafRank.
     bootstrap : bool, default=True
         Draw the rows of each tree with replacement; otherwise without.
     max_samples : int, float or None, default=None
@@ -68,16 +77,17 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         "posterior": mean over the trees of the share of positives along the path. The others
         are the consensus of the trees' own rankings, as in the paper. A row is ranked in each
         tree against that tree's training rows, so that its score does not depend on the other
-        rows that are scored with it. See :mod:`treerank.consensus`.
+        rows that are scored with it. "kendall" orders 256 training rows and puts the others
+        among them; where that costs more than the mean rank on the training rows (20,000 of
+        them at most are looked at), the mean rank is used. See :mod:`treerank.consensus`.
     shrinkage : "oob", float or None, default="oob"
         How many rows a node's share of positives is worth in that of its children; "oob"
-        chooses it by the AUC on out-of-bag rows. None is 0. Under monotone constraints, where
-        strata are pooled until they keep them, "oob" means 10. Of use for "posterior" only.
+        chooses it by the AUC on out-of-bag rows. None is 0. Of use for "posterior" only.
     oob_score : bool, default=False
         Score every training row by the trees that have not seen it, and measure the AUC.
     random_cut_share : float or "auto", default="auto"
         Share of the trees that draw one random cut a feature instead of the best one. "auto":
-        a half, and a quarter from 20,000 rows on.
+        a half up to 10,000 rows, 5,000 over the number of rows beyond.
     warm_start : bool, default=False
         Keep the trees of the last fit and add more, up to `n_estimators`. The data must be
         the same.
@@ -91,7 +101,8 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         Bins for each numeric feature. By default every value is told apart up to 10,000
         rows, and 255 quantiles above.
     n_jobs : int, optional
-        Threads; None means 1, -1 all cores. The result does not depend on it.
+        Threads, or processes of joblib for other splitters than LeafRank; None means 1, -1 all
+        cores. The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of all draws; None means 0, so that a fit can be repeated.
     verbose : int, default=0
@@ -113,11 +124,12 @@ class RankingForest(ClassifierMixin, BaseEstimator):
     oob_auc_interval_ : AucInterval
         The same with its confidence interval.
     feature_importances_ : array of shape (n_features,)
-        Mean over the trees of the share of each feature in the squared gains in AUC.
+        Mean over the trees of the share of each feature in the squared gains in AUC. Only
+        where LeafRank splits the cells; `permutation_importance` of scikit-learn always works.
     feature_importances_std_ : array of shape (n_features,)
         Its spread over the trees.
     n_bytes_ : int
-        Size of the trees in memory.
+        Size of the trees in memory; as pickled, where they are split in Python.
     classes_ : array of shape (2,)
         The last class is ranked first.
     n_features_in_ : int
@@ -142,7 +154,7 @@ class RankingForest(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        splitter: LeafRank | None = None,
+        splitter: Any = None,
         *,
         n_estimators: int = 200,
         max_depth: Any = "auto",
@@ -190,8 +202,9 @@ class RankingForest(ClassifierMixin, BaseEstimator):
     oob_auc_: float
     oob_auc_interval_: AucInterval
     _binning: Binning
-    _trees: ForestArrays  # folded: one number a slot
-    _unfolded: ForestArrays | None  # kept for a warm start
+    _encoding: Encoding | None  # for splitters other than LeafRank
+    _trees: Trees  # folded: one number a slot or cell
+    _unfolded: Trees | None  # kept for a warm start
     _plan: ForestPlan
     _ranks: RankAggregation | None
 
@@ -202,9 +215,7 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         return tags
 
     @classmethod
-    def preset(
-        cls, name: str, splitter: LeafRank | None = None, **parameters: Any
-    ) -> RankingForest:
+    def preset(cls, name: str, splitter: Any = None, **parameters: Any) -> RankingForest:
         """Return an unfitted forest of paper 003 [1]_, 50 trees and the consensus of ranks.
 
         ======== ======================= ===========================
@@ -223,9 +234,10 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         ----------
         name : str
             One of the names above.
-        splitter : LeafRank, optional
+        splitter : LeafRank, classifier, DyadicGrid or function, optional
             By default ``LeafRank(max_depth=6)``, in ranking trees of depth 8. Its
-            `max_features` is replaced.
+            `max_features`, or that of the last step of a pipeline, is replaced; "rf3" to "rf6"
+            need one that has it.
         **parameters
             Any other parameters of the forest.
 
@@ -246,15 +258,15 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         """
         check_choice("name", name, list(PRESETS))
         outer, inner = PRESETS[name]
-        splitter = LeafRank(max_depth=6) if splitter is None else clone(splitter)
+        splitter = with_max_features(LeafRank(max_depth=6) if splitter is None else splitter, inner)
         settings = {
             "n_estimators": 50,
             "max_depth": 8,
             "max_features": outer,
             "aggregation": "mean_rank",
-            "random_cut_share": 0.0,
+            "random_cut_share": 0.0 if isinstance(splitter, LeafRank) else "auto",
         }
-        return cls(splitter.set_params(max_features=inner), **(settings | parameters))
+        return cls(splitter, **(settings | parameters))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the trees.
@@ -284,18 +296,24 @@ class RankingForest(ClassifierMixin, BaseEstimator):
                 self._binning = fit_binning(data.table, data.weights, max_bins, n_jobs)
             monotonic = check_monotonic(self.monotonic_cst, data.table.names, self._binning)
             plan = plan_forest(self, data, monotonic, self._plan.sampling.seed if before else None)
-            codes = self._binning.transform(data.table, n_jobs)
-            trees = grow_forest(codes, data, self._binning, monotonic, plan, before, n_jobs)
+            rows: NDArray[Any]
+            if plan.splitter is None:
+                self._encoding, rows = None, self._binning.transform(data.table, n_jobs)
+            else:
+                self._encoding, rows = fit_encoding(data.table, self._binning, data.weights)
+            trees = grow_forest(
+                rows, data, self._binning, self._encoding, monotonic, plan, before, n_jobs
+            )
             self._plan = plan
             self.classes_ = data.classes
-            self._keep(trees, codes, data, n_jobs)
+            self._keep(trees, rows, data, n_jobs)
         return self
 
-    def _warm_trees(self, data: TrainingData) -> ForestArrays | None:
+    def _warm_trees(self, data: TrainingData) -> Trees | None:
         """Trees of the last fit that this one goes on from."""
         check_choice("warm_start", self.warm_start, [True, False])
         n_trees = check_integer("n_estimators", self.n_estimators, 1)
-        before: ForestArrays | None = getattr(self, "_unfolded", None)
+        before: Trees | None = getattr(self, "_unfolded", None)
         if not self.warm_start or before is None:
             return None
         assert n_trees is not None
@@ -313,7 +331,7 @@ class RankingForest(ClassifierMixin, BaseEstimator):
             )
         return before
 
-    def _keep(self, trees: ForestArrays, codes: Codes, data: TrainingData, n_jobs: int) -> None:
+    def _keep(self, trees: Trees, codes: NDArray[Any], data: TrainingData, n_jobs: int) -> None:
         """Choose the shrinkage, make one number a slot, and set the fitted attributes."""
         plan = self._plan
         out_of_bag = None
@@ -330,11 +348,15 @@ class RankingForest(ClassifierMixin, BaseEstimator):
                 self.aggregation, self._trees, codes, data, plan.sampling, n_jobs
             )
             out_of_bag = self._ranks.training_scores if self.oob_score else None
-        for name in ("oob_decision_function_", "oob_auc_", "oob_auc_interval_"):
+        for name in FITTED_SOMETIMES:
             if hasattr(self, name):
                 delattr(self, name)
         if self.oob_score and out_of_bag is not None:
             self._measure(out_of_bag, data)
+        if isinstance(trees, ForestArrays):
+            self._weigh_features(trees)
+
+    def _weigh_features(self, trees: ForestArrays) -> None:
         total = trees.importance.sum(axis=1, keepdims=True)
         shares = trees.importance / np.where(total > 0, total, 1.0)
         self.feature_importances_ = shares.mean(axis=0)
@@ -363,10 +385,13 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "_trees")
         return self._trees.nbytes
 
-    def _codes(self, X: Any) -> tuple[Codes, int]:
+    def _codes(self, X: Any) -> tuple[NDArray[Any], int]:
+        """Rows as the trees want them: codes, or a matrix for splitters in Python."""
         check_is_fitted(self, "_trees")
         table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
         n_jobs = check_n_jobs(self.n_jobs)
+        if self._encoding is not None:
+            return self._encoding.transform(table, self._binning), n_jobs
         return self._binning.transform(table, n_jobs), n_jobs
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
@@ -451,8 +476,7 @@ class ForestTree:
         self.number = number
 
     def __repr__(self) -> str:
-        starts = self.forest._trees.starts
-        return f"ForestTree({self.number}, {starts[self.number + 1] - starts[self.number]} slots)"
+        return f"ForestTree({self.number}, {self.forest._trees.size(self.number)})"
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the number of the leaf in which each row ends."""

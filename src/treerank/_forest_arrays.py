@@ -28,6 +28,10 @@ class Sampling:
         """How often each row was drawn for a tree."""
         return np.asarray(_core.draw_counts(vars(self), tree, n_rows))
 
+    def block_counts(self, tree: int, block: int, n_rows: int) -> NDArray[np.uint8]:
+        """Draw one block of these counts alone; blocks have ``_core.ROWS_PER_BLOCK`` rows."""
+        return np.asarray(_core.draw_block_counts(vars(self), tree, block, n_rows))
+
 
 @dataclass(frozen=True)
 class ForestArrays:
@@ -47,6 +51,10 @@ class ForestArrays:
     category_sets: NDArray[np.uint8]
     importance: NDArray[np.float64]  # trees x features
     at_end: Any = None  # uint8, one a tree; None until folded
+    # Under monotone constraints shrinkage is part of pooling the strata: the steps of every
+    # strength (strengths x slots) are kept until one is chosen.
+    steps: Any = None
+    strengths: tuple[float, ...] = ()
 
     @property
     def n_trees(self) -> int:
@@ -56,10 +64,17 @@ class ForestArrays:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        return sum(v.nbytes for v in vars(self).values() if v is not None)
+        return sum(v.nbytes for v in vars(self).values() if hasattr(v, "nbytes"))
+
+    def size(self, tree: int) -> str:
+        """Say how large a tree is."""
+        return f"{self.starts[tree + 1] - self.starts[tree]} slots"
 
     def fold(self, shrinkage: float) -> ForestArrays:
         """One number a slot, for this strength of shrinkage."""
+        if self.steps is not None:
+            step = self.steps[self.strengths.index(shrinkage)]
+            return replace(self, step=step, steps=None, strengths=()).fold(0.0)
         step, at_end = _core.fold_forest(
             self.starts, self.slots, self.step, self.mass, self.set_of, self.category_sets,
             float(shrinkage),
@@ -95,6 +110,11 @@ class ForestArrays:
 
         Relative to the shares at the roots, which differ by what was drawn.
         """
+        if self.steps is not None:
+            chosen = [self.steps[self.strengths.index(strength)] for strength in strengths]
+            plain = [replace(self, step=step, steps=None) for step in chosen]
+            columns = [one.out_of_bag(codes, sampling, rows, [0.0], n_jobs) for one in plain]
+            return np.hstack([means for means, _ in columns]), columns[0][1]
         sums, n_trees = _core.score_out_of_bag(
             self.starts, self.slots, self.step, self.mass, self.set_of, self.category_sets,
             codes, vars(sampling), rows, strengths, n_jobs, None,
@@ -129,6 +149,8 @@ class ForestArrays:
             set_of=_join_sets(self, more),
             category_sets=np.concatenate([self.category_sets, more.category_sets]),
             importance=np.concatenate([self.importance, more.importance]),
+            steps=None if self.steps is None else np.hstack([self.steps, more.steps]),
+            strengths=self.strengths,
         )
 
 
@@ -145,12 +167,19 @@ def _join_sets(a: ForestArrays, b: ForestArrays) -> NDArray[np.int32]:
     return np.concatenate(parts)
 
 
-def take_rows(codes: Codes, rows: Any) -> Codes:
+def take_rows(codes: NDArray[Any], rows: Any) -> NDArray[Any]:
     """Codes of some rows, laid out as the core wants them."""
     return np.ascontiguousarray(codes[:, rows])
 
 
-def forest_from_core(arrays: tuple[Any, ...], n_features: int) -> ForestArrays:
-    """Wrap what the core has grown."""
+def forest_from_core(
+    arrays: tuple[Any, ...], n_features: int, strengths: tuple[float, ...]
+) -> ForestArrays:
+    """Wrap what the core has grown; `strengths` where each has steps of its own."""
     starts, slots, step, mass, set_of, sets, importance = arrays
-    return ForestArrays(starts, slots, step, mass, set_of, sets, importance.reshape(-1, n_features))
+    trees = ForestArrays(
+        starts, slots, step[: len(slots)], mass, set_of, sets, importance.reshape(-1, n_features)
+    )
+    if len(strengths) == 0:
+        return trees
+    return replace(trees, steps=step.reshape(len(strengths), -1), strengths=strengths)

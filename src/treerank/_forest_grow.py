@@ -13,8 +13,10 @@ from sklearn.metrics import roc_auc_score
 
 from treerank import _core
 from treerank._binning import Binning, Codes
+from treerank._encoding import Encoding
 from treerank._forest_arrays import ForestArrays, Sampling, forest_from_core
 from treerank._grow import TreeRankOptions
+from treerank._grow_cells import is_function
 from treerank._leafrank import LeafRank
 from treerank._params import (
     check_choice,
@@ -26,8 +28,12 @@ from treerank._params import (
 )
 from treerank._progress import progress_bar
 from treerank._seed import seed_of
+from treerank._splitter_forest import SplitterForest, grow_splitter_forest
 from treerank._treerank import check_splitter
 from treerank._validate import TrainingData
+from treerank.splitters import as_splitter
+
+Trees = ForestArrays | SplitterForest
 
 AGGREGATIONS = ["posterior", "mean_rank", "median_rank", "kendall"]
 # Strengths of shrinkage that "oob" chooses from; and what stands in where it cannot choose.
@@ -37,6 +43,10 @@ USUAL_STRENGTH = 10.0
 CHOOSING_ROWS = 10_000
 # From this many rows on a tree is one LeafRank tree, grown to the end.
 WHOLE_TREES = 20_000
+# Half of the trees have random cuts up to twice as many rows, then a share that falls.
+RANDOM_CUT_ROWS = 5_000
+# Where splitters other than LeafRank stop by default, as they do in TreeRank.
+SPLITTER_DEPTH, SPLITTER_LEAF = 10, 5
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,7 @@ class ForestPlan:
     """Everything that decides a forest but the data."""
 
     kinds: list[TreeRankOptions]  # exact trees, trees with random cuts
+    splitter: Any  # None: LeafRank, grown by the core
     kind_of: NDArray[np.uint8]
     sampling: Sampling
     value: str  # what a tree says of a row: "path", "monotone" or "rank"
@@ -75,9 +86,17 @@ def plan_forest(
             "Got oob_score=True with bootstrap=False; expected bootstrap=True, or max_samples "
             "below the number of rows, so that trees leave rows out."
         )
+    splitter = _other_splitter(forest, monotonic)
+    kinds = (
+        _kinds(forest, data, value, sampling.seed)
+        if splitter is None
+        else [_cell_options(forest, data, sampling.seed)]
+    )
+    share = 0.0 if splitter is not None else forest.random_cut_share
     return ForestPlan(
-        kinds=_kinds(forest, data, value, sampling.seed),
-        kind_of=_kind_of(forest.random_cut_share, n_trees, n_rows),
+        kinds=kinds,
+        splitter=splitter,
+        kind_of=_kind_of(share, n_trees, n_rows),
         sampling=sampling,
         value=value,
         strengths=_strengths(forest, value, sampling.leaves_rows_out(n_rows)),
@@ -113,7 +132,7 @@ def _kind_of(share: Any, n_trees: int, n_rows: int) -> NDArray[np.uint8]:
     """1 for each tree with random cuts, spread evenly, whatever the number of trees."""
     if isinstance(share, str):
         check_choice("random_cut_share", share, ["auto"])
-        share = 0.5 if n_rows < WHOLE_TREES else 0.25
+        share = min(0.5, RANDOM_CUT_ROWS / n_rows)
     share = check_number("random_cut_share", share)
     if share > 1:
         raise complain("random_cut_share", share, "a share from 0 to 1")
@@ -130,8 +149,6 @@ def _strengths(forest: Any, value: str, leaves_rows_out: bool) -> list[float]:
     check_choice("shrinkage", given, ["oob", None])
     if value == "rank":
         return [0.0]
-    if value == "monotone":
-        return [USUAL_STRENGTH]
     if not leaves_rows_out:
         raise ValueError(
             "Got shrinkage='oob' with bootstrap=False; expected bootstrap=True, max_samples below "
@@ -148,7 +165,7 @@ def default_splitter(n_rows: int, value: str) -> LeafRank:
     monotone values are constant on strata, of which a single split makes but two.
     """
     if n_rows >= WHOLE_TREES and value == "path":
-        return LeafRank(max_depth=None, min_samples_leaf=5, max_features="sqrt")
+        return LeafRank(max_depth=None, min_samples_leaf=3, max_features="sqrt")
     return LeafRank(max_depth=3, min_samples_leaf=3, max_features="sqrt")
 
 
@@ -184,19 +201,88 @@ def _kinds(forest: Any, data: TrainingData, value: str, seed: int) -> list[TreeR
     return [options, replace(options, leafrank=replace(exact, random_cuts=True))]
 
 
+def _other_splitter(forest: Any, monotonic: NDArray[np.int8]) -> Any:
+    """Splitter of the forest if it is not LeafRank's; else None."""
+    splitter = forest.splitter
+    if splitter is None or isinstance(splitter, LeafRank):
+        return None
+    if not is_function(splitter):
+        as_splitter(splitter)
+    if monotonic.any():
+        raise ValueError(
+            f"Got monotonic_cst with splitter={splitter!r}; expected None: only LeafRank can keep "
+            "monotone constraints."
+        )
+    share = forest.random_cut_share
+    if not (isinstance(share, str) and share == "auto") and check_number("random_cut_share", share):
+        raise ValueError(
+            f"Got random_cut_share={share!r} with splitter={splitter!r}; expected 'auto' or 0: "
+            "only LeafRank has random cuts."
+        )
+    return splitter
+
+
+def _cell_options(forest: Any, data: TrainingData, seed: int) -> TreeRankOptions:
+    """Limits of a tree whose cells are split in Python."""
+    depth: Any = forest.max_depth
+    if isinstance(depth, str):
+        check_choice("max_depth", depth, ["auto", None])
+        depth = SPLITTER_DEPTH
+    checked = check_integer("max_depth", depth, 1, none=True)
+    leaf = SPLITTER_LEAF if forest.min_samples_leaf is None else forest.min_samples_leaf
+    n_rows, n_features = data.table.n_rows, data.table.n_features
+    return TreeRankOptions(
+        leafrank=None,
+        max_depth=-1 if checked is None else checked,
+        min_mass_leaf=check_count_or_share("min_samples_leaf", leaf, n_rows),
+        min_mass_split=2.0,
+        min_auc_gain=0.0,
+        max_features=check_max_features("max_features", forest.max_features, n_features),
+        seed=seed,
+    )
+
+
 def grow_forest(
+    rows: NDArray[Any],
+    data: TrainingData,
+    binning: Binning,
+    encoding: Encoding | None,
+    monotonic: NDArray[np.int8],
+    plan: ForestPlan,
+    before: Trees | None,
+    n_jobs: int,
+) -> Trees:
+    """Grow the trees of the plan that are not there yet.
+
+    `rows` are codes, or with an encoding the matrix that it makes.
+    """
+    first = 0 if before is None else before.n_trees
+    if before is not None and isinstance(before, SplitterForest) != (encoding is not None):
+        raise ValueError(
+            "Got another kind of splitter with warm_start=True; expected that of the first fit."
+        )
+    if before is not None and first == len(plan.kind_of):
+        return before
+    if encoding is None:
+        trees = _grow_in_core(rows, data, binning, monotonic, plan, first, n_jobs)
+        return before.joined(trees) if isinstance(before, ForestArrays) else trees
+    grown = grow_splitter_forest(
+        rows, data, encoding, splitter=plan.splitter, options=plan.kinds[0],
+        sampling=plan.sampling, numbers=range(first, len(plan.kind_of)),
+        by_rank=not plan.by_value, n_jobs=n_jobs, verbose=plan.verbose,
+    )  # fmt: skip
+    return before.joined(grown) if isinstance(before, SplitterForest) else grown
+
+
+def _grow_in_core(
     codes: Codes,
     data: TrainingData,
     binning: Binning,
     monotonic: NDArray[np.int8],
     plan: ForestPlan,
-    before: ForestArrays | None,
+    first: int,
     n_jobs: int,
 ) -> ForestArrays:
-    """Grow the trees of the plan that are not there yet."""
-    first = 0 if before is None else before.n_trees
-    if before is not None and first == len(plan.kind_of):
-        return before
     scale = data.weights.scale
     options = {
         "kinds": [kind.for_core(scale) for kind in plan.kinds],
@@ -204,7 +290,7 @@ def grow_forest(
         "first_tree": first,
         "sampling": vars(plan.sampling),
         "value": plan.value,
-        "shrinkage": plan.strengths[0],
+        "shrinkages": plan.strengths,
         "scale": scale,
     }
     with progress_bar("growing", plan.verbose) as progress:
@@ -212,13 +298,13 @@ def grow_forest(
             codes, data.labels, data.weights.as_units, binning.n_codes, binning.is_categorical,
             monotonic, options, n_jobs, progress,
         )  # fmt: skip
-    trees = forest_from_core(grown, data.table.n_features)
-    return trees if before is None else before.joined(trees)
+    pooled = tuple(plan.strengths) if plan.value == "monotone" else ()
+    return forest_from_core(grown, data.table.n_features, pooled)
 
 
 def choose_strength(
-    trees: ForestArrays,
-    codes: Codes,
+    trees: Trees,
+    codes: NDArray[Any],
     data: TrainingData,
     plan: ForestPlan,
     all_rows: bool,

@@ -118,6 +118,17 @@ def grow_cell_trees(
     return [_flatten(tree.root, encoding, weights.scale) for tree in trees]
 
 
+def grow_cell_tree(sample: Sample, splitter: Any, options: TreeRankOptions) -> SplitterTree:
+    """Grow one tree on the rows of the sample that have weight, one cell after another."""
+    root = sample.node("", np.flatnonzero(sample.units))
+    tree = Growth(sample, root, [root], [root])
+    choose = _chooser(splitter)
+    with Parallel(1, require="sharedmem") as run:
+        while tree.pending:
+            _grow_level([tree], choose, options, run)
+    return _flatten(root, sample.encoding, sample.scale)
+
+
 def _grow_level(
     trees: list[Growth], choose: Chooser, options: TreeRankOptions, run: Parallel
 ) -> None:
@@ -215,7 +226,7 @@ def _find_candidate(
     left, right = (node.rows[side] for side in (is_left, ~is_left))
     everything = not node.path and len(node.rows) == sample.rows.shape[1] and columns is None
     if everything and not (len(left) and len(right)):
-        _complain_of_one_side(splitter, sample.encoding)
+        refuse_one_side(splitter, sample.encoding)
     if _delta(sample.node("", left).mass, node.mass, pair) < 0:
         left, right = right, left
         split = CellSplit(split.splitter, columns, turned=True)
@@ -282,7 +293,7 @@ def _draw_columns(
     return np.flatnonzero(np.isin(feature, drawn))
 
 
-def _complain_of_one_side(splitter: Any, encoding: Encoding) -> None:
+def refuse_one_side(splitter: Any, encoding: Encoding) -> None:
     """Refuse a classifier that cannot part rows that differ; elsewhere the branch just ends."""
     if isinstance(splitter, ClassifierSplit) and (encoding.box.high > encoding.box.low).any():
         raise ValueError(

@@ -3,27 +3,32 @@
 A tree ranks a row against its own training rows: the value of a row in a tree is its
 mid-rank there, between 0 and 1. The mean and the median of these are the consensus for
 Spearman's distance and for the footrule. For Kendall's, a set of training rows is ordered
-by a Kemeny median once, and a new row goes to the place among them that costs least.
+by a Kemeny median once, and a new row goes to the place among them that costs least. Should
+that cost more than the mean rank on the training rows, the mean rank takes its place.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
-from treerank._binning import Codes
 from treerank._forest_arrays import ForestArrays, Sampling, take_rows
+from treerank._splitter_forest import SplitterForest
 from treerank._validate import TrainingData
-from treerank.consensus import insertion_places, kendall
+from treerank.consensus import discordance, insertion_places, kendall
 
 # Training rows that a Kemeny median is computed for.
 REFERENCE_ROWS = 256
+# Training rows on which it has to cost no more than the mean rank.
+CHECKED_ROWS = 20_000
 ROWS_AT_ONCE = 4096
 
 Floats = NDArray[np.float64]
+Rows = NDArray[Any]  # columns x rows: codes, or the matrix that splitters in Python see
 
 
 @dataclass(frozen=True)
@@ -42,8 +47,8 @@ class RankAggregation:
     def fit(
         cls,
         kind: str,
-        trees: ForestArrays,
-        codes: Codes,
+        trees: ForestArrays | SplitterForest,
+        codes: Rows,
         data: TrainingData,
         sampling: Sampling,
         n_jobs: int,
@@ -52,6 +57,8 @@ class RankAggregation:
         reference, places = np.empty((trees.n_trees, 0), dtype=np.float32), np.empty(0)
         if kind == "kendall":
             reference, places = _reference(trees, codes, n_jobs)
+            if not _beats_mean_rank(trees, codes, reference, places, n_jobs):
+                kind, reference, places = "mean_rank", reference[:, :0], places[:0]
         n_rows = data.table.n_rows
         out_of_bag = sampling.leaves_rows_out(n_rows)
         scores = np.empty(n_rows)
@@ -72,7 +79,7 @@ class RankAggregation:
         cut = _crossing(knots, shares)
         return cls(kind, reference, places, knots - cut, shares, cut, scores - cut)
 
-    def scores(self, trees: ForestArrays, codes: Codes, n_jobs: int) -> Floats:
+    def scores(self, trees: ForestArrays | SplitterForest, codes: Rows, n_jobs: int) -> Floats:
         """Score of each row; positive where positives are the more frequent."""
         scores = np.empty(codes.shape[1])
         for at in _blocks(codes.shape[1]):
@@ -135,7 +142,7 @@ def _aggregate(
 
 
 def _reference(
-    trees: ForestArrays, codes: Codes, n_jobs: int
+    trees: ForestArrays | SplitterForest, codes: Rows, n_jobs: int
 ) -> tuple[NDArray[np.float32], Floats]:
     """Ranks in the trees of some training rows, by their Kemeny median, and their places."""
     n_rows = codes.shape[1]
@@ -146,6 +153,29 @@ def _reference(
     ranks = kendall(values)
     order = np.argsort(ranks, kind="stable")
     return values[:, order], ranks[order] - 1.0
+
+
+def _beats_mean_rank(
+    trees: ForestArrays | SplitterForest,
+    codes: Rows,
+    reference: NDArray[np.float32],
+    places: Floats,
+    n_jobs: int,
+) -> bool:
+    """Whether the Kemeny order costs no more than the mean rank on the training rows.
+
+    New rows are put among the reference rows one by one, which might cost more in total.
+    """
+    n_rows = codes.shape[1]
+    checked = np.unique(np.linspace(0, n_rows - 1, min(n_rows, CHECKED_ROWS)).round()).astype(int)
+    scores = {"kendall": np.empty(len(checked)), "mean_rank": np.empty(len(checked))}
+    ranks = np.empty((trees.n_trees, len(checked)), dtype=np.float32)
+    for at in _blocks(len(checked)):
+        ranks[:, at] = trees.each(take_rows(codes, checked[at]), n_jobs)
+        for kind, score in scores.items():
+            score[at] = _aggregate(kind, ranks[:, at], reference, places, None)
+    cost = {kind: sum(discordance(score, rank) for rank in ranks) for kind, score in scores.items()}
+    return cost["kendall"] <= cost["mean_rank"]
 
 
 def _crossing(knots: Floats, shares: Floats) -> float:

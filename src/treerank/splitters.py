@@ -386,6 +386,26 @@ def _weight_parameter(classifier: Any) -> str | None:
     return "sample_weight" if has_fit_parameter(classifier, "sample_weight") else None
 
 
+def with_max_features(splitter: Any, max_features: Any) -> Any:
+    """Return a copy that draws its own features in each of its nodes; None for all."""
+    if callable(splitter) and not hasattr(splitter, "get_params"):  # a function of the cell
+        copy, name = splitter, None
+    else:
+        copy = clone(splitter, safe=False)
+        names = copy.get_params() if hasattr(copy, "get_params") else {}
+        last = f"{copy.steps[-1][0]}__" if isinstance(copy, Pipeline) else ""
+        name = f"{last}max_features" if f"{last}max_features" in names else None
+    if name is not None:
+        return copy.set_params(**{name: max_features})
+    if max_features is not None:
+        raise ValueError(
+            f"Got splitter={splitter!r} for a preset that draws features inside the splitter; "
+            "expected a splitter with max_features, or one of the presets 'bagging', 'rf1' and "
+            "'rf2'."
+        )
+    return copy
+
+
 def _votes(distance: NDArray[np.float64], weights: Any) -> NDArray[np.float64]:
     """Weight of each neighbour by its distance, as `KNeighborsClassifier` means it."""
     if weights is None or (isinstance(weights, str) and weights == "uniform"):

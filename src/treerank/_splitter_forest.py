@@ -1,0 +1,196 @@
+"""The trees of a forest whose cells are split by objects in Python: classifiers, grids.
+
+The same questions can be asked of it as of :class:`~treerank._forest_arrays.ForestArrays`,
+with the matrix of :mod:`treerank._encoding` in place of codes.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.parallel import Parallel, delayed
+
+from treerank._encoding import Encoding, Matrix
+from treerank._forest_arrays import Sampling
+from treerank._grow import TreeRankOptions
+from treerank._grow_cells import Sample, grow_cell_tree, is_function, refuse_one_side
+from treerank._progress import progress_bar
+from treerank._splitter_tree import SplitterTree
+from treerank._validate import TrainingData, Weights
+from treerank.splitters import as_splitter
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SplitterForest:
+    """Ranking trees split in Python; `values`, one a cell and tree, are there once folded."""
+
+    trees: list[SplitterTree]
+    by_rank: bool
+    values: list[Floats] | None = None
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.trees)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the trees, splitters included, as they are pickled."""
+        return len(pickle.dumps(self.trees))
+
+    def size(self, tree: int) -> str:
+        """Say how large a tree is."""
+        return f"{self.trees[tree].n_cells} cells"
+
+    def fold(self, shrinkage: float) -> SplitterForest:
+        """One number a cell, for this strength of shrinkage."""
+        values = [
+            mid_ranks(tree) if self.by_rank else path_values(tree, shrinkage) for tree in self.trees
+        ]
+        return replace(self, values=values)
+
+    def apply(self, rows: Matrix, n_jobs: int) -> NDArray[np.int32]:
+        """Find the cell in which each row ends, in each tree: trees x rows."""
+        return np.array(self._ask(lambda tree, _: tree.apply(rows), n_jobs))
+
+    def each(self, rows: Matrix, n_jobs: int) -> NDArray[np.float32]:
+        """Value of each row in each tree: trees x rows."""
+        found = self._ask(lambda tree, value: value[tree.apply(rows)].astype(np.float32), n_jobs)
+        return np.array(found)
+
+    def mean(self, rows: Matrix, n_jobs: int) -> Floats:
+        """Mean value of each row over the trees."""
+        # Added up one tree after another: the sum of a row must not depend on the other rows.
+        total = np.zeros(rows.shape[1])
+        for values in self._ask(lambda tree, value: value[tree.apply(rows)], n_jobs):
+            total += values
+        return total / self.n_trees
+
+    def _ask(self, question: Callable[[SplitterTree, Floats], Any], n_jobs: int) -> list[Any]:
+        assert self.values is not None
+        with Parallel(n_jobs, require="sharedmem") as run:
+            pairs = zip(self.trees, self.values, strict=True)
+            return list(run(delayed(question)(tree, value) for tree, value in pairs))
+
+    def out_of_bag(
+        self,
+        rows: Matrix,
+        sampling: Sampling,
+        chosen: NDArray[np.uint32],
+        strengths: list[float],
+        n_jobs: int,
+    ) -> tuple[Floats, NDArray[np.int32]]:
+        """Mean over the trees that did not draw a row: rows x strengths; their number.
+
+        Relative to the shares at the roots, which differ by what was drawn.
+        """
+        n_rows = rows.shape[1]
+
+        def unseen(number: int) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+            places = np.flatnonzero(sampling.counts(number, n_rows)[chosen] == 0)
+            return places, self.trees[number].apply(rows[:, chosen[places]])
+
+        sums = np.zeros((len(chosen), len(strengths)))
+        n_trees = np.zeros(len(chosen), dtype=np.int32)
+        with Parallel(n_jobs, require="sharedmem") as run:
+            found = run(delayed(unseen)(number) for number in range(self.n_trees))
+        for tree, (places, cells) in zip(self.trees, found, strict=True):
+            values = np.column_stack([path_values(tree, strength) for strength in strengths])
+            sums[places] += (values - values[0])[cells]
+            n_trees[places] += 1
+        with np.errstate(invalid="ignore"):  # rows that every tree has drawn: NaN
+            return sums / n_trees[:, np.newaxis], n_trees
+
+    def tree(self, number: int) -> SplitterForest:
+        """One tree alone, as a view."""
+        values = None if self.values is None else [self.values[number]]
+        return replace(self, trees=[self.trees[number]], values=values)
+
+    def joined(self, more: SplitterForest) -> SplitterForest:
+        """Put more trees of the same forest behind these."""
+        return replace(self, trees=[*self.trees, *more.trees], values=None)
+
+
+def path_values(tree: SplitterTree, shrinkage: float) -> Floats:
+    """Share of the highest class along the path to each cell, shrunk towards the parent's."""
+    mass = tree.counts.sum(axis=1)
+    share = tree.counts[:, -1] / mass
+    values = share.copy()
+    for cell in range(1, tree.n_cells):  # preorder: parents come first
+        parent = tree.cells["parent"][cell]
+        change = share[cell] - share[parent]
+        values[cell] = values[parent] + change / (1.0 + shrinkage / mass[parent])
+    return np.asarray(values)
+
+
+def mid_ranks(tree: SplitterTree) -> Floats:
+    """Share of the tree's rows below each leaf cell, half of its own counted."""
+    mass = tree.counts.sum(axis=1)
+    ranks = np.zeros(tree.n_cells)
+    leaves = tree.leaves
+    ranks[leaves] = 1.0 - (np.cumsum(mass[leaves]) - mass[leaves] / 2) / mass[0]
+    return ranks
+
+
+def grow_splitter_forest(
+    rows: Matrix,
+    data: TrainingData,
+    encoding: Encoding,
+    *,
+    splitter: Any,
+    options: TreeRankOptions,
+    sampling: Sampling,
+    numbers: range,
+    by_rank: bool,
+    n_jobs: int,
+    verbose: int,
+) -> SplitterForest:
+    """Grow the trees of the given numbers, each in one task of joblib.
+
+    Tasks go to processes, as most splitters hold Python's lock; ``joblib.parallel_config``
+    chooses otherwise. A tree depends on its number alone, never on who grows it.
+    """
+    trees = []
+    with progress_bar("growing", verbose) as progress:
+        run = Parallel(n_jobs, prefer="processes", return_as="generator")
+        jobs = (
+            delayed(_grow)(
+                rows, data.labels, data.weights, encoding, splitter, options, sampling, number
+            )
+            for number in numbers
+        )
+        for tree in run(jobs):
+            trees.append(replace(tree, encoding=encoding))  # one for all, not a copy a process
+            if progress is not None:
+                progress(len(trees) / len(numbers))
+    whole = all(tree.n_cells == 1 for tree in trees)
+    if whole and options.max_features < 0 and not is_function(splitter):
+        refuse_one_side(as_splitter(splitter), encoding)
+    return SplitterForest(trees, by_rank)
+
+
+def _grow(
+    rows: Matrix,
+    labels: NDArray[np.uint8],
+    weights: Weights,
+    encoding: Encoding,
+    splitter: Any,
+    options: TreeRankOptions,
+    sampling: Sampling,
+    number: int,
+) -> SplitterTree:
+    n_rows = rows.shape[1]
+    units = weights.as_units
+    units = np.ones(n_rows, dtype=np.int64) if units is None else units
+    if sampling.n_draws > 0:
+        units = units * sampling.counts(number, n_rows)
+    state = np.random.SeedSequence(options.seed, spawn_key=(number,)).generate_state(1, np.uint64)
+    sample = Sample(rows, labels, units, weights.scale, encoding, 2)
+    return grow_cell_tree(sample, splitter, replace(options, seed=int(state[0])))

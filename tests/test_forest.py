@@ -186,10 +186,10 @@ def test_random_cuts_are_spread_over_the_range():
 
 
 def test_the_default_splitter_follows_the_size_of_the_data():
-    few, many = (default_splitter(n, "path") for n in (300, 300_000))
+    few, many = (default_splitter(n, "path", 2) for n in (300, 300_000))
     assert few.max_depth == 3
     assert many.max_depth is None
-    assert default_splitter(300_000, "rank").max_depth == 3
+    assert default_splitter(300_000, "rank", 2).max_depth == 3
     x, y = table(20_000, 3)
     model = RankingForest(n_estimators=2, n_jobs=2).fit(x, y)
     assert model._plan.kinds[0].max_depth == 1

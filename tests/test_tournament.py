@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
-from treerank import LeafRank, OrderedPartition, TreeRank, _core
+from treerank import LeafRank, OrderedPartition, RankingForest, TreeRank, _core
 from treerank._binning import fit_binning
 from treerank._grow import LeafRankOptions, TreeRankOptions
 from treerank._tree import tree_from_core
@@ -346,3 +346,76 @@ def test_partition_of_three_classes_reads_as_a_surface():
         partition.auc()
     with pytest.raises(ValueError, match="needs three"):
         OrderedPartition([[1, 2], [2, 1]]).surface()
+
+
+@pytest.mark.parametrize("aggregation", ["posterior", "mean_rank", "median_rank", "kendall"])
+def test_forests_rank_ordered_classes(aggregation):
+    x, y = graded(600, 4)
+    model = RankingForest(n_estimators=30, aggregation=aggregation, oob_score=True)
+    model.fit(x[:400], y[:400])
+    assert model.score(x[400:], y[400:]) > 3 / math.factorial(4)
+    shares = model.predict_proba(x)
+    assert shares.shape == (600, 4)
+    assert np.allclose(shares.sum(axis=1), 1)
+    assert (shares >= 0).all()
+    assert np.array_equal(model.predict(x), np.argmax(shares, axis=1))
+    assert model.oob_vus_ == pytest.approx(model.score(x[400:], y[400:]), abs=0.1)
+    assert model.oob_vus_interval_.lower < model.oob_vus_ < model.oob_vus_interval_.upper
+    assert not hasattr(model, "oob_auc_")
+    assert not hasattr(model, "decision_function")
+    assert model.feature_importances_.argmax() == 0
+
+
+def test_a_forest_of_two_classes_is_the_same_with_and_without_the_tournament(monkeypatch):
+    x, y = graded(500, 2)
+    plain = RankingForest(n_estimators=10).fit(x, y)
+    options = TreeRankOptions.for_core
+    monkeypatch.setattr(
+        TreeRankOptions, "for_core", lambda *args: {**options(*args), "by_level": True}
+    )
+    other = RankingForest(n_estimators=10).fit(x, y)
+    assert np.array_equal(plain.score_samples(x), other.score_samples(x))
+    assert np.array_equal(plain.feature_importances_, other.feature_importances_)
+
+
+def test_class_shares_of_a_forest_are_those_of_its_leaves():
+    """A forest of one tree on all rows; with one test a split no two paths share a leaf."""
+    x, y = graded(300, 3)
+    whole = {"n_estimators": 1, "bootstrap": False, "random_cut_share": 0, "max_depth": 3}
+    model = RankingForest(LeafRank(), shrinkage=None, **whole).fit(x, y)
+    ends, shares = model.apply(x)[:, 0], model.predict_proba(x)
+    for end in np.unique(ends):
+        inside = ends == end
+        counts = np.bincount(y[inside], minlength=3)
+        assert np.allclose(shares[inside], counts / counts.sum(), atol=1e-6)
+    shrunk = RankingForest(LeafRank(), shrinkage=50.0, **whole).fit(x, y).predict_proba(x)
+    base = np.bincount(y) / len(y)
+    assert np.abs(shrunk - base).mean() < 0.8 * np.abs(shares - base).mean()
+
+
+def test_a_bootstrap_sample_may_miss_a_class():
+    x, y = graded(200, 3)
+    y[:] = np.where(y == 1, 0, y)
+    y[0] = 1  # one row of the middle class: many trees do not see it
+    model = RankingForest(n_estimators=20).fit(x, y)
+    assert np.isfinite(model.score_samples(x)).all()
+    assert np.isfinite(model.predict_proba(x)).all()
+
+
+def test_forests_keep_monotone_constraints_and_grow_warm_with_ordered_classes():
+    x, y = graded(400, 4)
+    model = RankingForest(n_estimators=8, monotonic_cst=[1, 0, 0], warm_start=True).fit(x, y)
+    model.set_params(n_estimators=15).fit(x, y)
+    whole = RankingForest(n_estimators=15, monotonic_cst=[1, 0, 0]).fit(x, y)
+    assert np.array_equal(model.score_samples(x), whole.score_samples(x))
+    base = np.repeat(x[:40], 15, axis=0)
+    base[:, 0] = np.tile(np.linspace(-3, 3, 15), 40)
+    assert (np.diff(whole.score_samples(base).reshape(40, 15), axis=1) >= -1e-6).all()
+
+
+def test_forests_of_other_splitters_rank_ordered_classes():
+    train = make_ordinal_gaussians(400, random_state=0)
+    test = make_ordinal_gaussians(1_000, random_state=1)
+    model = RankingForest(LogisticRegression(), n_estimators=5, max_depth=3).fit(train.X, train.y)
+    assert model.score(test.X, test.y) > train.truth.vus - 0.05
+    assert model.predict_proba(test.X).shape == (1_000, 3)

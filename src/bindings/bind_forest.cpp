@@ -94,14 +94,16 @@ nb::tuple py_grow_forest(const Matrix<Code>& codes, const Vector<std::uint8_t>& 
                          const Vector<std::int32_t>& n_codes,
                          const Vector<std::uint8_t>& categorical,
                          const Vector<std::int8_t>& monotonic, const nb::dict& options,
-                         std::size_t n_jobs, const nb::object& progress) {
+                         std::size_t n_jobs, const nb::object& progress, std::size_t n_classes) {
     const std::size_t n = codes.shape(1);
+    check_classes(labels, n_classes);
     if (labels.size() != n || (weights && weights->size() != n) || n > kMaxRows)
         throw nb::value_error("grow_forest: arrays of different lengths, or too many rows");
     Table<Code> table;
     table.codes = code_matrix(codes);
     table.features = make_features(n_codes, categorical, monotonic, codes.shape(0));
     table.labels = labels.data();
+    table.n_classes = n_classes;
     table.weights = weights ? weights->data() : nullptr;
     const ForestOptions parsed = forest_options(options);
     if (parsed.sampling.n_draws > n) throw nb::value_error("grow_forest: more draws than rows");
@@ -245,7 +247,7 @@ void bind_for_codes(nb::module_& m) {
           nb::arg("labels").noconvert(), nb::arg("weights").noconvert().none(),
           nb::arg("n_codes").noconvert(), nb::arg("categorical").noconvert(),
           nb::arg("monotonic").noconvert(), nb::arg("options"), nb::arg("n_jobs"),
-          nb::arg("progress").none(),
+          nb::arg("progress").none(), nb::arg("n_classes") = 2,
           "Grows trees on resampled rows: (starts, slots, step, mass, set of each slot, category "
           "sets, importance of each feature in each tree).");
     const auto def = [&m](const char* name, auto function, const char* doc) {

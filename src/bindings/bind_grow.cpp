@@ -134,11 +134,10 @@ auto py_vus_gains(const Matrix<double>& cells, std::size_t place, const Matrix<d
         return std::vector<double>(first, first + n_classes);
     };
     const std::vector<double> all(total.data(), total.data() + n_classes);
-    Chains better = no_better_cell(n_classes), worse = no_worse_cell();
-    for (std::size_t i = 0; i < place; ++i)
-        append_worse(better, shares_of(masses(cells, i), all).data(), n_classes);
+    Chains better = no_better_cell(shares_of(all, all).size()), worse = no_worse_cell();
+    for (std::size_t i = 0; i < place; ++i) append_worse(better, shares_of(masses(cells, i), all));
     for (std::size_t i = cells.shape(0) - 1; i > place; --i)
-        append_better(worse, shares_of(masses(cells, i), all).data(), n_classes);
+        append_better(worse, shares_of(masses(cells, i), all));
     std::vector<double> gains;
     for (std::size_t i = 0; i < left.shape(0); ++i)
         gains.push_back(vus_increase(worse, better, masses(cells, place), masses(left, i), all));

@@ -10,7 +10,21 @@ namespace {
 
 constexpr float kNoParent = 1e30f;  // a mass that no shrinkage moves
 
-double share_of(ClassMass mass) { return mass.positive / mass.total(); }
+// Masses of all classes in a cell or a node, worst class first.
+using Masses = std::vector<double>;
+
+double sum_of(const Masses& mass) {
+    double sum = 0;
+    for (const double m : mass) sum += m;
+    return sum;
+}
+
+// Share of the classes above the first `layer` + 1; of two classes that of the positives.
+double share_above(const Masses& mass, std::size_t layer) {
+    double above = 0;
+    for (std::size_t k = mass.size() - 1; k > layer; --k) above += mass[k];
+    return above / sum_of(mass);
+}
 
 std::vector<std::uint8_t> splits_of(const RankTree& tree) {
     std::vector<std::uint8_t> is_split(tree.cells.size());
@@ -18,21 +32,36 @@ std::vector<std::uint8_t> splits_of(const RankTree& tree) {
     return is_split;
 }
 
-ClassMass cell_mass(const RankTree& tree, std::size_t cell) {
-    return {tree.cell_mass[2 * cell], tree.cell_mass[2 * cell + 1]};
+Masses cell_mass(const RankTree& tree, std::size_t cell) {
+    const auto n = static_cast<std::size_t>(tree.n_classes);
+    const auto first = tree.cell_mass.begin() + static_cast<std::ptrdiff_t>(cell * n);
+    return {first, first + static_cast<std::ptrdiff_t>(n)};
 }
 
-// (Delta / 2)^2 of every test, Delta relative to the tree's sample (ALGORITHMS, section 7).
+Masses test_mass(const RankTree& tree, std::size_t test) {
+    if (tree.n_classes == 2)
+        return {tree.tests[test].mass.negative, tree.tests[test].mass.positive};
+    const auto n = static_cast<std::size_t>(tree.n_classes);
+    const auto first = tree.test_mass.begin() + static_cast<std::ptrdiff_t>(test * n);
+    return {first, first + static_cast<std::ptrdiff_t>(n)};
+}
+
+// (Delta / 2)^2 of every test, Delta relative to the tree's sample of the two classes that the
+// cell's split tells apart (ALGORITHMS, section 7).
 std::vector<double> importance_of(const RankTree& tree, std::size_t n_features) {
     std::vector<double> importance(n_features);
-    const ClassMass total = cell_mass(tree, 0);
-    for (const LeafRankNode& node : tree.tests) {
-        if (node.left < 0) continue;
-        const ClassMass left = tree.tests[node.left].mass;
-        const double delta =
-            (node.mass.negative * left.positive - node.mass.positive * left.negative) /
-            (total.negative * total.positive);
-        importance[node.test.feature] += delta * delta / 4;
+    const Masses total = cell_mass(tree, 0);
+    for (const Cell& cell : tree.cells) {
+        if (cell.left < 0) continue;
+        const double pairs = total[cell.worse_class] * total[cell.better_class];
+        for (std::int32_t t = cell.first_test; t < cell.last_test; ++t) {
+            const LeafRankNode& node = tree.tests[t];
+            if (node.left < 0) continue;
+            const ClassMass left = tree.tests[node.left].mass;
+            const double delta =
+                (node.mass.negative * left.positive - node.mass.positive * left.negative) / pairs;
+            importance[node.test.feature] += delta * delta / 4;
+        }
     }
     return importance;
 }
@@ -43,7 +72,8 @@ void keep_flat(FlatTree&& flat, ForestTree& kept) {
     kept.category_sets = std::move(flat.category_sets);
 }
 
-// One step a slot: from the share of its node's parent to that of the node.
+// Steps of each slot: from the shares of its node's parent to those of the node, one layer
+// after another.
 ForestTree freeze_path(const RankTree& tree, double scale) {
     ForestTree kept;
     std::vector<std::int32_t> arrival;
@@ -53,15 +83,17 @@ ForestTree freeze_path(const RankTree& tree, double scale) {
         if (tree.tests[t].left < 0) continue;
         parent[tree.tests[t].left] = parent[tree.tests[t].right] = static_cast<std::int32_t>(t);
     }
-    for (const std::int32_t test : arrival) {
-        if (test < 0) {
-            kept.step.push_back(static_cast<float>(share_of(cell_mass(tree, 0))));
-            kept.mass.push_back(kNoParent);
-            continue;
+    const std::size_t n_layers = static_cast<std::size_t>(tree.n_classes) - 1, n = arrival.size();
+    kept.step.resize(n_layers * n);
+    for (std::size_t s = 0; s < n; ++s) {
+        const std::int32_t test = arrival[s];
+        const Masses to = test < 0 ? cell_mass(tree, 0) : test_mass(tree, test);
+        const Masses from = test < 0 ? Masses{} : test_mass(tree, parent[test]);
+        for (std::size_t layer = 0; layer < n_layers; ++layer) {
+            const double before = test < 0 ? 0.0 : share_above(from, layer);
+            kept.step[layer * n + s] = static_cast<float>(share_above(to, layer) - before);
         }
-        const ClassMass from = tree.tests[parent[test]].mass;
-        kept.step.push_back(static_cast<float>(share_of(tree.tests[test].mass) - share_of(from)));
-        kept.mass.push_back(static_cast<float>(from.total() / scale));
+        kept.mass.push_back(test < 0 ? kNoParent : static_cast<float>(sum_of(from) / scale));
     }
     return kept;
 }
@@ -77,10 +109,10 @@ std::vector<std::size_t> leaf_cells(const RankTree& tree) {
 // Share of the tree's rows below a cell, half of its own counted.
 std::vector<double> mid_ranks(const RankTree& tree) {
     std::vector<double> rank(tree.cells.size());
-    const double total = cell_mass(tree, 0).total();
+    const double total = sum_of(cell_mass(tree, 0));
     double above = 0;
     for (const std::size_t cell : leaf_cells(tree)) {
-        const double mass = cell_mass(tree, cell).total();
+        const double mass = sum_of(cell_mass(tree, cell));
         rank[cell] = 1 - (above + mass / 2) / total;
         above += mass;
     }
@@ -89,14 +121,16 @@ std::vector<double> mid_ranks(const RankTree& tree) {
 
 // Shares shrunk along the cells, then pooled (by mass) until they fall along the strata: a
 // tree whose order keeps the constraints gets values that keep them.
-std::vector<double> falling_shares(const RankTree& tree, double shrinkage, double scale) {
+std::vector<double> falling_shares(const RankTree& tree, std::size_t layer, double shrinkage,
+                                   double scale) {
     std::vector<double> value(tree.cells.size());
-    value[0] = share_of(cell_mass(tree, 0));
+    value[0] = share_above(cell_mass(tree, 0), layer);
     for (std::size_t c = 1; c < tree.cells.size(); ++c) {
         const auto parent = static_cast<std::size_t>(tree.cells[c].parent);
-        const ClassMass from = cell_mass(tree, parent);
-        value[c] = value[parent] + (share_of(cell_mass(tree, c)) - share_of(from)) /
-                                       (1 + shrinkage * scale / from.total());
+        const Masses from = cell_mass(tree, parent);
+        value[c] =
+            value[parent] + (share_above(cell_mass(tree, c), layer) - share_above(from, layer)) /
+                                (1 + shrinkage * scale / sum_of(from));
     }
     struct Pool {
         double mass, sum;
@@ -105,7 +139,7 @@ std::vector<double> falling_shares(const RankTree& tree, double shrinkage, doubl
     std::vector<Pool> pools;
     const auto leaves = leaf_cells(tree);
     for (const std::size_t cell : leaves) {
-        const double mass = cell_mass(tree, cell).total();
+        const double mass = sum_of(cell_mass(tree, cell));
         pools.push_back({mass, mass * value[cell], 1});
         while (pools.size() > 1) {
             Pool& before = pools[pools.size() - 2];
@@ -121,14 +155,18 @@ std::vector<double> falling_shares(const RankTree& tree, double shrinkage, doubl
     return value;
 }
 
-// One value a cell, added at the end of the walk to what the root says; several sets of values
-// one after another.
-ForestTree freeze_strata(const RankTree& tree, const std::vector<std::vector<double>>& values,
-                         double root) {
+// Values of the cells and what the root says; the walk adds up to the former at its end.
+struct StrataValues {
+    std::vector<double> value;
+    double root = 0;
+};
+
+// One value a cell; several sets of values one after another.
+ForestTree freeze_strata(const RankTree& tree, const std::vector<StrataValues>& sets) {
     ForestTree kept;
     FlatTree flat = freeze(tree, splits_of(tree).data());
     const std::size_t n = flat.slots.size();
-    for (const auto& value : values) {
+    for (const auto& [value, root] : sets) {
         for (std::size_t s = 0; s < n; ++s) {
             const bool end =
                 (flat.slots[s].next & kNextMask) == s && !(flat.slots[s].next & kCategorical);
@@ -143,10 +181,13 @@ ForestTree freeze_strata(const RankTree& tree, const std::vector<std::vector<dou
 
 ForestTree freeze_monotone(const RankTree& tree, const std::vector<double>& shrinkages,
                            double scale) {
-    std::vector<std::vector<double>> values;
+    std::vector<StrataValues> sets;
+    const Masses root = cell_mass(tree, 0);
     for (const double shrinkage : shrinkages)
-        values.push_back(falling_shares(tree, shrinkage, scale));
-    return freeze_strata(tree, values, share_of(cell_mass(tree, 0)));
+        for (std::size_t layer = 0; layer + 1 < root.size(); ++layer)
+            sets.push_back(
+                {falling_shares(tree, layer, shrinkage, scale), share_above(root, layer)});
+    return freeze_strata(tree, sets);
 }
 
 ForestTree keep_tree(const RankTree& tree, const ForestOptions& options, double scale,
@@ -155,7 +196,7 @@ ForestTree keep_tree(const RankTree& tree, const ForestOptions& options, double 
     if (options.value == TreeValue::kPath)
         kept = freeze_path(tree, scale);
     else if (options.value == TreeValue::kRank)
-        kept = freeze_strata(tree, {mid_ranks(tree)}, 0);
+        kept = freeze_strata(tree, {{mid_ranks(tree), 0.0}});
     else
         kept = freeze_monotone(tree, options.shrinkages, scale);
     kept.importance = importance_of(tree, n_features);

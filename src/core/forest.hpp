@@ -25,7 +25,10 @@ enum class TreeValue {
 // cells are shared, so what a path has added depends on the whole path.
 struct ForestTree {
     std::vector<Slot> slots;
-    std::vector<float> step;  // of kMonotone: one after another for each shrinkage
+    // Layers x slots: one layer for each way to cut the classes in two; of kMonotone all layers
+    // of each shrinkage, one after another.
+    std::vector<float> step;
+                              // of kMonotone: one after another for each shrinkage
     std::vector<float> mass;
     std::vector<std::int32_t> set_of;  // category set of a test; empty without categories
     std::vector<CategorySet> category_sets;

@@ -303,33 +303,35 @@ class CellSplitter {
 class Podium {
   public:
     Podium(Growing& root, const TreeRankOptions& options)
-        : options_(options), total_(root.class_mass), cells_{&root} {}
+        : options_(options),
+          total_(root.class_mass),
+          n_present_(shares_of(total_, total_).size()),
+          cells_{&root} {}
 
     // Chooses the winners of a level, from the best cell to the worst; the cells of the level
     // are in that order too. What a candidate adds is reckoned with the winners chosen so far.
     template <class Open>
     void choose(std::vector<Open>& level) {
-        const std::size_t n_classes = total_.size();
         std::vector<Chains> worse(cells_.size());
         Chains below = no_worse_cell();
         for (std::size_t i = cells_.size(); i-- > 0;) {
             worse[i] = below;
-            append_better(below, shares_of(cells_[i]->class_mass, total_).data(), n_classes);
+            append_better(below, shares_of(cells_[i]->class_mass, total_));
         }
-        Chains above = no_better_cell(n_classes);
+        Chains above = no_better_cell(n_present_);
         std::size_t next = 0;
         for (std::size_t i = 0; i < cells_.size(); ++i) {
-            Masses first = cells_[i]->class_mass, second(n_classes);
+            Masses first = cells_[i]->class_mass, second(total_.size());
             if (next < level.size() && level[next].cell == cells_[i]) {
                 Open& open = level[next++];
                 if (pick(open, worse[i], above)) {
                     first = open.winner->left;
-                    for (std::size_t k = 0; k < n_classes; ++k)
+                    for (std::size_t k = 0; k < second.size(); ++k)
                         second[k] = open.cell->class_mass[k] - first[k];
                 }
             }
-            append_worse(above, shares_of(first, total_).data(), n_classes);
-            append_worse(above, shares_of(second, total_).data(), n_classes);
+            append_worse(above, shares_of(first, total_));
+            append_worse(above, shares_of(second, total_));
         }
     }
 
@@ -353,7 +355,7 @@ class Podium {
     bool pick(Open& open, const Chains& worse, const Chains& better) const {
         const bool local = options_.tournament_gain == TournamentGain::kLocal;
         const Chains nothing_below = no_worse_cell();
-        const Chains nothing_above = no_better_cell(total_.size());
+        const Chains nothing_above = no_better_cell(n_present_);
         double best = options_.min_auc_gain;
         for (const Candidate& candidate : open.candidates) {
             const double gain =
@@ -377,6 +379,7 @@ class Podium {
 
     const TreeRankOptions& options_;
     const Masses total_;
+    const std::size_t n_present_;  // classes that the sample has
     std::vector<Growing*> cells_;
 };
 

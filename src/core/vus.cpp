@@ -37,8 +37,10 @@ void append_worse(Chains& chains, const double* share, std::size_t n_classes) {
 }
 
 std::vector<double> shares_of(const std::vector<double>& mass, const std::vector<double>& total) {
-    std::vector<double> share(mass.size());
-    for (std::size_t k = 0; k < mass.size(); ++k) share[k] = mass[k] / total[k];
+    std::vector<double> share;
+    share.reserve(mass.size());
+    for (std::size_t k = 0; k < mass.size(); ++k)
+        if (total[k] > 0) share.push_back(mass[k] / total[k]);
     return share;
 }
 
@@ -49,9 +51,9 @@ double vus_increase(const Chains& worse, const Chains& better, const std::vector
     std::vector<double> right(n_classes);
     for (std::size_t k = 0; k < n_classes; ++k) right[k] = cell[k] - left[k];
     Chains whole = worse, parts = worse;
-    append_better(whole, shares_of(cell, total).data(), n_classes);
-    append_better(parts, shares_of(right, total).data(), n_classes);
-    append_better(parts, shares_of(left, total).data(), n_classes);
+    append_better(whole, shares_of(cell, total));
+    append_better(parts, shares_of(right, total));
+    append_better(parts, shares_of(left, total));
     const double before = joined(whole, better, n_classes);
     const double gain = joined(parts, better, n_classes) - before;
     return std::abs(gain) > kRounding * before ? gain : 0.0;

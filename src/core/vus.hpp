@@ -32,8 +32,14 @@ inline Chains no_better_cell(std::size_t n_classes) {
 
 // chains := chains S(cell): a better cell joins those below.
 void append_better(Chains& chains, const double* share, std::size_t n_classes);
+inline void append_better(Chains& chains, const std::vector<double>& share) {
+    append_better(chains, share.data(), share.size());
+}
 // chains := S(cell) chains: a worse cell joins those above.
 void append_worse(Chains& chains, const double* share, std::size_t n_classes);
+inline void append_worse(Chains& chains, const std::vector<double>& share) {
+    append_worse(chains, share.data(), share.size());
+}
 
 inline double joined(const Chains& worse, const Chains& better, std::size_t n_classes) {
     double vus = 0;
@@ -41,7 +47,8 @@ inline double joined(const Chains& worse, const Chains& better, std::size_t n_cl
     return vus;
 }
 
-// Masses of all classes as shares of each class.
+// Masses as shares of each class. Classes of which there is nothing (a bootstrap sample may
+// miss one) are left out: chains pass over them.
 std::vector<double> shares_of(const std::vector<double>& mass, const std::vector<double>& total);
 
 // By how much VUS grows when a cell is split: masses of the cell, of its better part and of

@@ -7,10 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import roc_auc_score
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning import Binning, fit_binning
+from treerank._classes import class_shares, has_two_classes, ranking_quality
 from treerank._encoding import Encoding, fit_encoding
 from treerank._forest_arrays import ForestArrays
 from treerank._forest_grow import ForestPlan, Trees, choose_strength, grow_forest, plan_forest
@@ -20,7 +21,7 @@ from treerank._params import check_choice, check_integer, check_n_jobs
 from treerank._rank_aggregation import RankAggregation
 from treerank._ranker import check_max_bins
 from treerank._validate import TrainingData, all_or_nothing, validate_rows, validate_training_data
-from treerank.metrics import AucInterval, auc_interval
+from treerank.metrics import AucInterval, VusInterval, auc_interval, vus_interval
 from treerank.splitters import with_max_features
 
 # Paper 003: d1 features for a cell of the master tree, d2 for a node of the tree inside it.
@@ -35,8 +36,8 @@ PRESETS: dict[str, tuple[Any, Any]] = {
 }
 
 FITTED_SOMETIMES = [
-    "oob_decision_function_", "oob_auc_", "oob_auc_interval_", "feature_importances_",
-    "feature_importances_std_",
+    "oob_decision_function_", "oob_auc_", "oob_auc_interval_", "oob_vus_", "oob_vus_interval_",
+    "feature_importances_", "feature_importances_std_",
 ]  # fmt: skip
 
 
@@ -55,8 +56,9 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         How a cell is split. The default follows the size of the data:
         ``LeafRank(max_depth=3, min_samples_leaf=3, max_features="sqrt")`` in cells that are
         split again and again; from 20,000 rows on one tree inside the first cell, grown until
-        its leaves hold 3 rows, which is then as good and faster. With anything else than
-        LeafRank, as in :class:`TreeRank`, trees are grown in Python, one a task of joblib.
+        its leaves hold 3 rows, which is then as good and faster (for two classes). With anything
+        else than LeafRank, as in :class:`TreeRank`, trees are grown in Python, one a task of
+        joblib.
     n_estimators : int, default=200
         Number of trees.
     max_depth : int, None or "auto", default="auto"
@@ -83,6 +85,15 @@ class RankingForest(ClassifierMixin, BaseEstimator):
     shrinkage : "oob", float or None, default="oob"
         How many rows a node's share of positives is worth in that of its children; "oob"
         chooses it by the AUC on out-of-bag rows. None is 0. Of use for "posterior" only.
+    tournament : {"all", "adjacent"}, default="all"
+        Beyond two classes, whether all pairs of classes compete for each split, or only
+        neighbours, which is quicker.
+    tournament_gain : {"vus", "local"}, default="vus"
+        Beyond two classes, what a candidate must add most to: the VUS of the whole ordered
+        partition, or that of the cell alone.
+    label_order : array-like of shape (n_classes,), optional
+        The classes, worst first. By default the order of an ordered categorical, else that
+        of the values.
     oob_score : bool, default=False
         Score every training row by the trees that have not seen it, and measure the AUC.
     random_cut_share : float or "auto", default="auto"
@@ -123,6 +134,8 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         other half, so that the estimate stays honest.
     oob_auc_interval_ : AucInterval
         The same with its confidence interval.
+    oob_vus_, oob_vus_interval_ : float, VusInterval
+        The same beyond two classes.
     feature_importances_ : array of shape (n_features,)
         Mean over the trees of the share of each feature in the squared gains in AUC. Only
         where LeafRank splits the cells; `permutation_importance` of scikit-learn always works.
@@ -130,8 +143,8 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         Its spread over the trees.
     n_bytes_ : int
         Size of the trees in memory; as pickled, where they are split in Python.
-    classes_ : array of shape (2,)
-        The last class is ranked first.
+    classes_ : array of shape (n_classes,)
+        Worst first: the last class is ranked on top.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
 
@@ -164,6 +177,9 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         max_samples: Any = None,
         aggregation: str = "posterior",
         shrinkage: Any = "oob",
+        tournament: str = "all",
+        tournament_gain: str = "vus",
+        label_order: Any = None,
         oob_score: bool = False,
         random_cut_share: Any = "auto",
         warm_start: bool = False,
@@ -183,6 +199,9 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         self.max_samples = max_samples
         self.aggregation = aggregation
         self.shrinkage = shrinkage
+        self.tournament = tournament
+        self.tournament_gain = tournament_gain
+        self.label_order = label_order
         self.oob_score = oob_score
         self.random_cut_share = random_cut_share
         self.warm_start = warm_start
@@ -201,6 +220,8 @@ class RankingForest(ClassifierMixin, BaseEstimator):
     oob_decision_function_: NDArray[np.float64]
     oob_auc_: float
     oob_auc_interval_: AucInterval
+    oob_vus_: float
+    oob_vus_interval_: VusInterval
     _binning: Binning
     _encoding: Encoding | None  # for splitters other than LeafRank
     _trees: Trees  # folded: one number a slot or cell
@@ -210,7 +231,6 @@ class RankingForest(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.allow_nan = True
         return tags
 
@@ -277,7 +297,7 @@ class RankingForest(ClassifierMixin, BaseEstimator):
             Numbers, with NaN for missing; text, boolean and category columns of a data
             frame are categories.
         y : array-like of shape (n_samples,)
-            Labels of two classes; the larger one is ranked first.
+            Labels of two or more ordered classes; the largest one is ranked on top.
         sample_weight : array-like of shape (n_samples,), optional
             Multiplies the draws of a row.
 
@@ -287,7 +307,7 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         """
         with all_or_nothing(self):
             data = validate_training_data(
-                self, X, y, sample_weight, self.categorical_features, max_classes=2
+                self, X, y, sample_weight, self.categorical_features, label_order=self.label_order
             )
             n_jobs = check_n_jobs(self.n_jobs)
             before = self._warm_trees(data)
@@ -370,8 +390,13 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         self.oob_decision_function_[data.kept] = scores
         units = data.weights.as_units
         weight = None if units is None else units[seen] / data.weights.scale
-        self.oob_auc_interval_ = auc_interval(data.labels[seen], scores[seen], sample_weight=weight)
-        self.oob_auc_ = self.oob_auc_interval_.auc
+        labels = data.labels[seen]
+        if len(data.classes) > 2:
+            self.oob_vus_interval_ = vus_interval(labels, scores[seen], sample_weight=weight)
+            self.oob_vus_ = self.oob_vus_interval_.vus
+        else:
+            self.oob_auc_interval_ = auc_interval(labels, scores[seen], sample_weight=weight)
+            self.oob_auc_ = self.oob_auc_interval_.auc
 
     @property
     def estimators_(self) -> list[ForestTree]:
@@ -397,7 +422,8 @@ class RankingForest(ClassifierMixin, BaseEstimator):
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Return the ranking score of each row; higher is better.
 
-        The score is positive exactly where `predict` gives the positive class.
+        With two classes it is positive exactly where `predict` gives the positive class;
+        with more, 0 stands for the middle between the worst and the best.
 
         Parameters
         ----------
@@ -412,31 +438,38 @@ class RankingForest(ClassifierMixin, BaseEstimator):
             return self._ranks.scores(self._trees, codes, n_jobs)
         return self._trees.mean(codes, n_jobs) - 0.5
 
+    @available_if(has_two_classes)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the ranking score of each row, as `score_samples` does."""
+        """Return the ranking score of each row, as `score_samples` does; two classes only."""
         return self.score_samples(X)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the class probabilities of each row, in the order of `classes_`.
 
-        For "posterior" the mean over the trees; for a consensus of ranks the share of
-        positives among training rows of that score, by isotonic regression.
+        For "posterior" the mean over the trees; for a consensus of ranks the shares among
+        training rows of that score, by isotonic regression.
         """
-        scores = self.score_samples(X)
-        positive = (
-            self._ranks.posterior(scores)
-            if self._ranks is not None
-            else np.clip(scores + 0.5, 0.0, 1.0)
-        )
-        return np.column_stack([1.0 - positive, positive])
+        check_is_fitted(self, "_trees")
+        if self._ranks is not None:
+            upper = self._ranks.upper_shares(self.score_samples(X))
+        elif len(self.classes_) == 2:
+            upper = (self.score_samples(X) + 0.5)[:, np.newaxis]
+        else:
+            codes, n_jobs = self._codes(X)
+            upper = self._trees.upper_shares(codes, n_jobs)
+        return class_shares(np.clip(upper, 0.0, 1.0))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the more probable class of each row."""
-        positive = self.score_samples(X) > 0
-        return np.asarray(self.classes_[positive.astype(np.intp)])
+        """Return the most probable class of each row."""
+        check_is_fitted(self, "_trees")
+        if len(self.classes_) == 2:
+            number = (self.score_samples(X) > 0).astype(np.intp)
+        else:
+            number = np.argmax(self.predict_proba(X), axis=1)
+        return np.asarray(self.classes_[number])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the AUC of the score on the given rows.
+        """Return the AUC of the score on the given rows; VUS beyond two classes.
 
         Parameters
         ----------
@@ -444,7 +477,7 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
         """
-        return float(roc_auc_score(y, self.score_samples(X), sample_weight=sample_weight))
+        return ranking_quality(y, self.score_samples(X), self.classes_, sample_weight)
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the number of the leaf in which each row ends, in each tree.

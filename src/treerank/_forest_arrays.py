@@ -51,8 +51,12 @@ class ForestArrays:
     category_sets: NDArray[np.uint8]
     importance: NDArray[np.float64]  # trees x features
     at_end: Any = None  # uint8, one a tree; None until folded
+    # Steps of the share above each class but the last (layers x slots), of which `step` is the
+    # mean by `cut_weights`; None for two classes, whose only layer `step` is.
+    layers: Any = None
+    cut_weights: Any = None
     # Under monotone constraints shrinkage is part of pooling the strata: the steps of every
-    # strength (strengths x slots) are kept until one is chosen.
+    # strength (strengths x layers x slots) are kept until one is chosen.
     steps: Any = None
     strengths: tuple[float, ...] = ()
 
@@ -73,13 +77,24 @@ class ForestArrays:
     def fold(self, shrinkage: float) -> ForestArrays:
         """One number a slot, for this strength of shrinkage."""
         if self.steps is not None:
-            step = self.steps[self.strengths.index(shrinkage)]
-            return replace(self, step=step, steps=None, strengths=()).fold(0.0)
-        step, at_end = _core.fold_forest(
-            self.starts, self.slots, self.step, self.mass, self.set_of, self.category_sets,
-            float(shrinkage),
-        )  # fmt: skip
-        return replace(self, step=step, mass=None, at_end=at_end)
+            return self._at_strength(shrinkage).fold(0.0)
+
+        def folded(step: NDArray[np.float32]) -> Any:
+            return _core.fold_forest(
+                self.starts, self.slots, step, self.mass, self.set_of, self.category_sets,
+                float(shrinkage),
+            )  # fmt: skip
+
+        layers = self.layers
+        if layers is not None:
+            layers = np.array([folded(np.ascontiguousarray(layer))[0] for layer in layers])
+        step, at_end = folded(self.step)
+        return replace(self, step=step, layers=layers, mass=None, at_end=at_end)
+
+    def _at_strength(self, shrinkage: float) -> ForestArrays:
+        """Return the same trees with the steps of one strength only."""
+        steps = self.steps[self.strengths.index(shrinkage)]
+        return replace(self, steps=None, strengths=(), **_layered(steps, self.cut_weights))
 
     def _folded(self) -> tuple[Any, Any, Any, Any, Any, Any]:
         return self.starts, self.slots, self.step, self.set_of, self.category_sets, self.at_end
@@ -87,6 +102,13 @@ class ForestArrays:
     def mean(self, codes: Codes, n_jobs: int) -> NDArray[np.float64]:
         """Mean value of each row over the trees."""
         return np.asarray(_core.score_forest(*self._folded(), codes, n_jobs) / self.n_trees)
+
+    def upper_shares(self, codes: Codes, n_jobs: int) -> NDArray[np.float64]:
+        """Mean share of the classes above the first, the second, ...: rows x (classes - 1)."""
+        layers = [self.step] if self.layers is None else self.layers
+        means = [replace(self, step=np.ascontiguousarray(layer)).mean(codes, n_jobs)
+                 for layer in layers]  # fmt: skip
+        return np.column_stack(means)
 
     def each(self, codes: Codes, n_jobs: int) -> NDArray[np.float32]:
         """Value of each row in each tree: trees x rows."""
@@ -111,8 +133,7 @@ class ForestArrays:
         Relative to the shares at the roots, which differ by what was drawn.
         """
         if self.steps is not None:
-            chosen = [self.steps[self.strengths.index(strength)] for strength in strengths]
-            plain = [replace(self, step=step, steps=None) for step in chosen]
+            plain = [self._at_strength(strength) for strength in strengths]
             columns = [one.out_of_bag(codes, sampling, rows, [0.0], n_jobs) for one in plain]
             return np.hstack([means for means, _ in columns]), columns[0][1]
         sums, n_trees = _core.score_out_of_bag(
@@ -131,6 +152,7 @@ class ForestArrays:
             starts=np.array([0, at.stop - at.start], dtype=np.int64),
             slots=self.slots[at],
             step=self.step[at],
+            layers=None if self.layers is None else np.ascontiguousarray(self.layers[:, at]),
             mass=None if self.mass is None else self.mass[at],
             set_of=self.set_of[at] if len(self.set_of) else self.set_of,
             importance=self.importance[number : number + 1],
@@ -149,7 +171,9 @@ class ForestArrays:
             set_of=_join_sets(self, more),
             category_sets=np.concatenate([self.category_sets, more.category_sets]),
             importance=np.concatenate([self.importance, more.importance]),
-            steps=None if self.steps is None else np.hstack([self.steps, more.steps]),
+            layers=None if self.layers is None else np.hstack([self.layers, more.layers]),
+            cut_weights=self.cut_weights,
+            steps=None if self.steps is None else np.dstack([self.steps, more.steps]),
             strengths=self.strengths,
         )
 
@@ -173,13 +197,27 @@ def take_rows(codes: NDArray[Any], rows: Any) -> NDArray[Any]:
 
 
 def forest_from_core(
-    arrays: tuple[Any, ...], n_features: int, strengths: tuple[float, ...]
+    arrays: tuple[Any, ...],
+    n_features: int,
+    cut_weights: NDArray[np.float64],
+    strengths: tuple[float, ...],
 ) -> ForestArrays:
     """Wrap what the core has grown; `strengths` where each has steps of its own."""
     starts, slots, step, mass, set_of, sets, importance = arrays
+    steps = step.reshape(-1, len(slots))
+    n_layers = len(cut_weights) if len(steps) > 1 else 1
     trees = ForestArrays(
-        starts, slots, step[: len(slots)], mass, set_of, sets, importance.reshape(-1, n_features)
-    )
+        starts, slots, steps[0], mass, set_of, sets, importance.reshape(-1, n_features),
+        cut_weights=cut_weights,
+    )  # fmt: skip
+    trees = replace(trees, **_layered(steps[:n_layers], cut_weights))
     if len(strengths) == 0:
         return trees
-    return replace(trees, steps=step.reshape(len(strengths), -1), strengths=strengths)
+    return replace(trees, steps=steps.reshape(len(strengths), n_layers, -1), strengths=strengths)
+
+
+def _layered(layers: NDArray[np.float32], cut_weights: NDArray[np.float64]) -> dict[str, Any]:
+    """Steps of the score, and those of its layers where there are several."""
+    if len(layers) == 1:
+        return {"step": np.ascontiguousarray(layers[0]), "layers": None}
+    return {"step": (cut_weights @ layers).astype(np.float32), "layers": layers}

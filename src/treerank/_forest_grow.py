@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sklearn.metrics import roc_auc_score
 
 from treerank import _core
 from treerank._binning import Binning, Codes
+from treerank._classes import ranking_quality
 from treerank._encoding import Encoding
 from treerank._forest_arrays import ForestArrays, Sampling, forest_from_core
 from treerank._grow import TreeRankOptions
@@ -29,8 +29,9 @@ from treerank._params import (
 from treerank._progress import progress_bar
 from treerank._seed import seed_of
 from treerank._splitter_forest import SplitterForest, grow_splitter_forest
+from treerank._tree import cut_weights, upper_shares
 from treerank._treerank import check_splitter
-from treerank._validate import TrainingData
+from treerank._validate import TrainingData, class_sizes
 from treerank.splitters import as_splitter
 
 Trees = ForestArrays | SplitterForest
@@ -157,14 +158,15 @@ def _strengths(forest: Any, value: str, leaves_rows_out: bool) -> list[float]:
     return STRENGTHS
 
 
-def default_splitter(n_rows: int, value: str) -> LeafRank:
+def default_splitter(n_rows: int, value: str, n_classes: int) -> LeafRank:
     """Splitter that follows the size of the data and what a tree is asked for.
 
     Cells that are merged and split again make the better trees of few rows; from WHOLE_TREES
     rows on, one tree grown to the end is as good, several times faster, and smaller. Ranks and
-    monotone values are constant on strata, of which a single split makes but two.
+    monotone values are constant on strata, of which a single split makes but two; and of more
+    than two classes a single split tells but two apart.
     """
-    if n_rows >= WHOLE_TREES and value == "path":
+    if n_rows >= WHOLE_TREES and value == "path" and n_classes == 2:
         return LeafRank(max_depth=None, min_samples_leaf=3, max_features="sqrt")
     return LeafRank(max_depth=3, min_samples_leaf=3, max_features="sqrt")
 
@@ -174,7 +176,7 @@ def _kinds(forest: Any, data: TrainingData, value: str, seed: int) -> list[TreeR
     n_rows, n_features = data.table.n_rows, data.table.n_features
     splitter, leaf = forest.splitter, forest.min_samples_leaf
     if splitter is None:
-        splitter = default_splitter(n_rows, value)
+        splitter = default_splitter(n_rows, value, len(data.classes))
         if leaf is not None:
             splitter.set_params(min_samples_leaf=leaf)
     exact = check_splitter(splitter, "RankingForest")._options(n_rows, n_features)
@@ -197,6 +199,7 @@ def _kinds(forest: Any, data: TrainingData, value: str, seed: int) -> list[TreeR
         min_auc_gain=0.0,
         max_features=check_max_features("max_features", forest.max_features, n_features),
         seed=seed,
+        **_tournament(forest),
     )
     return [options, replace(options, leafrank=replace(exact, random_cuts=True))]
 
@@ -239,7 +242,17 @@ def _cell_options(forest: Any, data: TrainingData, seed: int) -> TreeRankOptions
         min_auc_gain=0.0,
         max_features=check_max_features("max_features", forest.max_features, n_features),
         seed=seed,
+        **_tournament(forest),
     )
+
+
+def _tournament(forest: Any) -> dict[str, Any]:
+    return {
+        "tournament": check_choice("tournament", forest.tournament, ["adjacent", "all"]),
+        "tournament_gain": check_choice(
+            "tournament_gain", forest.tournament_gain, ["vus", "local"]
+        ),
+    }
 
 
 def grow_forest(
@@ -296,10 +309,11 @@ def _grow_in_core(
     with progress_bar("growing", plan.verbose) as progress:
         grown = _core.grow_forest(
             codes, data.labels, data.weights.as_units, binning.n_codes, binning.is_categorical,
-            monotonic, options, n_jobs, progress,
+            monotonic, options, n_jobs, progress, len(data.classes),
         )  # fmt: skip
     pooled = tuple(plan.strengths) if plan.value == "monotone" else ()
-    return forest_from_core(grown, data.table.n_features, pooled)
+    weights = cut_weights(class_sizes(data))
+    return forest_from_core(grown, data.table.n_features, weights, pooled)
 
 
 def choose_strength(
@@ -310,7 +324,7 @@ def choose_strength(
     all_rows: bool,
     n_jobs: int,
 ) -> tuple[float, NDArray[np.float64] | None]:
-    """Strength of the highest out-of-bag AUC, and honest out-of-bag scores of all rows.
+    """Strength of the highest out-of-bag AUC or VUS, and honest out-of-bag scores of all rows.
 
     A score that its own row has helped to choose would flatter: each half of the rows takes
     the strength that the other half chooses.
@@ -319,17 +333,18 @@ def choose_strength(
     step = max(1, n_rows // CHOOSING_ROWS)
     rows = np.arange(0, n_rows, step, dtype=np.uint32)
     units = data.weights.as_units
+    classes = np.arange(len(data.classes))
 
     def best(means: NDArray[np.float64], part: NDArray[np.bool_]) -> float:
         used = part & np.isfinite(means[:, 0])
         labels = data.labels[rows[used]]
         if len(strengths) == 1:
             return strengths[0]
-        if len(np.unique(labels)) < 2:
+        if len(np.unique(labels)) < len(classes):
             return USUAL_STRENGTH
         weight = None if units is None else units[rows[used]]
-        aucs = [roc_auc_score(labels, m, sample_weight=weight) for m in means[used].T]
-        return strengths[int(np.argmax(aucs))]
+        worth = [ranking_quality(labels, m, classes, weight) for m in means[used].T]
+        return strengths[int(np.argmax(worth))]
 
     means, _ = trees.out_of_bag(codes, plan.sampling, rows, strengths, n_jobs)
     everything = np.ones(len(rows), dtype=bool)
@@ -340,7 +355,8 @@ def choose_strength(
     swapped = [best(means, second), best(means, ~second)]  # for the first half, the second
     everyone = np.arange(n_rows, dtype=np.uint32)
     scores, _ = trees.out_of_bag(codes, plan.sampling, everyone, [*swapped, chosen], n_jobs)
-    base = np.average(data.labels, weights=units)
+    sizes = class_sizes(data)
+    base = upper_shares(sizes[np.newaxis])[0] @ cut_weights(sizes)
     return chosen, _by_half(scores, halves(plan, everyone)) + base - 0.5
 
 

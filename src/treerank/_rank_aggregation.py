@@ -33,13 +33,13 @@ Rows = NDArray[Any]  # columns x rows: codes, or the matrix that splitters in Py
 
 @dataclass(frozen=True)
 class RankAggregation:
-    """How ranks in the trees become one score, and what share of positives it stands for."""
+    """How ranks in the trees become one score, and what shares of the classes it stands for."""
 
     kind: str
     reference: NDArray[np.float32]  # trees x reference rows, lowest first; empty but for kendall
     places: Floats  # of the reference rows: mid-ranks less 1
-    knots: Floats  # scores, less the cut, and the shares of positives there
-    shares: Floats
+    knots: Floats  # scores, less the cut, and the shares of the higher classes there:
+    shares: Floats  # above the first, above the second, ... (cuts x knots)
     cut: float
     training_scores: Floats  # out of bag where there is such a thing
 
@@ -53,7 +53,11 @@ class RankAggregation:
         sampling: Sampling,
         n_jobs: int,
     ) -> RankAggregation:
-        """Order the reference rows, and find where the share of positives passes a half."""
+        """Order the reference rows, and find what shares go with a score.
+
+        With two classes, 0 is where the share of positives passes a half; with more, the
+        middle rank.
+        """
         reference, places = np.empty((trees.n_trees, 0), dtype=np.float32), np.empty(0)
         if kind == "kendall":
             reference, places = _reference(trees, codes, n_jobs)
@@ -69,14 +73,8 @@ class RankAggregation:
                 kind, values, reference, places, None if unseen is None else unseen[:, at]
             )
         used = np.isfinite(scores)
-        units = data.weights.as_units
-        fitted = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(
-            scores[used],
-            data.labels[used].astype(np.float64),
-            sample_weight=None if units is None else units[used].astype(np.float64),
-        )
-        knots, shares = fitted.X_thresholds_, fitted.y_thresholds_
-        cut = _crossing(knots, shares)
+        knots, shares = _shares_by_score(scores[used], data, used)
+        cut = _crossing(knots, shares[0]) if len(shares) == 1 else 0.5
         return cls(kind, reference, places, knots - cut, shares, cut, scores - cut)
 
     def scores(self, trees: ForestArrays | SplitterForest, codes: Rows, n_jobs: int) -> Floats:
@@ -91,9 +89,27 @@ class RankAggregation:
                 scores[at] = _aggregate(self.kind, values, self.reference, self.places, None)
         return scores - self.cut
 
-    def posterior(self, scores: Floats) -> Floats:
-        """Share of positives that goes with a score."""
-        return np.asarray(np.interp(scores, self.knots, self.shares))
+    def upper_shares(self, scores: Floats) -> Floats:
+        """Shares of the classes above the first, the second, ... that go with a score."""
+        return np.column_stack([np.interp(scores, self.knots, share) for share in self.shares])
+
+
+def _shares_by_score(
+    scores: Floats, data: TrainingData, used: NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
+    """Isotonic regressions of being above each class but the last, on common knots."""
+    units = data.weights.as_units
+    weight = None if units is None else units[used].astype(np.float64)
+    fits = [
+        IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(
+            scores, (data.labels[used] > k).astype(np.float64), sample_weight=weight
+        )
+        for k in range(len(data.classes) - 1)
+    ]
+    if len(fits) == 1:
+        return fits[0].X_thresholds_, fits[0].y_thresholds_[np.newaxis]
+    knots = np.unique(np.concatenate([fit.X_thresholds_ for fit in fits]))
+    return knots, np.array([fit.predict(knots) for fit in fits])
 
 
 def _blocks(n_rows: int) -> list[slice]:

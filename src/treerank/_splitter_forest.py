@@ -21,7 +21,8 @@ from treerank._grow import TreeRankOptions
 from treerank._grow_cells import Sample, grow_cell_tree, is_function, refuse_one_side
 from treerank._progress import progress_bar
 from treerank._splitter_tree import SplitterTree
-from treerank._validate import TrainingData, Weights
+from treerank._tree import cut_weights
+from treerank._validate import TrainingData, Weights, class_sizes
 from treerank.splitters import as_splitter
 
 Floats = NDArray[np.float64]
@@ -33,7 +34,9 @@ class SplitterForest:
 
     trees: list[SplitterTree]
     by_rank: bool
+    cut_weights: Floats  # of the ways to cut the classes in two
     values: list[Floats] | None = None
+    shrinkage: float = 0.0
 
     @property
     def n_trees(self) -> int:
@@ -52,9 +55,10 @@ class SplitterForest:
     def fold(self, shrinkage: float) -> SplitterForest:
         """One number a cell, for this strength of shrinkage."""
         values = [
-            mid_ranks(tree) if self.by_rank else path_values(tree, shrinkage) for tree in self.trees
+            mid_ranks(tree) if self.by_rank else path_values(tree, shrinkage, self.cut_weights)
+            for tree in self.trees
         ]
-        return replace(self, values=values)
+        return replace(self, values=values, shrinkage=shrinkage)
 
     def apply(self, rows: Matrix, n_jobs: int) -> NDArray[np.int32]:
         """Find the cell in which each row ends, in each tree: trees x rows."""
@@ -71,6 +75,13 @@ class SplitterForest:
         total = np.zeros(rows.shape[1])
         for values in self._ask(lambda tree, value: value[tree.apply(rows)], n_jobs):
             total += values
+        return total / self.n_trees
+
+    def upper_shares(self, rows: Matrix, n_jobs: int) -> Floats:
+        """Mean share of the classes above the first, the second, ...: rows x (classes - 1)."""
+        total = np.zeros((rows.shape[1], len(self.cut_weights)))
+        for tree, cells in zip(self.trees, self.apply(rows, n_jobs), strict=True):
+            total += tree.shrunken_shares(self.shrinkage)[cells]
         return total / self.n_trees
 
     def _ask(self, question: Callable[[SplitterTree, Floats], Any], n_jobs: int) -> list[Any]:
@@ -102,7 +113,9 @@ class SplitterForest:
         with Parallel(n_jobs, require="sharedmem") as run:
             found = run(delayed(unseen)(number) for number in range(self.n_trees))
         for tree, (places, cells) in zip(self.trees, found, strict=True):
-            values = np.column_stack([path_values(tree, strength) for strength in strengths])
+            values = np.column_stack(
+                [path_values(tree, strength, self.cut_weights) for strength in strengths]
+            )
             sums[places] += (values - values[0])[cells]
             n_trees[places] += 1
         with np.errstate(invalid="ignore"):  # rows that every tree has drawn: NaN
@@ -118,16 +131,9 @@ class SplitterForest:
         return replace(self, trees=[*self.trees, *more.trees], values=None)
 
 
-def path_values(tree: SplitterTree, shrinkage: float) -> Floats:
-    """Share of the highest class along the path to each cell, shrunk towards the parent's."""
-    mass = tree.counts.sum(axis=1)
-    share = tree.counts[:, -1] / mass
-    values = share.copy()
-    for cell in range(1, tree.n_cells):  # preorder: parents come first
-        parent = tree.cells["parent"][cell]
-        change = share[cell] - share[parent]
-        values[cell] = values[parent] + change / (1.0 + shrinkage / mass[parent])
-    return np.asarray(values)
+def path_values(tree: SplitterTree, shrinkage: float, weights: Floats) -> Floats:
+    """Score of each cell: shares of the classes along the path, shrunk towards the parent's."""
+    return np.asarray(tree.shrunken_shares(shrinkage) @ weights)
 
 
 def mid_ranks(tree: SplitterTree) -> Floats:
@@ -162,7 +168,15 @@ def grow_splitter_forest(
         run = Parallel(n_jobs, prefer="processes", return_as="generator")
         jobs = (
             delayed(_grow)(
-                rows, data.labels, data.weights, encoding, splitter, options, sampling, number
+                rows,
+                data.labels,
+                len(data.classes),
+                data.weights,
+                encoding,
+                splitter,
+                options,
+                sampling,
+                number,
             )
             for number in numbers
         )
@@ -173,12 +187,13 @@ def grow_splitter_forest(
     whole = all(tree.n_cells == 1 for tree in trees)
     if whole and options.max_features < 0 and not is_function(splitter):
         refuse_one_side(as_splitter(splitter), encoding)
-    return SplitterForest(trees, by_rank)
+    return SplitterForest(trees, by_rank, cut_weights(class_sizes(data)))
 
 
 def _grow(
     rows: Matrix,
     labels: NDArray[np.uint8],
+    n_classes: int,
     weights: Weights,
     encoding: Encoding,
     splitter: Any,
@@ -192,5 +207,5 @@ def _grow(
     if sampling.n_draws > 0:
         units = units * sampling.counts(number, n_rows)
     state = np.random.SeedSequence(options.seed, spawn_key=(number,)).generate_state(1, np.uint64)
-    sample = Sample(rows, labels, units, weights.scale, encoding, 2)
+    sample = Sample(rows, labels, units, weights.scale, encoding, n_classes)
     return grow_cell_tree(sample, splitter, replace(options, seed=int(state[0])))

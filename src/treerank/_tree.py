@@ -63,12 +63,11 @@ class CellTree(ABC):
     def cut_weights(self) -> NDArray[np.float64]:
         """What each way to cut the classes in two weighs in the score; they sum to 1.
 
-        The score is a mean of the shares above the first, the second, ... class. Divided by
-        their standard deviations, those of a rare class speak as loudly as the others.
+        The score is a mean of the shares u above the first, the second, ... class. For one
+        cut, a cell's beta - alpha is its mass times ``(u - U) / (U (1 - U))``, where U is the
+        share in the whole sample: divided by ``U (1 - U)``, all cuts speak of AUC.
         """
-        share = upper_shares(self.counts[:1])[0]
-        weight = 1.0 / np.sqrt(share * (1.0 - share))
-        return np.asarray(weight / weight.sum())
+        return cut_weights(self.counts[0])
 
     @cached_property
     def is_split(self) -> NDArray[np.bool_]:
@@ -213,6 +212,13 @@ class RankTree(CellTree):
         used, position = np.unique(tests["cut"][categorical], return_inverse=True)
         tests["cut"][categorical] = position
         return {"tests": tests, "category_sets": self.category_sets[used]}
+
+
+def cut_weights(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of the ways to cut classes of these sizes in two; see `CellTree.cut_weights`."""
+    share = upper_shares(counts[np.newaxis])[0]
+    weight = 1.0 / (share * (1.0 - share))
+    return np.asarray(weight / weight.sum())
 
 
 def upper_shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:

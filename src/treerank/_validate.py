@@ -119,6 +119,13 @@ def validate_training_data(
     return TrainingData(table, labels, classes, _quantise(weight), given_rows, kept)
 
 
+def class_sizes(data: TrainingData) -> NDArray[np.float64]:
+    """Sum of the weights of each class."""
+    units = data.weights.as_units
+    sizes = np.bincount(data.labels, weights=units, minlength=len(data.classes))
+    return np.asarray(sizes, dtype=np.float64)
+
+
 def validate_rows(estimator: Any, X: Any, is_categorical: Sequence[bool]) -> Table:
     """Check rows to be scored against what the estimator was fitted to."""
     n_rows, matrix, frame = _open_table(estimator, X, reset=False)

@@ -18,6 +18,7 @@ from treerank._leafrank import LeafRank
 from treerank._params import check_choice, check_integer, check_n_jobs
 from treerank._rank_aggregation import RankAggregation
 from treerank._ranker import check_max_bins
+from treerank._used_thresholds import keep_used_in_forest
 from treerank._validate import TrainingData, all_or_nothing, validate_rows, validate_training_data
 from treerank.metrics import AucInterval, auc_interval
 
@@ -287,6 +288,8 @@ class RankingForest(ClassifierMixin, BaseEstimator):
             self._plan = plan
             self.classes_ = data.classes
             self._keep(trees, codes, data, n_jobs)
+            if not self.warm_start:  # more trees would need all thresholds
+                self._binning, self._trees = keep_used_in_forest(self._binning, self._trees)
         return self
 
     def _warm_trees(self, data: TrainingData) -> ForestArrays | None:

@@ -196,5 +196,6 @@ def unpack_rival(node: Node, model: Any) -> None:
     model.cut_offs_ = fields["cut_offs"].array("<f8", (len(model.classes_) - 1,))
     if (np.diff(model.cut_offs_) < 0).any():
         raise fields["cut_offs"].error("cut-offs that ascend")
+    model._check_parameters()  # some of them are part of the score
     for name, (_, unpack) in parts.items():
         setattr(model, f"{name}_", unpack(fields[name], n_features))

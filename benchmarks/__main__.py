@@ -1,15 +1,15 @@
-"""Run the benchmarks: ``python -m benchmarks [speed|quality] [--quick]``."""
+"""Run the benchmarks: ``python -m benchmarks [speed|quality|cli] [--quick]``."""
 
 import argparse
 
-from benchmarks import quality, speed
+from benchmarks import cli, quality, speed
 
-PARTS = {"quality": quality.run, "speed": speed.run}
+PARTS = {"quality": quality.run, "speed": speed.run, "cli": cli.run}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("part", nargs="?", choices=PARTS, help="by default both")
+    parser.add_argument("part", nargs="?", choices=PARTS, help="by default all")
     parser.add_argument(
         "--quick", action="store_true", help="small data, to try the code; writes no table"
     )

@@ -51,8 +51,7 @@ def to_sql(
     >>> from treerank.export import to_sql
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> model = TreeRank(max_depth=1).fit(X, y)
-    >>> query = to_sql(model, "cases", "sqlite", columns=["id"])
-    >>> print(query.replace('CAST(source."worst perimeter" AS REAL)', 'source."worst perimeter"'))
+    >>> print(to_sql(model, "cases", "sqlite", columns=["id"]))
     WITH strata(stratum, score, probability) AS (
       VALUES
         (0, 0.4263400974652152, 0.9263400974652152),
@@ -61,9 +60,9 @@ def to_sql(
     SELECT placed."id", placed.stratum, strata.score, strata.probability
     FROM (
       SELECT source.*,
-        CASE WHEN (source."worst perimeter" <= 105.95 OR source."worst perimeter" IS NULL)
-          THEN 0
-          ELSE 1
+        CASE WHEN CAST(source."worst perimeter" AS REAL) > 105.95
+          THEN 1
+          ELSE 0
         END AS stratum
       FROM "cases" AS source
     ) AS placed

@@ -84,4 +84,4 @@ class _Cases:
         thresholds = self.walks.binning.thresholds[feature]
         inner = 1 <= cut <= len(thresholds)
         threshold = float(thresholds[cut - 1]) if inner else np.inf
-        return self.columns.at_most(feature, threshold, bool(test["missing_left"])), False
+        return self.columns.at_most(feature, threshold, bool(test["missing_left"]))

@@ -17,6 +17,8 @@ class Dialect:
     ----------
     double, single, integer : str
         Types.
+    cast : str
+        How a column is given a type.
     number : str
         How a double is written so that it is read back to the bit; ``{}`` stands for its digits.
     nan : str
@@ -32,6 +34,7 @@ class Dialect:
     double: str
     single: str
     integer: str
+    cast: str
     number: str
     nan: str
     boolean: str
@@ -73,17 +76,17 @@ class Dialect:
 
 DIALECTS = {
     "postgresql": Dialect(
-        double="double precision", single="real", integer="integer",
-        number="'{}'::double precision", nan="'NaN'::double precision",
-        boolean="boolean", true="TRUE", false="FALSE", text="CAST({} AS text)", ordered_sum=True,
+        double="float8", single="float4", integer="integer", cast="{}::{}", number="{}::float8",
+        nan="'NaN'::float8", boolean="boolean", true="TRUE", false="FALSE", text="{}::text",
+        ordered_sum=True,
     ),
     "duckdb": Dialect(
-        double="DOUBLE", single="FLOAT", integer="INTEGER", number="'{}'::DOUBLE",
-        nan="'NaN'::DOUBLE", boolean="BOOLEAN", true="TRUE", false="FALSE",
-        text="CAST({} AS VARCHAR)", ordered_sum=True,
+        double="DOUBLE", single="FLOAT", integer="INTEGER", cast="{}::{}", number="'{}'::DOUBLE",
+        nan="'NaN'::DOUBLE", boolean="BOOLEAN", true="TRUE", false="FALSE", text="{}::VARCHAR",
+        ordered_sum=True,
     ),
     "sqlite": Dialect(
-        double="REAL", single="REAL", integer="INTEGER", number="{}", nan="",
+        double="REAL", single="REAL", integer="INTEGER", cast="CAST({} AS {})", number="{}", nan="",
         boolean="INTEGER", true="1", false="0", text="CAST({} AS TEXT) COLLATE BINARY",
         ordered_sum=False,
     ),
@@ -104,24 +107,28 @@ class Columns:
         kind = "number" if levels is None else level_kind(levels, self.walks.names[feature])
         if kind == "text":
             return words.text.format(name)
-        return f"CAST({name} AS {words.boolean if kind == 'boolean' else words.double})"
+        return words.cast.format(name, words.boolean if kind == "boolean" else words.double)
 
     def number(self, feature: int) -> str:
         """Return a number column with NULL for NaN."""
         column = self.plain(feature)
         return f"NULLIF({column}, {self.words.nan})" if self.words.nan else column
 
-    def at_most(self, feature: int, threshold: float, missing_left: bool) -> str:
-        """Whether a row goes left by a number; NULL counts as no."""
+    def at_most(self, feature: int, threshold: float, missing_left: bool) -> tuple[str, bool]:
+        """Whether a row goes left by a number, and whether the answer is turned round.
+
+        NULL counts as no, so that where missing values go left the question is who goes right.
+        NaN is the largest number to a database.
+        """
         column = self.plain(feature)
-        unknown = f"{column} IS NULL"
-        if self.words.nan:
-            unknown += f" OR {column} = {self.words.nan}"
+        known = f"{column} < {self.words.nan}" if self.words.nan else f"{column} IS NOT NULL"
         if math.isinf(threshold):  # parts the missing from the known
-            return unknown if missing_left else f"NOT ({unknown})"
-        # NaN is the largest number to a database, and fails the comparison as NULL does.
-        test = f"{column} <= {self.words.digits(threshold)}"
-        return f"({test} OR {unknown})" if missing_left else test
+            return known, missing_left
+        digits = self.words.digits(threshold)
+        if not missing_left:
+            return f"{column} <= {digits}", False
+        above = f"{column} > {digits}"
+        return (f"{above} AND {known}" if self.words.nan else above), True
 
     def in_set(self, feature: int, left: Any) -> tuple[str, bool]:
         """Whether a row goes left by a category, and whether the answer is turned round.

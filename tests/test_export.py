@@ -279,6 +279,13 @@ def test_onnx_compares_in_double_precision():
     assert len(set(scores.tolist())) == 2
 
 
+def test_onnx_refuses_a_column_named_like_an_output():
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    X = pd.DataFrame({"score": ["a", "b"] * 20})
+    with pytest.raises(ValueError, match="Got a column named 'score'"):
+        to_onnx(TreeRank(pruning=None).fit(X, [0, 1] * 20))
+
+
 # --- text and SHAP ---
 
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from treerank._command_line._errors import BadInput
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-BLOCK_BYTES = 8 << 20
+BLOCK_BYTES = 2 << 20
 PACKED = (".gz", ".bz2", ".zst", ".xz", ".lz4")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -51,9 +52,9 @@ class Node:
 
     def error(self, expected: str) -> ModelFileError:
         """Complain of this value."""
-        shown = repr(self.value)
-        shown = shown if len(shown) <= 40 else f"{shown[:40]}…"
-        return ModelFileError(f"Got {shown} at {self.path or 'the top'}; expected {expected}.")
+        return ModelFileError(
+            f"Got {reprlib.repr(self.value)} at {self.path or 'the top'}; expected {expected}."
+        )
 
     @property
     def is_null(self) -> bool:

@@ -75,7 +75,7 @@ def to_onnx(model: Any) -> Any:
 class _Graph:
     """Nodes, constants, inputs and outputs as they are added; names are made here."""
 
-    def __init__(self, onnx: Any, prefix: str = "treerank/", taken: Sequence[str] = ()) -> None:
+    def __init__(self, onnx: Any, prefix: str = "treerank/") -> None:
         self.onnx, self.prefix = onnx, prefix
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
@@ -139,6 +139,10 @@ def _inputs(graph: _Graph, walks: Walks) -> str:
         return graph.input("X", types.DOUBLE, ["rows", len(levels)])
     columns = []
     for name, known in zip(walks.names, levels, strict=True):
+        if name in ("", "score", "stratum") or name.startswith("treerank/"):
+            raise ValueError(
+                f"Got a column named {name!r}, a name that the graph needs; fit to another."
+            )
         kind = "number" if known is None else level_kind(known, name)
         source = graph.input(name, types.STRING if kind == "text" else types.DOUBLE, ["rows", 1])
         if known is None:

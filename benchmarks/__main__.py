@@ -1,10 +1,11 @@
-"""Run the benchmarks: ``python -m benchmarks [forest|geometric|quality|speed|truth] [--quick]``."""
+"""Run the benchmarks: ``python -m benchmarks [part] [--quick]``, or all parts."""
 
 import argparse
 
-from benchmarks import forest, geometric, quality, speed, truth
+from benchmarks import cli, forest, geometric, quality, speed, truth
 
 PARTS = {
+    "cli": cli.run,
     "forest": forest.run,
     "geometric": geometric.run,
     "quality": quality.run,

@@ -1,10 +1,19 @@
 """Slow twins: each kernel once more, written to be read."""
 
+from contextlib import contextmanager
 from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
+
+
+@contextmanager
+def all_thresholds():
+    """Trees fitted here keep every threshold they could have cut at, to be audited."""
+    with patch("treerank._ranker.keep_used_in_trees", lambda binning, trees: (binning, trees)):
+        yield
 
 
 def auc(y, score, weight=None):

@@ -32,7 +32,7 @@ def strata_by_value(model, row, feature):
         values = list(levels)
     else:
         cuts = model._binning.thresholds[j]
-        values = np.concatenate([cuts, np.nextafter(cuts, np.inf)]).tolist()
+        values = np.concatenate([cuts, np.nextafter(cuts, np.inf)]).tolist() or [0.0]
     rows = pd.concat([row] * len(values), ignore_index=True)
     rows[feature] = values
     return values, model.apply(rows)

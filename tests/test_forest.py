@@ -41,7 +41,11 @@ def as_frame(x, n_levels):
 
 
 def rank_trees(model, x, y, weights=None):
-    """The trees of a forest as full ranking trees, grown again one by one."""
+    """The trees of a forest as full ranking trees, grown again one by one.
+
+    Fitted with ``warm_start=True``, a forest still has the thresholds it was grown with.
+    """
+    assert model.warm_start
     codes, _ = model._codes(x)
     plan, binning = model._plan, model._binning
     trees = []
@@ -132,7 +136,12 @@ def test_scores_are_the_mean_of_slow_walks(n, seed, depth, missing, levels, shri
     weights = np.random.default_rng(seed).integers(1, 40, size=n) if weighted else None
     splitter = LeafRank(max_depth=depth, min_samples_leaf=2, max_features=2)
     model = RankingForest(
-        splitter, n_estimators=4, max_depth=None, shrinkage=shrinkage, random_state=seed
+        splitter,
+        n_estimators=4,
+        max_depth=None,
+        shrinkage=shrinkage,
+        random_state=seed,
+        warm_start=True,
     ).fit(x, y, sample_weight=weights)
     codes, _ = model._codes(x)
     trees = rank_trees(model, x, y, None if weights is None else weights.astype(np.int64))
@@ -160,7 +169,7 @@ def test_random_cuts_part_the_rows_they_count(n, seed, missing, levels, criterio
     x = as_frame(x, levels)
     model = RankingForest(
         LeafRank(criterion=criterion, max_depth=None, max_features=2),
-        n_estimators=1, random_cut_share=1.0, random_state=seed,
+        n_estimators=1, random_cut_share=1.0, random_state=seed, warm_start=True,
     ).fit(x, y)  # fmt: skip
     [tree] = rank_trees(model, x, y)
     codes, _ = model._codes(x)
@@ -179,7 +188,12 @@ def test_random_cuts_are_spread_over_the_range():
     x = rng.permutation(1000)[:, np.newaxis] / 1000.0
     y = (rng.random(1000) < 0.5).astype(int)
     model = RankingForest(
-        LeafRank(max_depth=1), max_depth=1, n_estimators=120, random_cut_share=1.0, shrinkage=0.0
+        LeafRank(max_depth=1),
+        max_depth=1,
+        n_estimators=120,
+        random_cut_share=1.0,
+        shrinkage=0.0,
+        warm_start=True,
     ).fit(x, y)
     cuts = [tree.tests["cut"][0] for tree in rank_trees(model, x, y) if len(tree.tests)]
     assert np.histogram(cuts, bins=4, range=(0, 1000))[0].min() > 15
@@ -203,7 +217,7 @@ def test_the_default_splitter_follows_the_size_of_the_data():
 
 def test_out_of_bag_scores_use_only_trees_that_have_not_seen_the_row():
     x, y = table(120)
-    model = RankingForest(n_estimators=25, shrinkage=3.0, oob_score=True).fit(x, y)
+    model = RankingForest(n_estimators=25, shrinkage=3.0, oob_score=True, warm_start=True).fit(x, y)
     unseen = np.array([model._plan.sampling.counts(t, 120) == 0 for t in range(25)])
     values = np.array([tree.score_samples(x) for tree in model.estimators_])
     roots = [tree.counts[0] for tree in rank_trees(model, x, y)]
@@ -396,7 +410,7 @@ def test_a_pickled_forest_scores_alike():
 
 def test_ranks_in_a_tree_are_those_of_its_strata():
     x, y = table(300)
-    model = RankingForest(n_estimators=3, aggregation="mean_rank").fit(x, y)
+    model = RankingForest(n_estimators=3, aggregation="mean_rank", warm_start=True).fit(x, y)
     codes, _ = model._codes(x)
     for view, tree in zip(model.estimators_, rank_trees(model, x, y), strict=True):
         mass = tree.counts.sum(axis=1)
@@ -453,7 +467,7 @@ def test_kendall_beats_the_mean_rank_on_more_rows_than_it_orders():
 @pytest.mark.parametrize("name", ["bagging", "rf1", "rf2", "rf3", "rf4", "rf5", "rf6"])
 def test_presets_draw_features_at_the_two_levels(name):
     x, y = table(200, 8)
-    model = RankingForest.preset(name, n_estimators=5).fit(x, y)
+    model = RankingForest.preset(name, n_estimators=5, warm_start=True).fit(x, y)
     outer, inner = {
         "bagging": (-1, -1), "rf1": (2, -1), "rf2": (1, -1), "rf3": (-1, 2), "rf4": (-1, 1),
         "rf5": (4, 2), "rf6": (2, 1),

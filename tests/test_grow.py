@@ -23,7 +23,8 @@ def table(n, p, seed, *, missing=0.0, digits=1, n_levels=0):
 
 
 def grown(x, y, weight=None, **parameters):
-    return TreeRank(pruning=None, shrinkage=None, **parameters).fit(x, y, sample_weight=weight)
+    with oracles.all_thresholds():
+        return TreeRank(pruning=None, shrinkage=None, **parameters).fit(x, y, sample_weight=weight)
 
 
 def audit(model, x, y, weight, splitter, categorical=()):

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import oracles
 import pytest
 
 from treerank import LeafRank, TreeRank
@@ -78,7 +79,8 @@ def test_progress_ends_at_one_and_an_error_in_it_is_raised():
     from treerank import _core
 
     x, y = table(100_000)
-    model = TreeRank(LeafRank(max_depth=6), pruning=None).fit(x[:1_000], y[:1_000])
+    with oracles.all_thresholds():
+        model = TreeRank(LeafRank(max_depth=6), pruning=None).fit(x[:1_000], y[:1_000])
     binning = model._binning
     codes = np.empty((5, len(y)), dtype=binning.code_type)
     _core.encode(x, binning.thresholds, codes, 1)

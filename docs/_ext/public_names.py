@@ -12,6 +12,7 @@ TITLES = {
     "treerank": "Ranking trees",
     "treerank.splitters": "Splitting rules",
     "treerank.inspection": "Reading a model",
+    "treerank.export": "Export",
     "treerank.metrics": "Measures",
     "treerank.plots": "Pictures",
 }

@@ -28,7 +28,7 @@ struct ForestTree {
     // Layers x slots: one layer for each way to cut the classes in two; of kMonotone all layers
     // of each shrinkage, one after another.
     std::vector<float> step;
-                              // of kMonotone: one after another for each shrinkage
+    // of kMonotone: one after another for each shrinkage
     std::vector<float> mass;
     std::vector<std::int32_t> set_of;  // category set of a test; empty without categories
     std::vector<CategorySet> category_sets;

@@ -9,6 +9,7 @@ from importlib.metadata import version as _version
 from treerank._forest import RankingForest
 from treerank._geometric import GeometricRanker
 from treerank._leafrank import LeafRank
+from treerank._model_file import ModelFileError, load, save
 from treerank._partition import OrderedPartition
 from treerank._treerank import TreeRank
 from treerank._two_sample import TwoSampleResult, two_sample_test
@@ -17,10 +18,13 @@ __version__ = _version("treerank-ml")
 __all__ = [
     "GeometricRanker",
     "LeafRank",
+    "ModelFileError",
     "OrderedPartition",
     "RankingForest",
     "TreeRank",
     "TwoSampleResult",
     "__version__",
+    "load",
+    "save",
     "two_sample_test",
 ]

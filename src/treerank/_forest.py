@@ -20,6 +20,7 @@ from treerank._leafrank import LeafRank
 from treerank._params import check_choice, check_integer, check_n_jobs
 from treerank._rank_aggregation import RankAggregation
 from treerank._ranker import check_max_bins
+from treerank._used_thresholds import keep_used_in_forest
 from treerank._validate import TrainingData, all_or_nothing, validate_rows, validate_training_data
 from treerank.metrics import AucInterval, VusInterval, auc_interval, vus_interval
 from treerank.splitters import with_max_features
@@ -327,6 +328,9 @@ class RankingForest(ClassifierMixin, BaseEstimator):
             self._plan = plan
             self.classes_ = data.classes
             self._keep(trees, rows, data, n_jobs)
+            if not self.warm_start and isinstance(self._trees, ForestArrays):
+                # More trees would need all thresholds.
+                self._binning, self._trees = keep_used_in_forest(self._binning, self._trees)
         return self
 
     def _warm_trees(self, data: TrainingData) -> Trees | None:

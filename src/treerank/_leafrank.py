@@ -184,6 +184,7 @@ class LeafRank(TreeRanker):
             codes = binning.transform(table, n_jobs)
             [tree] = grow_trees(codes, data, binning, monotonic, options, [], n_jobs, verbose=0)
             self._keep(tree, binning, data, np.nan, monotonic)
+            self._drop_unused_thresholds()
         return self
 
     def better_side(self, X: Any) -> NDArray[np.bool_]:

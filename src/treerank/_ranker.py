@@ -19,6 +19,7 @@ from treerank._partition import OrderedPartition
 from treerank._rules import cell_rules
 from treerank._splitter_tree import SplitterTree
 from treerank._tree import CellTree, RankTree, upper_shares
+from treerank._used_thresholds import keep_used_in_trees
 from treerank._validate import TrainingData, validate_rows
 
 # Up to this many rows every value is a code of its own; above, 255 quantiles do as well.
@@ -85,6 +86,20 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
             scores=scores[order],
             rules=_Rules(tree, binning, names, leaves),
         )
+
+    def _drop_unused_thresholds(self) -> None:
+        """Keep the thresholds that a test uses: after `_keep`, which compares codes of all."""
+        names = [
+            n for n in ("tree_", "unpruned_tree_") if isinstance(getattr(self, n, None), RankTree)
+        ]
+        if not names:
+            return
+        self._binning, trees = keep_used_in_trees(self._binning, [getattr(self, n) for n in names])
+        for name, tree in zip(names, trees, strict=True):
+            setattr(self, name, tree)
+        rules = self.partition_._rules
+        assert isinstance(rules, _Rules)
+        rules.tree, rules.binning = self.tree_, self._binning
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

@@ -114,7 +114,7 @@ class CellTree(ABC):
         number = np.cumsum(reachable) - 1
         cells = self.cells[reachable].copy()
         split = keep_split[reachable]
-        for name in ("left", "right", "first_test", "last_test"):
+        for name in ("left", "right", "first_test", "last_test", "worse_class", "better_class"):
             cells[name][~split] = -1
         cells["auc_gain"][~split] = 0.0
         for name in ("left", "right"):

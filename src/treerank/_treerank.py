@@ -239,6 +239,7 @@ class TreeRank(TreeRanker):
             codes = binning.transform(data.table, n_jobs)
             strength = self._grow(codes, data, binning, monotonic, options, strengths, n_jobs)
             self._keep(self.tree_, binning, data, strength, monotonic)
+            self._drop_unused_thresholds()
         return self
 
     def _grow(

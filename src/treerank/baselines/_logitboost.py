@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from treerank.baselines._parameters import check_integer, check_number
 from treerank.baselines._probabilistic import ProbabilisticRanker
 from treerank.baselines._ranking_classifier import TrainingRows
+from treerank.baselines._regression_tree import RegressionTree
 
 FloatArray = NDArray[np.float64]
 
@@ -40,8 +41,8 @@ class LogitBoost(ProbabilisticRanker):
 
     Attributes
     ----------
-    estimators_ : list of DecisionTreeRegressor
-        The trees, in the order of the rounds.
+    estimators_ : list of RegressionTree
+        The trees, in the order of the rounds: plain arrays, with `predict`.
     classes_ : ndarray of shape (2,)
         The labels, the positive one last.
 
@@ -60,7 +61,7 @@ class LogitBoost(ProbabilisticRanker):
     True
     """
 
-    estimators_: list[DecisionTreeRegressor]
+    estimators_: list[RegressionTree]
 
     def __init__(
         self,
@@ -93,7 +94,7 @@ class LogitBoost(ProbabilisticRanker):
             )
             tree.fit(rows.X, response, sample_weight=rows.weight * curvature)
             log_odds += self.learning_rate * tree.predict(rows.X)
-            self.estimators_.append(tree)
+            self.estimators_.append(RegressionTree.of(tree))
         return log_odds
 
     def _raw_scores(self, X: FloatArray) -> FloatArray:

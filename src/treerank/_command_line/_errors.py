@@ -1,0 +1,56 @@
+"""Bad input: one line, exit status 2."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+import typer
+
+STATUS = 2
+
+
+class BadInput(Exception):  # noqa: N818 - it is the user's, not the program's
+    """What is wrong with a file, and what to do about it."""
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Turn errors of the user's making into one line, and warnings into notes."""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", UserWarning)
+            yield
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(1) from None
+    except (BadInput, ValueError, TypeError, OSError, ModuleNotFoundError, pa.ArrowException) as e:
+        for warning in caught:
+            note(str(warning.message))
+        print(f"treerank: {_one_line(_say(e))}", file=sys.stderr)
+        raise typer.Exit(STATUS) from None
+    for warning in caught:
+        note(str(warning.message))
+
+
+def note(text: str) -> None:
+    """Say something that is not the result."""
+    print(f"treerank: note: {_one_line(text)}", file=sys.stderr)
+
+
+def _say(error: BaseException) -> str:
+    if isinstance(error, FileNotFoundError) and error.filename is not None:
+        return f"{error.filename}: there is no such file."
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}."
+    return str(error)
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"\s*\n\s*", " ", text.strip())

@@ -1,0 +1,53 @@
+"""A fitted regression tree as plain arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RegressionTree:
+    """Rows go left where ``x[feature] <= threshold``, in single precision as they were fitted.
+
+    A leaf is its own child on both sides.
+    """
+
+    feature: IntArray
+    threshold: FloatArray
+    left: IntArray
+    right: IntArray
+    value: FloatArray
+    depth: int
+
+    @classmethod
+    def of(cls, fitted: Any) -> Self:
+        """Take the arrays of a fitted `DecisionTreeRegressor`."""
+        tree = fitted.tree_
+        own = np.arange(tree.node_count)
+        is_leaf = tree.children_left < 0
+        return cls(
+            feature=np.where(is_leaf, 0, tree.feature).astype(np.int64),
+            threshold=np.where(is_leaf, 0.0, tree.threshold),
+            left=np.where(is_leaf, own, tree.children_left),
+            right=np.where(is_leaf, own, tree.children_right),
+            value=tree.value[:, 0, 0].copy(),
+            depth=int(tree.max_depth),
+        )
+
+    def predict(self, X: FloatArray) -> FloatArray:
+        """Return the value of each row's leaf."""
+        with np.errstate(over="ignore"):  # beyond single precision is beyond every threshold
+            single = X.astype(np.float32)
+        rows = np.arange(len(X))
+        at = np.zeros(len(X), dtype=np.int64)
+        for _ in range(self.depth):
+            goes_left = single[rows, self.feature[at]] <= self.threshold[at]
+            at = np.where(goes_left, self.left[at], self.right[at])
+        return self.value[at]

@@ -1,0 +1,298 @@
+"""The command line: fit, score, read and export models without writing Python."""
+
+from __future__ import annotations
+
+import sys
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+
+import treerank
+from treerank._atomic import written_whole
+from treerank._command_line._errors import BadInput, one_line_errors
+from treerank._command_line._scoring import score_file
+from treerank._command_line._sources import Source
+from treerank._command_line._training import Training, Wishes, read_training
+
+app = typer.Typer(
+    name="treerank",
+    help="Ranking trees: order cases so that the positive ones come first.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Delimiter = Annotated[str | None, typer.Option(help="What parts the columns; 'tab' for a tab.")]
+Encoding = Annotated[str, typer.Option(help="Encoding of the text.")]
+Missing = Annotated[
+    list[str] | None, typer.Option(help="A text that stands for a missing value; repeatable.")
+]
+Threads = Annotated[int, typer.Option(help="Threads; -1 for all cores.")]
+
+
+class ModelKind(StrEnum):
+    """What to fit."""
+
+    tree = "tree"
+    forest = "forest"
+
+
+class Target(StrEnum):
+    """What to export to."""
+
+    sql = "sql"
+    onnx = "onnx"
+    text = "text"
+
+
+class SqlDialect(StrEnum):
+    """Databases."""
+
+    postgresql = "postgresql"
+    duckdb = "duckdb"
+    sqlite = "sqlite"
+
+
+@app.command()
+def fit(
+    train: Annotated[str, typer.Argument(help="CSV, TSV or Parquet, .gz too; - for stdin.")],
+    target: Annotated[str, typer.Option(help="Column with the labels.")],
+    save: Annotated[Path | None, typer.Option(help="Where to keep the model.")] = None,
+    model: Annotated[ModelKind, typer.Option(help="One tree to read, or many.")] = ModelKind.tree,
+    positive: Annotated[
+        str | None, typer.Option(help="Label to rank first; by default the largest.")
+    ] = None,
+    weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
+    id: Annotated[list[str] | None, typer.Option(help="Column that names a row.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out.")] = None,
+    type: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=category or COLUMN=number; repeatable.")
+    ] = None,
+    trees: Annotated[int, typer.Option(help="Number of trees of a forest.")] = 200,
+    max_depth: Annotated[int, typer.Option(help="Largest depth of a tree.")] = 10,
+    small: Annotated[
+        bool, typer.Option(help="Fewer strata: the smallest tree within one standard error.")
+    ] = False,
+    cv: Annotated[int, typer.Option(help="Folds that judge a tree; 0 for none.")] = 5,
+    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
+    threads: Threads = 1,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf8",
+    missing: Missing = None,
+) -> None:
+    """Fit a model to a table, say how well it ranks, and keep it."""
+    with one_line_errors():
+        if save is not None and not save.parent.is_dir():
+            raise BadInput(f"{save}: there is no folder {str(save.parent)!r}; make it first.")
+        source = Source(train, delimiter, encoding, missing or ())
+        wishes = Wishes(target, positive, weight, id or (), drop or (), type or ())
+        data = read_training(source, wishes)
+        console = Console(highlight=False)
+        _print_columns(console, data)
+        estimator = _estimator(model, data, trees, max_depth, small, seed, threads)
+        start = time.perf_counter()
+        try:
+            estimator.fit(data.features, data.labels, sample_weight=data.weights)
+        except ValueError as error:
+            raise source.bad(str(error)) from None
+        took = time.perf_counter() - start
+        _print_fit(console, estimator, data, took)
+        _print_quality(console, estimator, data, cv, seed)
+        if save is not None:
+            treerank.save(estimator, save)
+            console.print(f"Saved to {save}.", markup=False)
+
+
+def _estimator(
+    kind: ModelKind,
+    data: Training,
+    trees: int,
+    max_depth: int,
+    small: bool,
+    seed: int,
+    threads: int,
+) -> Any:
+    shared: dict[str, Any] = {
+        "categorical_features": data.categories or None,
+        "random_state": seed,
+        "n_jobs": threads,
+    }
+    if kind is ModelKind.forest:
+        return treerank.RankingForest(n_estimators=trees, oob_score=True, **shared)
+    return treerank.TreeRank(max_depth=max_depth, one_standard_error=small, **shared)
+
+
+def _print_columns(console: Console, data: Training) -> None:
+    """Say what each column was taken as."""
+    table = Table("column", "taken as", "values", box=None, pad_edge=False)
+    for name, kind in data.kinds.items():
+        column = data.features[name]
+        n_missing = column.null_count
+        said = f"{len(column.unique()) - bool(n_missing):,} different"
+        table.add_row(_plain(name), kind, said + (f", {n_missing:,} missing" if n_missing else ""))
+    console.print(table)
+
+
+def _plain(text: Any) -> str:
+    """Keep brackets in a name from being read as markup."""
+    return str(text).replace("[", r"\[")
+
+
+def _print_fit(console: Console, model: Any, data: Training, took: float) -> None:
+    order = " < ".join(map(str, model.classes_))
+    counts = ", ".join(f"{np.sum(data.labels == label):,} of {label}" for label in model.classes_)
+    console.print(f"\n{data.n_rows:,} rows: {counts}; ranked {order}.", markup=False)
+    console.print(f"Fitted in {took:.1f} s.\n", markup=False)
+    if not hasattr(model, "partition_"):
+        return
+    table = Table("stratum", "score", "rows", f"share of {model.classes_[-1]}", "rule", box=None,
+                  pad_edge=False)  # fmt: skip
+    partition = model.partition_
+    for k, (share, rule) in enumerate(
+        zip(partition.posterior()[:, -1], partition.rules(), strict=True)
+    ):
+        rows = f"{partition.counts[k].sum():,g}"
+        table.add_row(str(k), f"{partition.scores[k]:.3f}", rows, f"{share:.1%}", _plain(rule))
+    console.print(table)
+
+
+def _print_quality(console: Console, model: Any, data: Training, cv: int, seed: int) -> None:
+    """Say how well the model ranks rows that it has not seen."""
+    measure = "AUC" if len(model.classes_) == 2 else "VUS"
+    interval = getattr(model, "oob_auc_interval_", None)
+    if interval is not None:
+        console.print(
+            f"\n{measure} on rows a tree has not seen: {interval.auc:.3f} "
+            f"({interval.level:.0%} interval {interval.lower:.3f} to {interval.upper:.3f}).",
+            markup=False,
+        )
+        return
+    smallest = min(int(np.sum(data.labels == label)) for label in model.classes_)
+    folds = min(cv, smallest)
+    if folds < 2:
+        own = model.score(data.features, data.labels, data.weights)
+        console.print(f"\n{measure} on the rows it was fitted to: {own:.3f}.", markup=False)
+        return
+    split = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    scores = np.array(
+        [_held_out(model, data, *part) for part in split.split(data.labels, data.labels)]
+    )
+    error = scores.std(ddof=1) / np.sqrt(folds)
+    console.print(
+        f"\n{measure} on held-out rows: {scores.mean():.3f} ± {error:.3f} (standard error, {folds} "
+        "folds).",
+        markup=False,
+    )
+
+
+def _held_out(model: Any, data: Training, train: Any, test: Any) -> float:
+    """AUC, or VUS, on some rows of the model fitted to the others."""
+    weights = data.weights
+    fitted = clone(model).fit(
+        data.features.take(train),
+        data.labels[train],
+        sample_weight=None if weights is None else weights[train],
+    )
+    held_out = None if weights is None else weights[test]
+    return float(fitted.score(data.features.take(test), data.labels[test], held_out))
+
+
+@app.command()
+def score(
+    model: Annotated[Path, typer.Argument(help="A model file.")],
+    data: Annotated[str, typer.Argument(help="CSV, TSV or Parquet, .gz too; - for stdin.")],
+    out: Annotated[str, typer.Option(help="CSV, TSV or Parquet; - for stdout.")] = "-",
+    id: Annotated[list[str] | None, typer.Option(help="Column to copy; repeatable.")] = None,
+    probability: Annotated[bool, typer.Option(help="Write the class probabilities too.")] = False,
+    threads: Threads = 2,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf8",
+    missing: Missing = None,
+) -> None:
+    """Score the rows of a table, block by block: it may be larger than the memory."""
+    with one_line_errors():
+        loaded = treerank.load(model)
+        if hasattr(loaded, "n_jobs"):
+            loaded.set_params(n_jobs=threads)
+        if probability and not hasattr(loaded, "predict_proba"):
+            raise BadInput(f"{model}: a {loaded.__class__.__name__} gives no probabilities.")
+        source = Source(data, delimiter, encoding, missing or ())
+        n_rows = score_file(loaded, source, out, id or (), probability)
+        if out != "-":
+            print(f"Scored {n_rows:,} rows to {out}.", file=sys.stderr)
+
+
+@app.command()
+def rules(model: Annotated[Path, typer.Argument(help="A model file of a tree.")]) -> None:
+    """Print the strata of a tree and their rules in words."""
+    with one_line_errors():
+        print(_said(treerank.load(model), model))
+
+
+def _said(loaded: Any, path: Path) -> str:
+    from treerank.export import to_text  # noqa: PLC0415
+
+    try:
+        return to_text(loaded)
+    except TypeError as error:
+        raise BadInput(f"{path}: {error}") from None
+
+
+@app.command()
+def export(
+    model: Annotated[Path, typer.Argument(help="A model file.")],
+    to: Annotated[Target, typer.Option(help="What to write.")] = Target.sql,
+    out: Annotated[str, typer.Option(help="File to write; - for stdout.")] = "-",
+    table: Annotated[str, typer.Option(help="Table of the database.")] = "data",
+    dialect: Annotated[SqlDialect, typer.Option(help="Database.")] = SqlDialect.postgresql,
+    column: Annotated[
+        list[str] | None, typer.Option(help="Column to return beside the score; repeatable.")
+    ] = None,
+) -> None:
+    """Write a model as SQL, as an ONNX graph or as text."""
+    from treerank.export import to_onnx, to_sql  # noqa: PLC0415
+
+    with one_line_errors():
+        loaded = treerank.load(model)
+        try:
+            if to is Target.onnx:
+                if out == "-" and sys.stdout.isatty():
+                    raise BadInput("Got --to onnx without --out; an ONNX graph is no text.")
+                written = to_onnx(loaded).SerializeToString()
+            elif to is Target.text:
+                written = (_said(loaded, model) + "\n").encode()
+            else:
+                query = to_sql(loaded, table, dialect.value, columns=column)
+                written = (query + ";\n").encode()
+        except (ValueError, TypeError) as error:
+            remedy = " On the command line: --column NAME." if "columns=" in str(error) else ""
+            raise BadInput(f"{model}: {error}{remedy}") from None
+        if out == "-":
+            sys.stdout.buffer.write(written)
+            return
+        with written_whole(out) as temporary:
+            temporary.write_bytes(written)
+
+
+@app.command()
+def demo(
+    folder: Annotated[str, typer.Argument(help="Where pictures and scores go.")] = "demo",
+) -> None:
+    """Train on a real table, print AUC, strata and rules, and draw."""
+    from treerank._demo import main as run_demo  # noqa: PLC0415
+
+    with one_line_errors():
+        run_demo(folder)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

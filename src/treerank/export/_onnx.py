@@ -1,0 +1,246 @@
+"""A model as an ONNX graph: all rows walk down all trees at once, in a loop.
+
+Operators for ensembles of trees keep one value at each leaf and no sets of levels; a forest of
+this library adds up what it meets along the way, and merges cells. So the graph does what the
+core does, with plain operators: gather the test, compare, go on. Thresholds are doubles, steps
+of a forest singles, added in the same order: scores are equal to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank.export._walks import (
+    IN_SET,
+    MISSING_GOES_LEFT,
+    Walks,
+    level_kind,
+    members_of,
+    walks_of,
+)
+
+OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
+
+
+def to_onnx(model: Any) -> Any:
+    """Make an ONNX graph that scores rows.
+
+    Parameters
+    ----------
+    model : TreeRank, LeafRank or RankingForest
+        Fitted, with LeafRank as the splitter; a forest with ``aggregation="posterior"`` or
+        ``"mean_rank"``.
+
+    Returns
+    -------
+    onnx.ModelProto
+        Without categories the input is `X`, doubles of shape (rows, features), NaN for missing.
+        With categories there is an input of shape (rows, 1) for each column, by its name:
+        doubles for numbers, booleans and numeric levels, text for levels of text, where a text
+        that is no level is missing. Outputs: `score`, and for a tree `stratum`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from treerank import TreeRank
+    >>> from treerank.export import to_onnx
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> graph = to_onnx(TreeRank().fit(X, y))  # doctest: +SKIP
+    >>> import onnxruntime  # doctest: +SKIP
+    >>> session = onnxruntime.InferenceSession(graph.SerializeToString())  # doctest: +SKIP
+    >>> [score] = session.run(["score"], {"X": X})  # doctest: +SKIP
+    """
+    walks = walks_of(model)
+    try:
+        import onnx  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "to_onnx needs the package onnx; install 'treerank-ml[onnx]'."
+        ) from None
+    graph = _Graph(onnx)
+    values = _inputs(graph, walks)
+    at, total = _walk(graph, walks, values)
+    graph.output("score", _mean(graph, walks, total), onnx.TensorProto.DOUBLE)
+    if walks.target is not None:
+        first = graph.add("Squeeze", at, graph.constant(np.array([1])))
+        stratum = graph.add("Gather", graph.constant(walks.target.astype(np.int64)), first)
+        graph.output("stratum", stratum, onnx.TensorProto.INT64)
+    return graph.model(f"{type(model).__name__} of treerank")
+
+
+class _Graph:
+    """Nodes, constants, inputs and outputs as they are added; names are made here."""
+
+    def __init__(self, onnx: Any, prefix: str = "treerank/") -> None:
+        self.onnx, self.prefix = onnx, prefix
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.inputs: list[Any] = []
+        self.outputs: list[Any] = []
+
+    def _name(self) -> str:
+        return f"{self.prefix}{len(self.nodes) + len(self.constants)}"
+
+    def add(self, operator: str, *inputs: str, n_outputs: int = 1, **attributes: Any) -> Any:
+        """Add a node; return the names of its outputs, or the one name."""
+        base = self._name()
+        names = [f"{base}.{i}" for i in range(n_outputs)]
+        node = self.onnx.helper.make_node(operator, list(inputs), names, **attributes)
+        self.nodes.append(node)
+        return names[0] if n_outputs == 1 else names
+
+    def constant(self, values: NDArray[Any]) -> str:
+        """Add a constant."""
+        name = self._name()
+        self.constants.append(
+            self.onnx.numpy_helper.from_array(np.asarray(values, order="C"), name)
+        )
+        return name
+
+    def input(self, name: str, element: int, shape: list[Any]) -> str:
+        """Add an input."""
+        self.inputs.append(self.onnx.helper.make_tensor_value_info(name, element, shape))
+        return name
+
+    def output(
+        self, name: str, source: str, element: int, shape: Sequence[Any] = ("rows",)
+    ) -> None:
+        """Give a result a name of its own."""
+        self.nodes.append(self.onnx.helper.make_node("Identity", [source], [name]))
+        self.outputs.append(self.onnx.helper.make_tensor_value_info(name, element, list(shape)))
+
+    def graph(self, name: str) -> Any:
+        return self.onnx.helper.make_graph(
+            self.nodes, name, self.inputs, self.outputs, self.constants
+        )
+
+    def model(self, name: str) -> Any:
+        """Make the model, checked."""
+        opsets = [
+            self.onnx.helper.make_opsetid("", OPSET),
+            self.onnx.helper.make_opsetid("ai.onnx.ml", ML_OPSET),
+        ]
+        model = self.onnx.helper.make_model(
+            self.graph(name), opset_imports=opsets, ir_version=IR_VERSION, producer_name="treerank"
+        )
+        self.onnx.checker.check_model(model)
+        return model
+
+
+def _inputs(graph: _Graph, walks: Walks) -> str:
+    """Matrix of the rows: numbers, and codes of categories."""
+    types = graph.onnx.TensorProto
+    levels = walks.binning.levels
+    if all(known is None for known in levels):
+        return graph.input("X", types.DOUBLE, ["rows", len(levels)])
+    columns = []
+    for name, known in zip(walks.names, levels, strict=True):
+        if name in ("", "score", "stratum") or name.startswith("treerank/"):
+            raise ValueError(
+                f"Got a column named {name!r}, a name that the graph needs; fit to another."
+            )
+        kind = "number" if known is None else level_kind(known, name)
+        source = graph.input(name, types.STRING if kind == "text" else types.DOUBLE, ["rows", 1])
+        if known is None:
+            columns.append(source)
+        elif kind == "text":
+            columns.append(_code_of_text(graph, source, known))
+        else:
+            columns.append(_code_of_number(graph, source, known))
+    return str(graph.add("Concat", *columns, axis=1))
+
+
+def _pairs(levels: list[Any]) -> tuple[list[Any], list[int]]:
+    members = [(m, code) for code, level in enumerate(levels, start=1) for m in members_of(level)]
+    return [m for m, _ in members], [code for _, code in members]
+
+
+def _code_of_text(graph: _Graph, source: str, levels: list[Any]) -> str:
+    known, codes = _pairs(levels)
+    code = graph.add(
+        "LabelEncoder", source, domain="ai.onnx.ml", default_int64=0,
+        keys_strings=known or [""], values_int64s=codes or [0],
+    )  # fmt: skip
+    return str(graph.add("Cast", code, to=graph.onnx.TensorProto.DOUBLE))
+
+
+def _code_of_number(graph: _Graph, source: str, levels: list[Any]) -> str:
+    known, codes = _pairs(levels)
+    equal = graph.add("Equal", source, graph.constant(np.array([known or [0]], dtype=np.float64)))
+    codes_of = graph.constant(np.array([codes or [0]], dtype=np.float64))
+    each = graph.add("Where", equal, codes_of, graph.constant(np.zeros((1, 1))))
+    return str(graph.add("ReduceSum", each, graph.constant(np.array([1])), keepdims=1))
+
+
+def _walk(graph: _Graph, walks: Walks, values: str) -> tuple[str, str]:
+    """Slots at the ends of the walks, and the sums along them: both rows x trees."""
+    onnx = graph.onnx
+    rows = graph.add("Slice", graph.add("Shape", values), *map(graph.constant, _first_axis()))
+    shape = graph.add("Concat", rows, graph.constant(np.array([walks.n_trees])), axis=0)
+    start = graph.add("Expand", graph.constant(walks.roots[np.newaxis]), shape)
+    step = graph.constant(walks.step)
+    total = graph.add("Gather", step, start)
+    element = onnx.TensorProto.FLOAT if walks.step.dtype == np.float32 else onnx.TensorProto.DOUBLE
+
+    body = _Graph(onnx, "treerank/body/")
+    body.input("treerank/number", onnx.TensorProto.INT64, [])
+    body.input("treerank/go_on", onnx.TensorProto.BOOL, [])
+    at = body.input("treerank/at", onnx.TensorProto.INT64, ["rows", walks.n_trees])
+    summed = body.input("treerank/total", element, ["rows", walks.n_trees])
+    left = _goes_left(body, graph, walks, values, at)
+    follows = body.add("Gather", graph.constant(walks.follows), at)
+    turn = body.add("Cast", body.add("Not", left), to=onnx.TensorProto.INT64)
+    arrived = body.add("Add", follows, turn)
+    stays = body.add("Equal", arrived, at)
+    zero = body.constant(np.zeros((1, 1), dtype=walks.step.dtype))
+    added = body.add("Where", stays, zero, body.add("Gather", step, arrived))
+    body.output("treerank/next_go_on", "treerank/go_on", onnx.TensorProto.BOOL, [])
+    shaped = ["rows", walks.n_trees]
+    body.output("treerank/next_at", arrived, onnx.TensorProto.INT64, shaped)
+    body.output("treerank/next_total", body.add("Add", summed, added), element, shaped)
+    at_end, sums = graph.add(
+        "Loop", graph.constant(np.array(walks.depth)), graph.constant(np.array(True)), start, total,
+        n_outputs=2, body=body.graph("one step"),
+    )  # fmt: skip
+    return at_end, sums
+
+
+def _first_axis() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return np.array([0]), np.array([1])
+
+
+def _goes_left(body: _Graph, graph: _Graph, walks: Walks, values: str, at: str) -> str:
+    """Whether each row goes left in each tree; the end of a walk goes left, to itself."""
+    value = body.add("GatherElements", values, _gather(body, graph, walks.feature, at), axis=1)
+    threshold = _gather(body, graph, walks.threshold, at)
+    # Ends have an infinite threshold; missing values stay there too.
+    keeps_missing = (walks.kind == MISSING_GOES_LEFT) | (walks.kind == 0)
+    missing = body.add("And", body.add("IsNaN", value), _gather(body, graph, keeps_missing, at))
+    left = body.add("Or", body.add("LessOrEqual", value, threshold), missing)
+    if not (walks.kind == IN_SET).any():
+        return str(left)
+    in_set = _gather(body, graph, walks.kind == IN_SET, at)
+    zero = body.constant(np.zeros((1, 1)))
+    code = body.add("Cast", body.add("Where", in_set, value, zero), to=body.onnx.TensorProto.INT64)
+    first = np.maximum(walks.set_of, 0) * walks.members.shape[1]
+    place = body.add("Add", _gather(body, graph, first, at), code)
+    member = body.add("And", in_set, _gather(body, graph, walks.members.ravel(), place))
+    by_number = body.add("And", body.add("Not", in_set), left)
+    return str(body.add("Or", member, by_number))
+
+
+def _gather(body: _Graph, graph: _Graph, column: NDArray[Any], at: str) -> str:
+    return str(body.add("Gather", graph.constant(column), at))
+
+
+def _mean(graph: _Graph, walks: Walks, total: str) -> str:
+    """Mean over the trees less the offset, summed in the order of the trees."""
+    double = graph.add("Cast", total, to=graph.onnx.TensorProto.DOUBLE)
+    sums = graph.add("CumSum", double, graph.constant(np.array(1)))
+    last = graph.add("Gather", sums, graph.constant(np.array(walks.n_trees - 1)), axis=1)
+    mean = graph.add("Div", last, graph.constant(np.array(float(walks.n_trees))))
+    return str(graph.add("Sub", mean, graph.constant(np.array(walks.offset))))

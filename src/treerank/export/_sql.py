@@ -1,0 +1,82 @@
+"""SQL that scores the rows of a table: dialects, and one query for each kind of model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from treerank._forest import RankingForest
+from treerank._params import check_choice
+from treerank.export._sql_forest import forest_query
+from treerank.export._sql_tree import tree_query
+from treerank.export._sql_words import DIALECTS
+from treerank.export._walks import check_exportable
+
+
+def to_sql(
+    model: Any, table: str, dialect: str = "postgresql", *, columns: Sequence[str] | None = None
+) -> str:
+    """Write a query that scores the rows of a table in a database.
+
+    A tree becomes a CASE expression that finds the stratum, with a short table of the strata
+    joined to it. A forest becomes a table of its tests, down which all rows walk at once in a
+    recursive query. Scores are equal to `score_samples`; of forests to the bit in PostgreSQL
+    and DuckDB, and within 1e-6 in SQLite, which has no single precision.
+
+    NULL, NaN and levels that the model has not seen are missing values to it, as in Python.
+
+    Parameters
+    ----------
+    model : TreeRank, LeafRank or RankingForest
+        Fitted, with LeafRank as the splitter; a forest with ``aggregation="posterior"`` or
+        ``"mean_rank"``.
+    table : str
+        Name of the table or view; its columns have the names that the model was fitted to.
+        ``schema.table`` is read as a table of a schema.
+    dialect : {"postgresql", "duckdb", "sqlite"}, default="postgresql"
+    columns : sequence of str, optional
+        Columns of the table to return beside the score. By default all, for a tree; for a
+        forest they have to be named, and tell the rows apart.
+
+    Returns
+    -------
+    str
+        One SELECT statement, without a semicolon. Columns `score`, and for a tree `stratum` and
+        `probability` (of the last class).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from treerank import TreeRank
+    >>> from treerank.export import to_sql
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = TreeRank(max_depth=1).fit(X, y)
+    >>> print(to_sql(model, "cases", "sqlite", columns=["id"]))
+    WITH strata(stratum, score, probability) AS (
+      VALUES
+        (0, 0.4263400974652152, 0.9263400974652152),
+        (1, -0.3329791679709786, 0.1670208320290214)
+    )
+    SELECT placed."id", placed.stratum, strata.score, strata.probability
+    FROM (
+      SELECT source.*,
+        CASE WHEN CAST(source."worst perimeter" AS REAL) > 105.95
+          THEN 1
+          ELSE 0
+        END AS stratum
+      FROM "cases" AS source
+    ) AS placed
+    JOIN strata ON strata.stratum = placed.stratum
+    """
+    check_exportable(model)
+    check_choice("dialect", dialect, list(DIALECTS))
+    words = DIALECTS[dialect]
+    kept = None if columns is None else [words.name(column) for column in columns]
+    if not isinstance(model, RankingForest):
+        return tree_query(model, words.table(table), words, kept)
+    if not kept:
+        raise ValueError(
+            f"Got columns={columns!r}; expected the columns to return beside the score, such as "
+            "the key: a forest's query numbers the rows, and cannot return all columns as they are."
+        )
+    return forest_query(model, words.table(table), words, kept)

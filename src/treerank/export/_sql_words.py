@@ -1,0 +1,163 @@
+"""What differs between the dialects, and what can be asked of a column."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from treerank.export._walks import Walks, level_kind, members_of
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """Words of one database.
+
+    Parameters
+    ----------
+    double, single, integer : str
+        Types.
+    cast : str
+        How a column is given a type.
+    number : str
+        How a double is written so that it is read back to the bit; ``{}`` stands for its digits.
+    nan : str
+        The double NaN; empty where NULL takes its place.
+    true, false : str
+    boolean : str
+    text : str
+        How a text column is compared byte by byte; ``{}`` stands for the column.
+    ordered_sum : bool
+        Whether a sum can be told the order of its terms.
+    """
+
+    double: str
+    single: str
+    integer: str
+    cast: str
+    number: str
+    nan: str
+    boolean: str
+    true: str
+    false: str
+    text: str
+    ordered_sum: bool
+
+    @staticmethod
+    def name(name: str) -> str:
+        """Quote an identifier."""
+        if "\0" in name or not name:
+            raise ValueError(f"Got the name {name!r}; expected text without a zero character.")
+        return '"' + name.replace('"', '""') + '"'
+
+    def table(self, name: str) -> str:
+        """Quote the name of a table, which may have a schema before it."""
+        return ".".join(self.name(part) for part in name.split("."))
+
+    @staticmethod
+    def quote(text: str) -> str:
+        """Quote a text."""
+        if "\0" in text:
+            raise ValueError(f"Got the level {text!r}; expected text without a zero character.")
+        return "'" + text.replace("'", "''") + "'"
+
+    def digits(self, value: float) -> str:
+        """Write a double."""
+        return self.number.format(repr(float(value)))
+
+    def level(self, level: Any, kind: str) -> str:
+        """Write a level of a category."""
+        if kind == "text":
+            return self.quote(level)
+        if kind == "boolean":
+            return self.true if level else self.false
+        return self.digits(level)
+
+
+DIALECTS = {
+    "postgresql": Dialect(
+        double="float8", single="float4", integer="integer", cast="{}::{}", number="{}::float8",
+        nan="'NaN'::float8", boolean="boolean", true="TRUE", false="FALSE", text="{}::text",
+        ordered_sum=True,
+    ),
+    "duckdb": Dialect(
+        double="DOUBLE", single="FLOAT", integer="INTEGER", cast="{}::{}", number="'{}'::DOUBLE",
+        nan="'NaN'::DOUBLE", boolean="BOOLEAN", true="TRUE", false="FALSE", text="{}::VARCHAR",
+        ordered_sum=True,
+    ),
+    "sqlite": Dialect(
+        double="REAL", single="REAL", integer="INTEGER", cast="CAST({} AS {})", number="{}", nan="",
+        boolean="INTEGER", true="1", false="0", text="CAST({} AS TEXT) COLLATE BINARY",
+        ordered_sum=False,
+    ),
+}  # fmt: skip
+
+
+class Columns:
+    """Columns of the table as the model sees them, and tests on them."""
+
+    def __init__(self, walks: Walks, words: Dialect, source: str) -> None:
+        self.walks, self.words, self.source = walks, words, source
+
+    def plain(self, feature: int) -> str:
+        """Return the column with the type that the model compares it in."""
+        words, binning = self.words, self.walks.binning
+        name = f"{self.source}.{words.name(self.walks.names[feature])}"
+        levels = binning.levels[feature]
+        kind = "number" if levels is None else level_kind(levels, self.walks.names[feature])
+        if kind == "text":
+            return words.text.format(name)
+        return words.cast.format(name, words.boolean if kind == "boolean" else words.double)
+
+    def number(self, feature: int) -> str:
+        """Return a number column with NULL for NaN."""
+        column = self.plain(feature)
+        return f"NULLIF({column}, {self.words.nan})" if self.words.nan else column
+
+    def at_most(self, feature: int, threshold: float, missing_left: bool) -> tuple[str, bool]:
+        """Whether a row goes left by a number, and whether the answer is turned round.
+
+        NULL counts as no, so that where missing values go left the question is who goes right.
+        NaN is the largest number to a database.
+        """
+        column = self.plain(feature)
+        known = f"{column} < {self.words.nan}" if self.words.nan else f"{column} IS NOT NULL"
+        if math.isinf(threshold):  # parts the missing from the known
+            return known, missing_left
+        digits = self.words.digits(threshold)
+        if not missing_left:
+            return f"{column} <= {digits}", False
+        above = f"{column} > {digits}"
+        return (f"{above} AND {known}" if self.words.nan else above), True
+
+    def in_set(self, feature: int, left: Any) -> tuple[str, bool]:
+        """Whether a row goes left by a category, and whether the answer is turned round.
+
+        Missing and unknown levels have code 0. Where that goes left, the levels that go right
+        are listed: whatever is not among them goes left.
+        """
+        levels = self.walks.binning.levels[feature]
+        assert levels is not None
+        turned = bool(left[0])
+        kind = level_kind(levels, self.walks.names[feature])
+        listed = [
+            self.words.level(member, kind)
+            for code, level in enumerate(levels, start=1)
+            if bool(left[code]) != turned
+            for member in members_of(level)
+        ]
+        if not listed:
+            return "1 = 0", turned
+        return f"{self.plain(feature)} IN ({', '.join(listed)})", turned
+
+    def code(self, feature: int) -> str:
+        """Code of a category as a number, 0 for missing and unknown levels."""
+        levels = self.walks.binning.levels[feature]
+        assert levels is not None
+        kind = level_kind(levels, self.walks.names[feature])
+        cases = [
+            f"WHEN {self.plain(feature)} IN "
+            f"({', '.join(self.words.level(m, kind) for m in members_of(level))}) THEN {code}"
+            for code, level in enumerate(levels, start=1)
+        ]
+        return f"CASE {' '.join(cases)} ELSE 0 END" if cases else "0"

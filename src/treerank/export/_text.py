@@ -1,0 +1,53 @@
+"""A ranking tree in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from treerank.export._walks import check_exportable
+
+
+def to_text(model: Any) -> str:
+    """Say a ranking tree in words: its strata, best first, each with its rule.
+
+    Parameters
+    ----------
+    model : TreeRank or LeafRank
+        Fitted, with LeafRank as the splitter.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from treerank import TreeRank
+    >>> from treerank.export import to_text
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> print(to_text(TreeRank(max_depth=1).fit(X, y)))
+    2 strata, best first; classes 0 < 1.
+    0: score 0.4263, 345 rows, 95.1 % of class 1
+       worst perimeter <= 105.95
+    1: score -0.333, 224 rows, 12.9 % of class 1
+       worst perimeter > 105.95
+    """
+    check_exportable(model)
+    if not hasattr(model, "partition_"):
+        raise TypeError(
+            f"Got a {type(model).__name__}; expected a TreeRank or LeafRank: the rules of many "
+            "trees together are no text that a person could read."
+        )
+    partition = model.partition_
+    last = partition.classes[-1]
+    order = " < ".join(str(label) for label in partition.classes)
+    lines = [f"{len(partition)} strata, best first; classes {order}."]
+    shares = partition.posterior()[:, -1]
+    for k, rule in enumerate(partition.rules()):
+        rows = partition.counts[k].sum()
+        lines.append(
+            f"{k}: score {partition.scores[k]:.4g}, {rows:g} rows, {shares[k]:.1%} of class {last}"
+            .replace("%", " %")
+        )  # fmt: skip
+        lines.append(f"   {rule}")
+    return "\n".join(lines)

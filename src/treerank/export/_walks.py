@@ -1,0 +1,202 @@
+"""What every export starts from: the walks of a fitted model, as plain columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from treerank._binning import Binning
+from treerank._forest import RankingForest
+from treerank._forest_arrays import ForestArrays
+from treerank._model_file._forests import END, IN_SET, MISSING_GOES_LEFT, pack_trees
+from treerank._ranker import TreeRanker
+from treerank._tree import RankTree, _set_bytes
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+MAX_CODES = 256
+
+
+@dataclass(frozen=True)
+class Walks:
+    """Trees as slots, numbered through; a walk starts at each of `roots`.
+
+    A slot asks whether its feature is at most `threshold` (missing values answer yes if the
+    kind is MISSING_GOES_LEFT), or whether its code is in a set. It leads to slot `follows`, or
+    to the one after it if the answer is no; the end of a walk leads to itself. Arriving at a
+    slot adds `step`. The score is the mean over the trees less `offset`.
+    """
+
+    names: list[str]
+    binning: Binning
+    roots: Ints
+    kind: NDArray[np.uint8]
+    feature: Ints
+    threshold: Floats
+    follows: Ints
+    set_of: Ints  # -1 for a number
+    members: NDArray[np.bool_]  # sets x codes
+    step: NDArray[Any]  # float32 in a forest, which adds in single precision
+    offset: float
+    target: NDArray[np.int32] | None  # of a tree: the stratum at the end of a walk
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.roots)
+
+    @property
+    def used_features(self) -> Ints:
+        """Features that are asked for."""
+        return np.unique(self.feature[self.kind != END])
+
+    @cached_property
+    def depth(self) -> int:
+        """Steps of the longest walk."""
+        at, steps = self.roots, 0
+        while True:
+            at = at[self.kind[at] != END]
+            if len(at) == 0:
+                return steps
+            at = np.unique(np.concatenate([self.follows[at], self.follows[at] + 1]))
+            steps += 1
+
+
+def check_exportable(model: Any) -> None:
+    """Refuse what is no fitted tree or forest of LeafRank tests."""
+    if isinstance(model, TreeRanker | RankingForest):
+        check_is_fitted(model, "classes_")
+    is_tree = isinstance(getattr(model, "tree_", None), RankTree)
+    if not is_tree and not isinstance(model, RankingForest):
+        raise TypeError(
+            f"Got a {type(model).__name__}; expected a TreeRank or LeafRank whose cells LeafRank "
+            "splits, or a RankingForest."
+        )
+
+
+def walks_of(model: Any) -> Walks:
+    """Walks of a tree or a forest."""
+    check_exportable(model)
+    return _walks_of_forest(model) if isinstance(model, RankingForest) else _walks_of_tree(model)
+
+
+def feature_names(model: Any) -> list[str]:
+    """Names of the columns, x0, x1, … where there are none."""
+    if isinstance(model, TreeRanker):
+        rules: Any = model.partition_._rules
+        return list(rules.names)
+    names = getattr(model, "feature_names_in_", None)
+    return (
+        [f"x{j}" for j in range(model.n_features_in_)] if names is None else list(map(str, names))
+    )
+
+
+def _walks_of_forest(model: RankingForest) -> Walks:
+    kind = "posterior" if model._ranks is None else model._ranks.kind
+    if kind not in ("posterior", "mean_rank"):
+        raise ValueError(
+            f"Got a forest with aggregation={kind!r}; expected 'posterior' or 'mean_rank': other "
+            "consensus rankings are not a sum over the trees."
+        )
+    if not isinstance(model._trees, ForestArrays):
+        raise ValueError(
+            "Got a forest whose cells are split by Python objects; expected LeafRank, whose tests "
+            "can be written down."
+        )
+    offset = 0.5 if model._ranks is None else model._ranks.cut
+    return _walks(model, model._trees, model._trees.step, offset, None)
+
+
+def _walks_of_tree(model: TreeRanker) -> Walks:
+    tree = model.tree_
+    assert isinstance(tree, RankTree)
+    slots, target = tree._flat
+    ends = np.asarray(target)
+    arrays = ForestArrays(
+        starts=np.array([0, len(target)], dtype=np.int64),
+        slots=np.asarray(slots),
+        step=np.zeros(len(target), dtype=np.float32),
+        mass=None,
+        set_of=ends if len(tree.category_sets) else np.empty(0, dtype=np.int32),
+        category_sets=_set_bytes(tree.category_sets),
+        importance=np.zeros((1, model.n_features_in_)),
+        at_end=np.ones(1, dtype=np.uint8),
+    )
+    is_end = pack_trees(arrays)["kind"] == END
+    stratum = np.where(is_end, model._stratum[np.where(is_end, ends, 0)], -1)
+    scores = np.where(is_end, model.partition_.scores[np.maximum(stratum, 0)], 0.0)
+    return _walks(model, arrays, scores, 0.0, stratum.astype(np.int32))
+
+
+def _walks(
+    model: Any, trees: ForestArrays, step: NDArray[Any], offset: float, target: Any
+) -> Walks:
+    packed, binning = pack_trees(trees), model._binning
+    kind = packed["kind"]
+    sizes = np.diff(trees.starts)
+    start = np.repeat(trees.starts[:-1], sizes)
+    # Where only the end of a walk counts, what lies before it adds nothing.
+    counts = (kind == END) | np.repeat(trees.at_end == 0, sizes)
+    feature = packed["feature"].astype(np.int64)
+    bits = np.unpackbits(packed["category_sets"].view(np.uint8), axis=1, bitorder="little")
+    set_of = packed["set"].astype(np.int64)
+    if len(set_of) == 0:
+        set_of = np.full(len(kind), -1, dtype=np.int64)
+    return Walks(
+        names=feature_names(model),
+        binning=binning,
+        roots=np.asarray(trees.starts[:-1], dtype=np.int64),
+        kind=kind,
+        feature=feature,
+        threshold=_thresholds(binning, kind, feature, packed["cut"].astype(np.int64)),
+        follows=packed["next"].astype(np.int64) + start,
+        set_of=np.where(kind == IN_SET, set_of, -1),
+        members=bits.reshape(-1, MAX_CODES).astype(bool),
+        step=np.where(counts, step, 0).astype(step.dtype),
+        offset=float(offset),
+        target=target,
+    )
+
+
+def _thresholds(binning: Binning, kind: NDArray[np.uint8], feature: Ints, cut: Ints) -> Floats:
+    """Value up to which a row goes left: infinite where a cut parts the missing from the known."""
+    size = np.array([len(t) for t in binning.thresholds], dtype=np.int64)
+    start = np.cumsum(size) - size
+    every = np.concatenate([*binning.thresholds, np.zeros(1)])
+    place = np.clip(start[feature] + cut - 1, 0, len(every) - 1)
+    inner = (cut >= 1) & (cut <= size[feature])
+    values = np.where(inner, every[place], np.where(cut < 1, -np.inf, np.inf))
+    return np.where((kind == END) | (kind == IN_SET), np.inf, values)
+
+
+def level_kind(levels: list[Any], name: str) -> str:
+    """Whether levels are text, booleans or numbers; a mixture cannot be exported."""
+    members = [m for level in levels for m in (level if isinstance(level, tuple) else (level,))]
+    kinds = {
+        "text" if isinstance(m, str) else "boolean" if isinstance(m, bool) else "number"
+        for m in members
+    }
+    if kinds == {"boolean", "number"}:
+        kinds = {"number"}
+    if len(kinds) > 1:
+        raise ValueError(
+            f"Got text and numbers among the levels of column {name!r}; expected one kind, for a "
+            "column of a database or of ONNX has one type. Fit to the column as text."
+        )
+    return kinds.pop() if kinds else "text"
+
+
+def members_of(level: Any) -> tuple[Any, ...]:
+    """Levels that share a code."""
+    return level if isinstance(level, tuple) else (level,)
+
+
+__all__ = [
+    "END", "IN_SET", "MISSING_GOES_LEFT", "Walks", "check_exportable", "feature_names",
+    "level_kind", "members_of", "walks_of",
+]  # fmt: skip

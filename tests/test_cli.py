@@ -1,0 +1,380 @@
+"""The command line: what it prints and writes, and one line for whatever is wrong."""
+
+import gzip
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from saved_models import loans, new_rows, numbers
+
+import treerank
+from treerank import RankingForest, TreeRank, baselines
+
+pytest.importorskip("typer", reason="typer is not installed")
+pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+from typer.testing import CliRunner
+
+from treerank.cli import app
+
+runner = CliRunner()
+
+
+def run(*arguments, given=None):
+    return runner.invoke(app, [str(a) for a in arguments], input=given, catch_exceptions=False)
+
+
+def read_csv(path, delimiter=","):
+    """Read numbers to the bit."""
+    from pyarrow import csv
+
+    options = csv.ParseOptions(delimiter=delimiter)
+    return csv.read_csv(path, parse_options=options).to_pandas()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Training and new rows in every format, and a tree and a forest fitted to them."""
+    folder = tmp_path_factory.mktemp("cli")
+    X, y = loans(600)
+    train = X.assign(default=np.where(y == 1, "yes", "no"), w=1 + np.arange(600) % 3)
+    train.insert(0, "id", [f"c{i}" for i in range(600)])
+    train["member"] = train["member"].map({True: "true", False: "false"})
+    new = new_rows(300)
+    new["member"] = new["member"].map({True: "true", False: "false"})
+    new.insert(0, "id", [f"n{i}" for i in range(300)])
+    for name, table in (("train", train), ("new", new)):
+        table.to_csv(folder / f"{name}.csv", index=False)
+        table.to_csv(folder / f"{name}.tsv", index=False, sep="\t")
+        table.to_csv(folder / f"{name}.csv.gz", index=False)
+        table.to_parquet(folder / f"{name}.parquet")
+    common = ["--target", "default", "--id", "id", "--drop", "w"]
+    for kind, extra in (("tree", []), ("forest", ["--trees", "5"])):
+        path = folder / f"{kind}.model"
+        result = run("fit", folder / "train.csv", *common, "--model", kind, "--save", path, *extra)
+        assert result.exit_code == 0, result.output
+    return folder
+
+
+def in_python(folder, name):
+    model = treerank.load(folder / f"{name}.model")
+    rows = pd.read_csv(folder / "new.csv", dtype={"member": str})
+    return model, rows, model.score_samples(rows[model.feature_names_in_])
+
+
+# --- fit ---
+
+
+def test_fit_says_types_classes_strata_and_held_out_auc(folder):
+    result = run("fit", folder / "train.csv", "--target", "default", "--id", "id", "--drop", "w")
+    assert result.exit_code == 0
+    out = result.output
+    assert "income" in out
+    assert "number" in out
+    assert "category" in out
+    assert "ranked no < yes" in out
+    assert "AUC on held-out rows: 0." in out
+    assert "stratum" in out
+
+
+@pytest.mark.parametrize("name", ["train.tsv", "train.csv.gz", "train.parquet"])
+def test_every_format_gives_the_same_model(folder, tmp_path, name):
+    path = tmp_path / "model"
+    arguments = ["--target", "default", "--id", "id", "--drop", "w", "--save", path, "--cv", "0"]
+    assert run("fit", folder / name, *arguments).exit_code == 0
+    fitted, expected = json.loads(path.read_text()), json.loads((folder / "tree.model").read_text())
+    assert fitted["fitted"] == expected["fitted"]
+
+
+def test_fit_reads_the_standard_input_packed_or_not(folder, tmp_path):
+    for name in ("train.csv", "train.csv.gz"):
+        path = tmp_path / "model"
+        result = run(
+            "fit", "-", "--target", "default", "--id", "id", "--drop", "w", "--save", path,
+            given=(folder / name).read_bytes(),
+        )  # fmt: skip
+        assert result.exit_code == 0, result.output
+        expected = json.loads((folder / "tree.model").read_text())
+        assert json.loads(path.read_text())["fitted"] == expected["fitted"]
+
+
+def test_types_weights_positive_and_seed_are_obeyed(folder, tmp_path):
+    path = tmp_path / "model"
+    result = run(
+        "fit", folder / "train.csv", "--target", "default", "--positive", "no", "--weight", "w",
+        "--type", "age=category", "--drop", "id", "--seed", "7", "--save", path, "--small",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    model = treerank.load(path)
+    assert model.classes_.tolist() == [False, True]
+    assert model.categorical_features == ["age", "home", "member"]
+    assert model.random_state == 7
+    assert model.one_standard_error
+    assert model.partition_.counts.sum() == 1200
+    assert model.partition_.counts[:, 1].sum() > model.partition_.counts[:, 0].sum() / 3
+
+
+def test_a_forest_is_judged_out_of_bag(folder, tmp_path):
+    result = run(
+        "fit", folder / "train.csv", "--target", "default", "--drop", "id", "--drop", "w",
+        "--model", "forest", "--trees", "30", "--save", tmp_path / "model", "--threads", "2",
+    )  # fmt: skip
+    assert "AUC on rows a tree has not seen: 0." in result.output
+    assert isinstance(treerank.load(tmp_path / "model"), RankingForest)
+
+
+# --- score ---
+
+
+@pytest.mark.parametrize("model", ["tree", "forest"])
+@pytest.mark.parametrize("name", ["new.csv", "new.tsv", "new.csv.gz", "new.parquet"])
+def test_scores_are_those_of_python(folder, tmp_path, model, name):
+    out = tmp_path / "scores.csv"
+    result = run("score", folder / f"{model}.model", folder / name, "--out", out, "--id", "id",
+                 "--probability")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    loaded, rows, expected = in_python(folder, model)
+    table = read_csv(out)
+    assert table["id"].tolist() == rows["id"].tolist()
+    np.testing.assert_array_equal(table["score"], expected)
+    shares = loaded.predict_proba(rows[loaded.feature_names_in_])
+    np.testing.assert_array_equal(table["probability_yes"], shares[:, 1])
+    assert ("stratum" in table) == (model == "tree")
+    assert [p.name for p in tmp_path.iterdir()] == ["scores.csv"]
+
+
+def test_scores_go_to_every_format_and_to_the_standard_output(folder, tmp_path):
+    _, _, expected = in_python(folder, "tree")
+    readers = {
+        "s.parquet": pd.read_parquet,
+        "s.csv.gz": read_csv,
+        "s.tsv": lambda p: read_csv(p, "\t"),
+    }
+    for name, read in readers.items():
+        assert run("score", folder / "tree.model", folder / "new.csv", "--out", tmp_path / name)
+        np.testing.assert_array_equal(read(tmp_path / name)["score"], expected)
+    assert gzip.decompress((tmp_path / "s.csv.gz").read_bytes()).startswith(b'"score"')
+    result = run("score", folder / "tree.model", "-", given=(folder / "new.csv").read_bytes())
+    table = read_csv(io.BytesIO(result.stdout.encode()))
+    np.testing.assert_array_equal(table["score"], expected)
+
+
+def test_blocks_add_up_to_the_whole(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("treerank._command_line._sources.BLOCK_BYTES", 2000)
+    out = tmp_path / "scores.csv"
+    assert run("score", folder / "tree.model", folder / "new.csv", "--out", out).exit_code == 0
+    _, _, expected = in_python(folder, "tree")
+    np.testing.assert_array_equal(read_csv(out)["score"], expected)
+
+
+def test_models_made_in_python_score_files_by_position_or_with_booleans(tmp_path):
+    X, y = numbers()
+    pd.DataFrame(X).to_csv(tmp_path / "new.csv", index=False)
+    named = pd.DataFrame(X).add_prefix("x")
+    named.to_csv(tmp_path / "named.csv", index=False)
+    frame, labels = loans()
+    frame.to_csv(tmp_path / "loans.csv", index=False)
+    cases = [
+        (TreeRank().fit(X, y), X, "new.csv"),
+        (baselines.RankBoost(n_estimators=5).fit(X, y), X, "new.csv"),
+        (baselines.RankBoost(n_estimators=5).fit(named, y), named, "named.csv"),
+        (TreeRank().fit(frame, labels), frame, "loans.csv"),
+    ]
+    for model, rows, name in cases:
+        treerank.save(model, tmp_path / "model")
+        result = run("score", tmp_path / "model", tmp_path / name, "--out", tmp_path / "out.csv")
+        assert result.exit_code == 0, result.output
+        assert "note" not in result.output
+        found = read_csv(tmp_path / "out.csv")["score"]
+        np.testing.assert_array_equal(found, model.score_samples(rows))
+
+
+# --- rules, export, demo ---
+
+
+def test_rules_are_printed(folder):
+    result = run("rules", folder / "tree.model")
+    model = treerank.load(folder / "tree.model")
+    assert all(rule in result.output for rule in model.partition_.rules())
+
+
+def test_export_writes_sql_onnx_and_text(folder, tmp_path):
+    import sqlite3
+
+    query = run("export", folder / "tree.model", "--table", "t", "--dialect", "sqlite",
+                "--column", "id").output  # fmt: skip
+    connection = sqlite3.connect(":memory:")
+    _, rows, expected = in_python(folder, "tree")
+    rows.to_sql("t", connection, index=False)
+    found = dict(row[::2] for row in connection.execute(query.rstrip(";\n")))
+    connection.close()
+    assert [found[i] for i in rows["id"]] == expected.tolist()
+    text = run("export", folder / "tree.model", "--to", "text")
+    assert text.output == run("rules", folder / "tree.model").output
+    pytest.importorskip("onnx")
+    out = tmp_path / "model.onnx"
+    assert run("export", folder / "forest.model", "--to", "onnx", "--out", out).exit_code == 0
+    assert out.stat().st_size > 1000
+
+
+def test_demo_writes_pictures_and_scores(tmp_path):
+    result = run("demo", tmp_path)
+    assert "AUC on the held-out cases" in result.output
+    assert {"roc.png", "tree.png", "scored.csv"} == {p.name for p in tmp_path.iterdir()}
+
+
+def test_the_package_runs_as_a_module():
+    command = [sys.executable, "-m", "treerank", "--help"]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert all(name in done.stdout for name in ("fit", "score", "rules", "export", "demo"))
+
+
+# --- bad input: one line, status 2, and nothing left behind ---
+
+HEADER = "id,income,age,home,member,default,w\n"
+ROWS = "".join(f"{i},{i % 7}.5,{20 + i % 50},owns,true,{i % 2},1\n" for i in range(60))
+BAD_TRAINING = {
+    "missing target": (HEADER.replace("default", "bad") + ROWS, "no column 'default' (--target)"),
+    "constant target": (
+        HEADER + "".join(f"{i},1,2,owns,true,0,1\n" for i in range(9)),
+        "column 'default' has the same label '0' in every row",
+    ),
+    "wrong delimiter": ((HEADER + ROWS).replace(",", ";"), "use --delimiter ';'"),
+    "wrong delimiter: tabs": ((HEADER + ROWS).replace(",", "\t"), "use --delimiter tab"),
+    "mixed types": (
+        HEADER + ROWS + "60,lots,20,owns,true,1,1\n",
+        "column 'income' has text in 1 of 61 rows (first: line 62, 'lots'); mend it, count it as "
+        "missing (--missing 'lots'), or make the column a category (--type income=category)",
+    ),
+    "duplicated names": (HEADER.replace("age", "income") + ROWS, "the column name 'income' occurs"),
+    "a column without a name": (HEADER.replace("age", "") + ROWS, "column 3 has no name"),
+    "not UTF-8": (
+        (HEADER + ROWS).encode() + "60,1,20,größe,true,1,1\n".encode("latin-1"),
+        "the text is not UTF8 in line 62; name its encoding, such as --encoding latin-1",
+    ),
+    "a header that is not UTF-8": (
+        HEADER.replace("home", "größe").encode("latin-1") + ROWS.encode(), "not UTF8 in line 1"),
+    "empty file": ("", "the file is empty"),
+    "no rows": (HEADER, "there are column names but no rows"),
+    "a short line": (HEADER + ROWS + "60,1\n", "line 62 has 2 values, the first line has 7 names"),
+    "a missing label": (HEADER + ROWS + "60,1,20,owns,true,,1\n", "no label in 1 of 61 rows"),
+    "a negative weight": (
+        HEADER + ROWS + "60,1,20,owns,true,1,-1\n", "no weight of at least 0 in line 62"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BAD_TRAINING)
+def test_bad_training_data_is_named_in_one_line(tmp_path, kind):
+    content, message = BAD_TRAINING[kind]
+    path = tmp_path / "train.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    result = run("fit", path, "--target", "default", "--weight", "w", "--save", tmp_path / "model")
+    assert_one_line(result, path, message)
+    assert [p.name for p in tmp_path.iterdir()] == ["train.csv"]
+
+
+def assert_one_line(result, path, message):
+    assert result.exit_code == 2, result.output
+    lines = [line for line in result.stderr.splitlines() if "note:" not in line]
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith(f"treerank: {path}: ")
+    assert message in lines[0]
+
+
+NEW = "id,income,age,home,member\n"
+BAD_NEW = {
+    "a missing column": ("id,income,age,home\n1,1,2,owns\n", "no column 'member', which the model"),
+    "text among numbers": (
+        NEW + "1,2.5,30,owns,true\n" * 40 + "1,lots,30,owns,true\n",
+        "column 'income' has 'lots' in line 42; expected numbers, as in the data the model was "
+        "fitted to. Mend it, or count it as missing: --missing 'lots'",
+    ),
+    "infinity": (NEW + "1,inf,30,owns,true\n", "infinite number in line 2"),
+    "empty": ("", "the file is empty"),
+    "no rows": (NEW, "no rows"),
+    "duplicated names": (NEW.replace("age", "home") + "1,2,3,4,5\n", "'home' occurs twice"),
+    "not UTF-8": (
+        NEW.encode() + "1,2,30,größe,true\n".encode("latin-1"), "not UTF8 in line 2"),
+    "wrong delimiter": (NEW.replace(",", ";") + "1;2;3;owns;true\n", "use --delimiter ';'"),
+    "a long line": (NEW + "1,2,3,owns,true,8\n", "has 6 values, the first line has 5 names"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BAD_NEW)
+def test_bad_rows_to_score_are_named_in_one_line(folder, tmp_path, kind):
+    content, message = BAD_NEW[kind]
+    path = tmp_path / "new.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    out = tmp_path / "scores.csv"
+    result = run("score", folder / "tree.model", path, "--out", out, "--id", "id")
+    assert_one_line(result, path, message)
+    assert [p.name for p in tmp_path.iterdir()] == ["new.csv"]
+
+
+def test_a_fault_late_in_the_file_leaves_no_output(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("treerank._command_line._sources.BLOCK_BYTES", 1000)
+    path, out = tmp_path / "new.csv", tmp_path / "scores.csv"
+    out.write_text("old scores\n")
+    path.write_text(NEW + "1,2.5,30,owns,true\n" * 3000 + "1,lots,30,owns,true\n")
+    result = run("score", folder / "tree.model", path, "--out", out)
+    assert_one_line(result, path, "column 'income' has 'lots' in line 3,002")
+    assert out.read_text() == "old scores\n"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["new.csv", "scores.csv"]
+
+
+def test_other_mistakes_are_one_line_too(folder, tmp_path):
+    train = folder / "train.csv"
+    target = ["--target", "default"]
+    (tmp_path / "damaged").write_text("{}")
+    (tmp_path / "no.parquet").write_text("PAR1?")
+    for arguments, message in [
+        (["fit", tmp_path / "nothing.csv", *target], "nothing.csv: there is no such file"),
+        (["fit", tmp_path, *target], "there is no such file"),
+        (["fit", train, *target, "--type", "age"], "expected COLUMN=category or COLUMN=number"),
+        (["fit", train, *target, "--type", "age=date"], "expected COLUMN=category"),
+        (["fit", train, *target, "--type", "home=number"], "column 'home' has text in"),
+        (["fit", train, *target, "--drop", "nix"], "no column 'nix' (--drop)"),
+        (["fit", train, *target, "--positive", "maybe"], "no label 'maybe' (--positive); it has"),
+        (["fit", train, *target, "--delimiter", ",,"], "expected one character"),
+        (["fit", train, *target, "--encoding", "klingon"], "no encoding 'klingon'"),
+        (["fit", train, *target, "--save", tmp_path / "no" / "m"], "there is no folder"),
+        (["fit", train, *target, "--threads", "0"], "n_jobs=0"),
+        (["fit", tmp_path / "no.parquet", *target], "no Parquet file"),
+        (["score", tmp_path / "nothing", train], "nothing: there is no such file"),
+        (["score", tmp_path / "damaged", train], "expected a model file"),
+        (["score", folder / "tree.model", train, "--id", "nix"], "no column 'nix' (--id)"),
+        (["rules", folder / "forest.model"], "no text that a person could read"),
+        (["export", folder / "forest.model"], "On the command line: --column NAME"),
+    ]:
+        result = run(*arguments)
+        assert result.exit_code == 2, (arguments, result.output)
+        lines = [line for line in result.stderr.splitlines() if "note:" not in line]
+        assert len(lines) == 1, lines
+        assert message in lines[0], lines
+        assert lines[0].startswith("treerank: ")
+
+
+def test_dates_in_parquet_are_refused_with_the_remedy(tmp_path):
+    path = tmp_path / "train.parquet"
+    table = pd.DataFrame({"when": pd.to_datetime(["2024-01-01"] * 10), "y": [0, 1] * 5})
+    table.to_parquet(path)
+    assert_one_line(run("fit", path, "--target", "y"), path, "column 'when' has type timestamp")
+
+
+def test_latin_1_and_other_words_for_missing_can_be_named(tmp_path):
+    path = tmp_path / "train.csv"
+    rows = "".join(
+        f"{i % 5 or 'n. v.'};{'größe' if i % 2 else 'länge'};{i % 2}\n" for i in range(60)
+    )
+    path.write_bytes(("a;b;y\n" + rows).encode("latin-1"))
+    result = run(
+        "fit", path, "--target", "y", "--delimiter", ";", "--encoding", "latin-1",
+        "--missing", "n. v.", "--save", tmp_path / "model",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    binning = treerank.load(tmp_path / "model")._binning
+    assert binning.levels == [None, ["größe", "länge"]]
+    assert binning.has_missing[0]

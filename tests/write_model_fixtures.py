@@ -1,0 +1,27 @@
+"""Write the model files of this version, with scores: ``python tests/write_model_fixtures.py``.
+
+Run once for each release, never again for an old one: files of released versions stay loadable.
+"""
+
+import json
+from pathlib import Path
+
+from saved_models import NAMES, fitted
+
+import treerank
+
+EVERY = 10  # rows between those whose scores are recorded
+
+
+def main():
+    folder = Path(__file__).parent / "fixtures" / "model_files" / treerank.__version__
+    folder.mkdir(parents=True)
+    for name in NAMES:
+        model, rows = fitted(name)
+        treerank.save(model, folder / name)
+        recorded = {"every": EVERY, "scores": model.score_samples(rows)[::EVERY].tolist()}
+        (folder / f"{name}.scores.json").write_text(json.dumps(recorded) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -2,12 +2,13 @@
 
 import argparse
 
-from benchmarks import cli, forest, geometric, quality, speed, truth
+from benchmarks import cli, forest, geometric, ordinal, quality, speed, truth
 
 PARTS = {
     "cli": cli.run,
     "forest": forest.run,
     "geometric": geometric.run,
+    "ordinal": ordinal.run,
     "quality": quality.run,
     "speed": speed.run,
     "truth": truth.run,

@@ -92,7 +92,9 @@ def load(name: str) -> tuple[Any, Any]:
     """Rows and labels of a set, at most `MAX_ROWS` of them."""
     found = load_benchmark(name)
     rows = np.sort(np.random.RandomState(SEED).permutation(len(found.y))[:MAX_ROWS])
-    return found.X.iloc[rows].reset_index(drop=True), found.y[rows]
+    X = found.X.iloc[rows].reset_index(drop=True)
+    # LightGBM refuses some characters in names.
+    return X.set_axis([f"x{j}" for j in range(X.shape[1])], axis=1), found.y[rows]
 
 
 def evaluate(model: str, X: Any, y: Any, train: Any, test: Any) -> Measures:

@@ -23,6 +23,6 @@ ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 TREERANK_FUZZ=300 \
 PYTHONPATH="$copy:$build/libraries" HYPOTHESIS_PROFILE=quick TREERANK_CORE="$copy/treerank" \
     python -S -m pytest tests/test_binning.py tests/test_split.py tests/test_grow.py \
     tests/test_prune.py tests/test_leafrank_pruning.py tests/test_tournament.py \
-    tests/test_invariance.py tests/test_geometric.py tests/test_geometric_trees.py \
-    tests/test_model_file_fuzz.py \
-    -m core -p no:cacheprovider -p no:xdist
+    tests/test_invariance.py tests/test_forest.py tests/test_geometric.py \
+    tests/test_geometric_trees.py tests/test_model_file_fuzz.py \
+    -m core -k "not ctrl_c" -p no:cacheprovider -p no:xdist

@@ -10,6 +10,7 @@ from treerank._forest import RankingForest
 from treerank._geometric import GeometricRanker
 from treerank._leafrank import LeafRank
 from treerank._partition import OrderedPartition
+from treerank._report import report
 from treerank._treerank import TreeRank
 from treerank._two_sample import TwoSampleResult, two_sample_test
 
@@ -22,5 +23,6 @@ __all__ = [
     "TreeRank",
     "TwoSampleResult",
     "__version__",
+    "report",
     "two_sample_test",
 ]

@@ -1,0 +1,94 @@
+"""The rows that a model is judged on: their classes, weights and scores, checked once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from treerank._labels import check_known_labels
+from treerank._report._table import RowTable, fingerprint
+from treerank.metrics._input import check_weights
+from treerank.plots._scores import ranking_scores
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows with what they are and what the model says of them.
+
+    Attributes
+    ----------
+    table : RowTable
+    code : array of shape (n_rows,)
+        Class numbers, worst class first.
+    weight : array of shape (n_rows,)
+    score : array of shape (n_rows,)
+    probability : array of shape (n_rows, n_classes) or None
+    given : array of shape (n_rows,)
+        Positions of the rows in the table as it was given: rows without weight are left out.
+    fingerprint : str
+    is_weighted : bool
+    """
+
+    table: RowTable
+    code: NDArray[np.intp]
+    weight: Floats
+    score: Floats
+    probability: Floats | None
+    given: NDArray[np.intp]
+    fingerprint: str
+    is_weighted: bool
+
+    def totals(self, n_classes: int) -> Floats:
+        """Weight of each class."""
+        return np.bincount(self.code, weights=self.weight, minlength=n_classes)
+
+
+def read_sample(model: Any, X: Any, y: Any, sample_weight: Any, name: str = "y") -> Sample:
+    """Check rows against the model and score them."""
+    check_is_fitted(model)
+    classes = np.asarray(getattr(model, "classes_", ()))
+    if len(classes) < 2:
+        raise ValueError(
+            f"Got a {type(model).__name__} without classes_; expected a fitted classifier of two "
+            "or more ordered classes."
+        )
+    labels = check_known_labels(y, classes)
+    table = RowTable(X)
+    if len(labels) != len(table):
+        raise ValueError(f"Got {len(labels)} labels in {name} for {len(table)} rows.")
+    place = {label: k for k, label in enumerate(classes.tolist())}
+    code = np.array([place[label] for label in labels.tolist()], dtype=np.intp)
+    weight = check_weights(sample_weight, len(code))
+    _check_every_class(code[weight > 0], classes, name)
+    given = np.flatnonzero(weight > 0)
+    mark = fingerprint(table, code, None if sample_weight is None else weight)
+    if len(given) < len(code):
+        table, code, weight = table.take(given), code[given], weight[given]
+    score, probability = scores_of(model, table)
+    weighted = bool((weight != 1).any())
+    return Sample(table, code, weight, score, probability, given, mark, weighted)
+
+
+def scores_of(model: Any, table: RowTable) -> tuple[Floats, Floats | None]:
+    """Ranking score and, where the model has them, probabilities."""
+    probability = None
+    if hasattr(model, "predict_proba"):
+        probability = np.asarray(model.predict_proba(table.native), dtype=np.float64)
+    return ranking_scores(model, table.native), probability
+
+
+def _check_every_class(code: NDArray[np.intp], classes: NDArray[Any], name: str) -> None:
+    rows = np.bincount(code, minlength=len(classes))
+    if not rows.all():
+        there = classes[rows > 0].tolist()
+        missing = classes[rows == 0].tolist()
+        raise ValueError(
+            f"Got {name} with rows of {there} only; expected some of every class, also of "
+            f"{missing} (with weight above 0)."
+        )

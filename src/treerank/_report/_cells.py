@@ -157,7 +157,7 @@ def cell_rows(view: CellView, model: TreeRanker, names: list[str]) -> list[dict[
     """Say of every cell shown what never changes: rule, counts, rates, point on the curve."""
     tree = view.tree
     numbers = np.flatnonzero(view.shown)
-    points = _points(view)
+    points = split_points(view)
     binning = model._binning
     if isinstance(tree, RankTree):
         rules = cell_rules(tree, binning, names, numbers)
@@ -177,10 +177,10 @@ def cell_rows(view: CellView, model: TreeRanker, names: list[str]) -> list[dict[
             "is_split": bool(view.is_split[cell]),
             "closes": _closes(view, cell),
         } | {name: column[cell] for name, column in rates.items()}
+        row["ways"] = alternatives(rule)
+        row["side"] = _side(tree, model, names, cell)
         if row["is_split"]:
-            row["sides"] = _sides(tree, model, names, cell)
             row["point"] = points[cell].tolist()
-            row["gain"] = float(tree.cells["auc_gain"][cell])
         rows.append(row)
     return rows
 
@@ -206,7 +206,7 @@ def _rates(view: CellView) -> dict[str, list[Any]]:
     }
 
 
-def _points(view: CellView) -> Floats:
+def split_points(view: CellView) -> Floats:
     """Where each split lies on the ROC curve of the tree's own order: what is left of it.
 
     Shares of the lowest and of the highest class.
@@ -221,12 +221,28 @@ def _points(view: CellView) -> Floats:
     return np.asarray(points / judged[0])
 
 
-def _sides(tree: CellTree, model: TreeRanker, names: list[str], cell: int) -> list[str]:
+def _side(tree: CellTree, model: TreeRanker, names: list[str], cell: int) -> str:
+    """Rule of the split above a cell that leads to it."""
+    parent = int(tree.cells["parent"][cell])
+    if parent < 0:
+        return "all rows"
+    side = int(tree.cells["right"][parent] == cell)
     if isinstance(tree, RankTree):
-        return [side_rule(tree, model._binning, names, cell, side) for side in (0, 1)]
+        return side_rule(tree, model._binning, names, parent, side)
     assert isinstance(tree, SplitterTree)
-    splitter = tree.splits[int(np.sum(tree.is_split[:cell]))].splitter
-    return [f"{side} side of the {say_splitter(splitter)}" for side in ("better", "worse")]
+    splitter = tree.splits[int(np.sum(tree.is_split[:parent]))].splitter
+    return f"{('better', 'worse')[side]} side of the {say_splitter(splitter)}"
+
+
+def alternatives(rule: str) -> list[str]:
+    """Cut a rule where it says "or" outside of all brackets: one line each, for the eye only."""
+    ways, depth, start = [], 0, 0
+    for i, letter in enumerate(rule):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0 and rule.startswith(" or ", i):
+            ways.append(rule[start : i + 3])
+            start = i + 4
+    return [*ways, rule[start:]]
 
 
 def _closes(view: CellView, cell: int) -> int:

@@ -34,7 +34,7 @@ def facts(model: Any, sample: Sample, training: Sample | None) -> dict[str, Any]
         "training_fingerprint": None if training is None else training.fingerprint,
         "versions": [("Python", platform.python_version())]
         + [(name, version(name)) for name in LIBRARIES],
-        "seed": _seed(parameters),
+        "seed": _seed(model, parameters),
         "changed": [row for row in rows if not row["is_usual"]],
         "unchanged": [row for row in rows if row["is_usual"]],
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -43,10 +43,13 @@ def facts(model: Any, sample: Sample, training: Sample | None) -> dict[str, Any]
     }
 
 
-def _seed(parameters: dict[str, Any]) -> str:
+def _seed(model: Any, parameters: dict[str, Any]) -> str:
     if "random_state" not in parameters:
         return "none: this model draws nothing"
-    return _short(parameters["random_state"])
+    given = parameters["random_state"]
+    if given is None and type(model).__module__.startswith("treerank."):
+        return "None, which means 0"
+    return _short(given)
 
 
 def _defaults(model: Any) -> dict[str, Any]:

@@ -150,10 +150,9 @@ def _draw_dependence(
         picture.line(values, mean, "curve")
         return {"name": name, "picture": picture, "levels": [], "n_more": 0}
     levels = [_say_level(level) for level in grid[:MAX_LEVELS]]
-    letters = [(i + 0.5, str(i + 1)) for i in range(len(levels))]
-    picture = Picture(x_range=(0, len(levels)), x_ticks=letters, **frame)
-    for i, height in enumerate(mean[: len(levels)]):
-        picture.rectangle((i + 0.15, i + 0.85), (picture.y_range[0], float(height)), "bar")
+    places = [(i + 0.5, str(i + 1)) for i in range(len(levels))]
+    picture = Picture(x_range=(0, len(levels)), x_ticks=places, **frame)
+    picture.dots([at for at, _ in places], mean[: len(levels)], "dot", radius=5)
     return {"name": name, "picture": picture, "levels": levels, "n_more": len(grid) - len(levels)}
 
 

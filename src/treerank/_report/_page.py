@@ -9,7 +9,13 @@ import numpy as np
 
 from treerank._params import check_integer, complain
 from treerank._report._calibration import calibration, gains
-from treerank._report._cells import CellView, cell_rows, rank_breaks, view_cells
+from treerank._report._cells import (
+    CellView,
+    cell_rows,
+    rank_breaks,
+    split_points,
+    view_cells,
+)
 from treerank._report._facts import facts
 from treerank._report._features import dependence_pictures, importances, table_names
 from treerank._report._ordinal import (
@@ -184,8 +190,8 @@ def _ranking(
     context: dict[str, Any] = {
         "two_classes": two_classes,
         "quality": "AUC" if two_classes else "VUS",
-        "event": classes[-1],
-        "non_event": classes[0],
+        "event": _with_name(sample.target, classes[-1]),
+        "non_event": _with_name(sample.target, classes[0]),
         "view": view,
         "training_auc": _training_quality(training, view, two_classes, level, model),
         "gains": gains(sample, level) if two_classes else None,
@@ -202,6 +208,10 @@ def _ranking(
     if view is not None:
         context |= _strata(view, cell_rows(view, model, table_names(sample.table, model)))
     return context, data
+
+
+def _with_name(target: str, label: str) -> str:
+    return f"{target} = {label}" if target else label
 
 
 def _curve(
@@ -265,10 +275,8 @@ def _strata(view: CellView, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _tree_data(view: CellView) -> dict[str, Any]:
-    from treerank._report._cells import _points  # noqa: PLC0415
-
     cells = np.flatnonzero(view.shown).tolist()
-    points = _points(view)
+    points = split_points(view)
     return {
         "chosen": view.chosen,
         "parent": {cell: int(view.tree.cells["parent"][cell]) for cell in cells},

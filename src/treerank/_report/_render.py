@@ -25,7 +25,7 @@ def render(context: dict[str, Any], data: dict[str, Any]) -> str:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"pct": percent, "num": number, "mass": mass, "score": score}
+    environment.filters |= {"pct": percent, "num": number, "mass": mass, "score": number, "area": area}
     template = environment.from_string((files / "report.html.jinja").read_text(encoding="utf-8"))
     markup = jinja2.utils.markupsafe.Markup
     return str(
@@ -85,9 +85,9 @@ def number(value: float | None, digits: int = 4) -> str:
     return "–" if value is None else f"{value:.{digits}g}"
 
 
-def score(value: float | None) -> str:
-    """Say a score; None for the cut-off above all scores."""
-    return number(value)
+def area(value: float) -> str:
+    """Say an AUC, or what is like it."""
+    return f"{value:.4f}"
 
 
 def mass(value: float) -> str:

@@ -33,6 +33,8 @@ class Sample:
         Positions of the rows in the table as it was given: rows without weight are left out.
     fingerprint : str
     is_weighted : bool
+    target : str
+        Name of the labels, where they have one.
     """
 
     table: RowTable
@@ -43,6 +45,7 @@ class Sample:
     given: NDArray[np.intp]
     fingerprint: str
     is_weighted: bool
+    target: str
 
     def totals(self, n_classes: int) -> Floats:
         """Weight of each class."""
@@ -72,7 +75,9 @@ def read_sample(model: Any, X: Any, y: Any, sample_weight: Any, name: str = "y")
         table, code, weight = table.take(given), code[given], weight[given]
     score, probability = scores_of(model, table)
     weighted = bool((weight != 1).any())
-    return Sample(table, code, weight, score, probability, given, mark, weighted)
+    target = getattr(y, "name", None)
+    target = target if isinstance(target, str) else ""
+    return Sample(table, code, weight, score, probability, given, mark, weighted, target)
 
 
 def scores_of(model: Any, table: RowTable) -> tuple[Floats, Floats | None]:

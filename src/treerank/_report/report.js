@@ -173,11 +173,11 @@
     const n = step.leaves.length;
     say("n-strata", n);
     at("pruning").setAttribute("aria-valuetext", n === 1 ? "1 stratum" : `${n} strata`);
-    say("step-judged", digits(step.judged, 4));
-    say("step-training", digits(step.training, 4));
+    say("step-judged", step.judged.toFixed(4));
+    say("step-training", step.training.toFixed(4));
     if (step.cv !== null) {
-      say("step-cv", digits(step.cv, 4));
-      say("step-error", digits(step.error, 2));
+      say("step-cv", step.cv.toFixed(4));
+      say("step-error", step.error.toFixed(4));
     }
     const model = tree.steps[tree.chosen].leaves.length;
     say("step-said", isModel ? "This is the model." : `The model has ${model} strata.`);

@@ -26,9 +26,7 @@ def gains(sample: Sample, level: float) -> dict[str, Any]:
     table = gains_table(
         sample.code, sample.score, n_bands=N_BANDS, sample_weight=sample.weight, level=level
     )
-    rows = [
-        {name: float(column[i]) for name, column in table.items()} for i in range(N_BANDS)
-    ]
+    rows = [{name: float(column[i]) for name, column in table.items()} for i in range(N_BANDS)]
     taken, found = cap_curve(sample.code, sample.score, sample_weight=sample.weight)
     rate = float(np.average(sample.code, weights=sample.weight))
     picture = Picture(

@@ -121,7 +121,8 @@ def _count(model: TreeRanker, tree: CellTree, sample: Sample) -> Floats:
     cell = tree.apply(tree.encode(table, binning, n_jobs), n_jobs)
     place = cell.astype(np.intp) * tree.n_classes + sample.code
     counts = np.bincount(place, weights=sample.weight, minlength=tree.n_cells * tree.n_classes)
-    return tree.cell_counts(counts.reshape(tree.n_cells, tree.n_classes))
+    leaf_counts = counts.reshape(tree.n_cells, tree.n_classes).astype(np.float64)
+    return tree.cell_counts(leaf_counts)
 
 
 def _reachable(tree: CellTree, k: int) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from treerank._classes import ranking_quality
 from treerank._partial_dependence import partial_dependence
 from treerank._report._pictures import Picture, widened
-from treerank._report._sample import Floats, Sample, scores_of
+from treerank._report._sample import Floats, Sample, responses
 from treerank._report._table import RowTable
 from treerank._tree import RankTree
 
@@ -61,7 +61,7 @@ def _permutation_importance(model: Any, sample: Sample, seed: int) -> Floats:
 
     whole = quality(sample.score[rows])
     shuffled = [
-        quality(scores_of(model, table.with_values_of(j, rng.permutation(len(rows)), table))[0])
+        quality(responses(model, table.with_values_of(j, rng.permutation(len(rows)), table), False))
         for j in range(len(table.names))
     ]
     return whole - np.array(shuffled)
@@ -101,8 +101,7 @@ def _sampled_dependence(
     rows = _draw(len(sample.table), SAMPLE_ROWS, rng)
     copies = sample.table.take(np.tile(rows, len(places)))
     changed = copies.with_values_of(j, np.repeat(places, len(rows)), sample.table)
-    score, probability = scores_of(model, changed)
-    response = probability[:, -1] if has_probability and probability is not None else score
+    response = responses(model, changed, has_probability)
     weight = sample.weight[rows]
     mean = response.reshape(len(places), len(rows)) @ weight / weight.sum()
     return sample.table.column(j)[places], mean
@@ -136,13 +135,14 @@ def _draw_dependence(
     name: str, grid: NDArray[Any], mean: Floats, response: str, heights: tuple[float, float]
 ) -> dict[str, Any]:
     reach = heights[1] - heights[0]
-    frame = {
+    frame: dict[str, Any] = {
         "title": f"Partial dependence of the {response} on {name}",
         "x_label": "",
         "y_label": f"mean {response}",
         "y_range": (heights[0] - 0.06 * reach, heights[1] + 0.06 * reach),
         "width": 320,
-        "height": 220,
+        "height": 205,
+        "bottom": 26,
     }
     if grid.dtype != object:
         values = grid.astype(float)

@@ -33,11 +33,12 @@ from treerank._report._roc import (
     roc_picture,
     roc_summary,
 )
-from treerank._report._sample import Sample, read_sample, scores_of
+from treerank._report._sample import Sample, read_sample
 from treerank._report._stability import stability
 from treerank._report._table import RowTable
 from treerank._tree import RankTree
 from treerank.metrics._input import check_level
+from treerank.plots._scores import ranking_scores
 
 
 def report(
@@ -134,7 +135,8 @@ def _read_training(model: Any, train: Any) -> Sample | None:
         return None
     if not isinstance(train, tuple | list) or len(train) not in (2, 3):
         raise complain("train", type(train).__name__, "a tuple (X, y) or (X, y, sample_weight)")
-    return read_sample(model, train[0], train[1], *train[2:] or [None], name="y of train")
+    weight = train[2] if len(train) == 3 else None
+    return read_sample(model, train[0], train[1], weight, "y of train")
 
 
 def _features(model: Any, sample: Sample, seed: int) -> dict[str, Any]:
@@ -169,7 +171,7 @@ def _stability(
         )
     if X_new is not None:
         table = RowTable(X_new)
-        after = (table, scores_of(model, table)[0], None)
+        after = (table, ranking_scores(model, table.native), None)
         parts.append(
             {
                 "said": "From the rows judged to the new rows",
@@ -282,9 +284,7 @@ def _tree_data(view: CellView) -> dict[str, Any]:
         "parent": {cell: int(view.tree.cells["parent"][cell]) for cell in cells},
         "judged": {cell: plain(view.judged[cell]) for cell in cells},
         "training": {cell: plain(view.tree.counts[cell]) for cell in cells},
-        "point": {
-            cell: points[cell].round(5).tolist() for cell in cells if view.is_split[cell]
-        },
+        "point": {cell: points[cell].round(5).tolist() for cell in cells if view.is_split[cell]},
         "steps": [
             {
                 "leaves": step.leaves.tolist(),

@@ -69,7 +69,9 @@ class Picture:
 
     def line(self, x: ArrayLike, y: ArrayLike, kind: str, name: str = "") -> None:
         """Add a broken line."""
-        self.marks.append({"tag": "path", "d": path(self.x(x), self.y(y)), "kind": kind} | _id(name))
+        self.marks.append(
+            {"tag": "path", "d": path(self.x(x), self.y(y)), "kind": kind} | _id(name)
+        )
 
     def area(self, x: ArrayLike, lower: ArrayLike, upper: ArrayLike, kind: str, name: str) -> None:
         """Add the area between two lines."""
@@ -86,7 +88,9 @@ class Picture:
 
     def whiskers(self, x: ArrayLike, lower: ArrayLike, upper: ArrayLike, kind: str) -> None:
         """Add upright lines."""
-        ends = zip(np.ravel(self.x(x)), np.ravel(self.y(lower)), np.ravel(self.y(upper)), strict=True)
+        ends = zip(
+            np.ravel(self.x(x)), np.ravel(self.y(lower)), np.ravel(self.y(upper)), strict=True
+        )
         for at, low, high in ends:
             d = f"M{pixels(at)} {pixels(low)}V{pixels(high)}"
             self.marks.append({"tag": "path", "d": d, "kind": kind})

@@ -25,7 +25,13 @@ def render(context: dict[str, Any], data: dict[str, Any]) -> str:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"pct": percent, "num": number, "mass": mass, "score": number, "area": area}
+    environment.filters |= {
+        "pct": percent,
+        "num": number,
+        "mass": mass,
+        "score": number,
+        "area": area,
+    }
     template = environment.from_string((files / "report.html.jinja").read_text(encoding="utf-8"))
     markup = jinja2.utils.markupsafe.Markup
     return str(
@@ -85,9 +91,9 @@ def number(value: float | None, digits: int = 4) -> str:
     return "–" if value is None else f"{value:.{digits}g}"
 
 
-def area(value: float) -> str:
+def area(value: float | None, decimals: int = 4) -> str:
     """Say an AUC, or what is like it."""
-    return f"{value:.4f}"
+    return "–" if value is None else f"{value:.{decimals}f}"
 
 
 def mass(value: float) -> str:

@@ -109,9 +109,7 @@ def roc_picture(sample: Sample, cuts: Cuts, training: Cuts | None, level: float)
 
 def roc_summary(sample: Sample, level: float) -> dict[str, Any]:
     """AUC with its interval, Gini and KS."""
-    interval = auc_interval(
-        sample.code, sample.score, sample_weight=sample.weight, level=level
-    )
+    interval = auc_interval(sample.code, sample.score, sample_weight=sample.weight, level=level)
     arguments = (sample.code, sample.score)
     return {
         "auc": interval.auc,
@@ -128,6 +126,4 @@ def _rates(cuts: Cuts) -> tuple[Floats, Floats]:
 
 def plain(values: NDArray[Any]) -> list[Any]:
     """Numbers for JSON, whole ones without a point."""
-    return [
-        int(v) if v == int(v) else v for v in np.asarray(values, dtype=float).round(9).tolist()
-    ]
+    return [int(v) if v == int(v) else v for v in np.asarray(values, dtype=float).round(9).tolist()]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from treerank._forest import RankingForest
 from treerank._labels import check_known_labels
 from treerank._report._table import RowTable, fingerprint
 from treerank.metrics._input import check_weights
@@ -49,7 +50,8 @@ class Sample:
 
     def totals(self, n_classes: int) -> Floats:
         """Weight of each class."""
-        return np.bincount(self.code, weights=self.weight, minlength=n_classes)
+        totals = np.bincount(self.code, weights=self.weight, minlength=n_classes)
+        return np.asarray(totals, dtype=np.float64)
 
 
 def read_sample(model: Any, X: Any, y: Any, sample_weight: Any, name: str = "y") -> Sample:
@@ -73,19 +75,29 @@ def read_sample(model: Any, X: Any, y: Any, sample_weight: Any, name: str = "y")
     mark = fingerprint(table, code, None if sample_weight is None else weight)
     if len(given) < len(code):
         table, code, weight = table.take(given), code[given], weight[given]
-    score, probability = scores_of(model, table)
+    score = ranking_scores(model, table.native)
+    probability = _probabilities(model, table, score)
     weighted = bool((weight != 1).any())
     target = getattr(y, "name", None)
     target = target if isinstance(target, str) else ""
     return Sample(table, code, weight, score, probability, given, mark, weighted, target)
 
 
-def scores_of(model: Any, table: RowTable) -> tuple[Floats, Floats | None]:
-    """Ranking score and, where the model has them, probabilities."""
-    probability = None
-    if hasattr(model, "predict_proba"):
-        probability = np.asarray(model.predict_proba(table.native), dtype=np.float64)
-    return ranking_scores(model, table.native), probability
+def responses(model: Any, table: RowTable, has_probability: bool) -> Floats:
+    """Probability of the last class, or else the ranking score."""
+    if has_probability:
+        return np.asarray(model.predict_proba(table.native), dtype=np.float64)[:, -1]
+    return ranking_scores(model, table.native)
+
+
+def _probabilities(model: Any, table: RowTable, score: Floats) -> Floats | None:
+    if not hasattr(model, "predict_proba"):
+        return None
+    by_value = isinstance(model, RankingForest) and model.aggregation == "posterior"
+    if by_value and len(model.classes_) == 2:  # the same numbers without a second walk of the trees
+        positive = np.clip(score + 0.5, 0.0, 1.0)
+        return np.column_stack([1.0 - positive, positive])
+    return np.asarray(model.predict_proba(table.native), dtype=np.float64)
 
 
 def _check_every_class(code: NDArray[np.intp], classes: NDArray[Any], name: str) -> None:

@@ -25,7 +25,7 @@ def stability(
     """
     pairs = [("score", expected[1], actual[1])]
     pairs += [(name, expected[0].column(j), actual[0].column(j)) for j, name in enumerate(names)]
-    rows = []
+    rows: list[dict[str, Any]] = []
     for number, (name, before, after) in enumerate(pairs):
         index = _index(before, after, expected[2], actual[2])
         word = "no value to compare"
@@ -38,9 +38,8 @@ def stability(
 def _index(
     before: NDArray[Any], after: NDArray[Any], weight: Floats | None, new_weight: Floats | None
 ) -> float | None:
-    if before.dtype != after.dtype:  # a column without any value can be of either kind
-        before, after = _as_text(before), _as_text(after)
-    elif before.dtype == object:
+    # A column without any value can be of either kind.
+    if before.dtype != after.dtype or before.dtype == object:
         before, after = _as_text(before), _as_text(after)
     elif np.isnan(before).all():
         return None

@@ -22,10 +22,10 @@ class RowTable:
     def __init__(self, X: Any) -> None:
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         self._frame = frame if isinstance(frame, nw.DataFrame) else None
-        self._array = None if self._frame is not None else np.asarray(X)
+        self._array = np.asarray(X if self._frame is None else ())
 
     def __len__(self) -> int:
-        return len(self._array if self._frame is None else self._frame)
+        return len(self._array) if self._frame is None else len(self._frame)
 
     @property
     def native(self) -> Any:
@@ -36,21 +36,18 @@ class RowTable:
     def names(self) -> list[str]:
         """Names of the columns, x0, x1, … for those of an array."""
         if self._frame is None:
-            assert self._array is not None
             return [f"x{j}" for j in range(self._array.shape[1])]
         return [str(name) for name in self._frame.columns]
 
     def take(self, rows: NDArray[np.intp]) -> RowTable:
         """Return the rows at these positions."""
         if self._frame is None:
-            assert self._array is not None
             return RowTable(self._array[rows])
         return RowTable(self._frame[rows.tolist()].to_native())
 
     def with_values_of(self, j: int, rows: NDArray[np.intp], source: RowTable) -> RowTable:
         """Return a copy whose column j holds what the source has at the given rows."""
         if self._frame is None or source._frame is None:
-            assert self._array is not None and source._array is not None
             array = self._array.copy()
             array[:, j] = source._array[rows, j]
             return RowTable(array)
@@ -60,7 +57,6 @@ class RowTable:
     def column(self, j: int) -> NDArray[Any]:
         """Numbers with NaN for missing, or text (None for missing)."""
         if self._frame is None:
-            assert self._array is not None
             return _as_column(self._array[:, j].tolist(), self._array[:, j])
         series = self._frame[:, j]
         if series.dtype.is_numeric():

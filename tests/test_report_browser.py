@@ -222,6 +222,21 @@ def test_pruning_redraws_strata_curve_and_tree(visit, rows, tree):
         assert page.locator("#roc-band").is_visible() == (i == view.chosen)
 
 
+def test_strata_of_equal_score_are_one_cut_off(visit, folder):
+    x = np.repeat([[1, 1], [1, 0], [0, 1], [0, 0]], 10, axis=0).astype(float)
+    y = np.concatenate([[1] * k + [0] * (10 - k) for k in (9, 5, 5, 1)])
+    model = TreeRank(max_depth=2, pruning=None, shrinkage=0.0).fit(x, y)
+    assert len(model.partition_) == 4
+    report(model, x, y, out=folder / "tied.html")
+    page = visit("tied")
+    for i in (1, 0):
+        slide(page, "pruning", i)
+    assert page.locator("#strata-rows tr:visible").count() == 4
+    assert page.locator("#cutoff").get_attribute("max") == "3"
+    slide(page, "cutoff", 2)
+    assert shown_cut(page) == said_cut(cuts_of_sample(read_sample(model, x, y, None)), 2)
+
+
 def test_one_click_goes_back_to_the_model(visit, rows, tree):
     page = visit("tree")
     before = page.locator("#strata-rows").inner_text()
@@ -273,8 +288,15 @@ def test_hostile_names_are_shown_as_text(visit, tree):
     assert page.locator("script").count() == 2
 
 
-@pytest.mark.parametrize("name", ["tree", "forest", "ordinal"])
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"),
+    [
+        ("tree", 1280, "light"),
+        ("tree", 390, "dark"),
+        ("forest", 390, "light"),
+        ("ordinal", 1280, "dark"),
+    ],
+)
 def test_the_page_is_accessible_and_fits(name, width, scheme, visit, request):
     request.getfixturevalue(name)
     axe = _axe()

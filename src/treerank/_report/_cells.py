@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,7 @@ from treerank.metrics._proportion import rows_per_weight
 # of very many subtrees every so-manieth is shown.
 MAX_STRATA = 120
 MAX_STEPS = 60
+MAX_RULE = 800  # letters of the rule of a cell that is no stratum of the model
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,11 @@ def cell_rows(view: CellView, model: TreeRanker, names: list[str]) -> list[dict[
         assert isinstance(tree, SplitterTree)
         rules = tree.rules(numbers)
     rates = _rates(view)
+    kept = set(view.steps[view.chosen].leaves.tolist())
+    rules = [
+        rule if cell in kept else textwrap.shorten(rule, MAX_RULE, placeholder=" …")
+        for cell, rule in zip(numbers.tolist(), rules, strict=True)
+    ]
     rows = []
     for cell, rule in zip(numbers.tolist(), rules, strict=True):
         row = {

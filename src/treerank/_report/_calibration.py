@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 
 from treerank._report._pictures import Picture
-from treerank._report._sample import Floats, Sample
+from treerank._report._sample import Sample
 from treerank.metrics import (
     brier_score_loss,
     calibration_slope,
+    calibration_table,
     cap_curve,
     gains_table,
-    wilson_interval,
 )
-from treerank.metrics._proportion import rows_per_weight
 
 N_BANDS = 10
-MAX_GROUPS = 12  # groups of equal probability that are drawn as they are
+MAX_GROUPS = 12  # of calibration: a stratum each, up to so many
 
 
 def gains(sample: Sample, level: float) -> dict[str, Any]:
@@ -46,13 +45,10 @@ def calibration(sample: Sample, level: float) -> dict[str, Any] | None:
         return None
     predicted = np.clip(sample.probability[:, 1], 0.0, 1.0)
     fit = calibration_slope(sample.code, predicted, sample_weight=sample.weight, level=level)
-    group = _groups(predicted, sample.weight)
-    mass = np.bincount(group, weights=sample.weight)
-    mean = np.bincount(group, weights=sample.weight * predicted) / mass
-    events = np.bincount(group, weights=sample.weight * sample.code)
-    share = rows_per_weight(sample.weight)
-    lower, upper = wilson_interval(np.minimum(events, mass) * share, mass * share, level)
-    top = min(1.0, 1.08 * float(max(mean.max(), upper.max())))
+    table = calibration_table(
+        sample.code, predicted, n_groups=MAX_GROUPS, sample_weight=sample.weight, level=level
+    )
+    top = min(1.0, 1.08 * float(max(table["predicted"].max(), table["upper"].max())))
     picture = Picture(
         "Calibration: observed share of events against the predicted probability",
         "predicted probability",
@@ -61,33 +57,18 @@ def calibration(sample: Sample, level: float) -> dict[str, Any] | None:
         y_range=(0.0, top),
     )
     picture.line([0, top], [0, top], "chance")
-    picture.whiskers(mean, lower, upper, "whisker")
-    picture.dots(mean, events / mass, "dot")
+    picture.whiskers(table["predicted"], table["lower"], table["upper"], "whisker")
+    picture.dots(table["predicted"], table["observed"], "dot")
     brier = brier_score_loss(sample.code, predicted, sample_weight=sample.weight)
     return {
         "picture": picture,
         "rows": [
-            {"predicted": p, "observed": o, "lower": a, "upper": b, "rows": m}
-            for p, o, a, b, m in zip(
-                mean.tolist(), (events / mass).tolist(), lower.tolist(), upper.tolist(),
-                mass.tolist(), strict=True,
-            )
+            {name: float(column[i]) for name, column in table.items()}
+            for i in range(len(table["rows"]))
         ],
         "brier": float(brier),
         "in_the_large": fit.in_the_large,
         "in_the_large_limits": fit.in_the_large_limits,
         "slope": fit.slope if np.isfinite(fit.slope) else None,
         "slope_limits": fit.slope_limits if np.isfinite(fit.slope) else None,
-    }  # fmt: skip
-
-
-def _groups(predicted: Floats, weight: Floats) -> Any:
-    """Rows of equal probability, or ten groups of about equal weight where these are many."""
-    values, group = np.unique(predicted, return_inverse=True)
-    if len(values) <= MAX_GROUPS:
-        return group
-    mass = np.cumsum(np.bincount(group, weights=weight))
-    # Equal probabilities stay together: a group of values goes where its middle lies.
-    middle = mass - np.diff(mass, prepend=0.0) / 2
-    tenth = np.minimum((middle / mass[-1] * N_BANDS).astype(np.intp), N_BANDS - 1)
-    return np.unique(tenth[group], return_inverse=True)[1]
+    }

@@ -99,6 +99,19 @@ def test_gains_go_through_the_bands_of_the_table(sample):
     assert lift.get_ydata()[0] == pytest.approx(table["lift"].max(), rel=0.5)
 
 
+@pytest.mark.parametrize("display", [GainsDisplay, DecisionCurveDisplay])
+def test_no_curve_leaves_the_axes_at_the_top(display, sample):
+    y, p, _ = sample
+    options = {"kind": "lift"} if display is GainsDisplay else {}
+    flat, steep = np.full(500, 0.5), y * 0.9 + 0.05
+    ax = display.from_predictions(y, flat, **options).ax_
+    for values in (steep, flat):
+        drawn = display.from_predictions(y, values, ax=ax, **options).line_
+        assert drawn.get_ydata().max() < ax.get_ylim()[1]
+    tallest = max(line.get_ydata().max() for line in ax.get_lines() if len(line.get_ydata()) > 2)
+    assert tallest < ax.get_ylim()[1]
+
+
 def test_ks_is_the_distance_drawn(sample):
     y, p, _ = sample
     display = KsDisplay.from_predictions(y, p)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from treerank.metrics import DecisionCurve, decision_curve
-from treerank.plots._score_display import SHOWN, ScoreDisplay, name_curves
+from treerank.plots._score_display import SHOWN, ScoreDisplay, highest, name_curves
 
 
 class DecisionCurveDisplay(ScoreDisplay):
@@ -107,7 +105,7 @@ class DecisionCurveDisplay(ScoreDisplay):
             ax.plot(at, curve.call_none, linestyle=(0, (1, 1.5)), label="act on no one", **plain)
         style = {"linewidth": 1.8, "gid": SHOWN, "zorder": 3, **kwargs}
         [self.line_] = ax.plot(at, curve.model, label=self.name or "model", **style)
-        top = max(float(np.max(curve.model)), float(np.max(curve.call_all)), 1e-3)
+        top = max(highest(ax), 1e-3)
         # Far below zero every policy is of no use: what matters is drawn large.
         ax.set(xlim=(at[0], at[-1]) if len(at) > 1 else None, ylim=(-0.15 * top, 1.08 * top))
         name_curves(ax, loc="upper right")

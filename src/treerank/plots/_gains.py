@@ -10,7 +10,7 @@ from sklearn.metrics import auc as area_under
 from treerank._params import check_choice
 from treerank.metrics import cap_curve
 from treerank.metrics._input import check_binary
-from treerank.plots._score_display import SHOWN, ScoreDisplay, diagonal, name_curves
+from treerank.plots._score_display import SHOWN, ScoreDisplay, diagonal, highest, name_curves
 
 
 class GainsDisplay(ScoreDisplay):
@@ -122,8 +122,7 @@ class GainsDisplay(ScoreDisplay):
         ax.axhline(1, color="0.75", linewidth=1, zorder=1)
         lift = self.found[1:] / self.rows[1:]
         [self.line_] = ax.plot(self.rows[1:], lift, label=label, gid=SHOWN, **style)
-        ax.set_xlim(0, 1)
-        ax.set_ylim(bottom=0)
+        ax.set(xlim=(0, 1), ylim=(0, 1.05 * highest(ax)))
         name_curves(ax, loc="upper right")
         return self
 

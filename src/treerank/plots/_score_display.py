@@ -85,3 +85,8 @@ def diagonal(ax: Any, gid: str, ends: tuple[float, float] = (0.0, 1.0)) -> None:
     """Draw the grey line from corner to corner, once for all displays on the axes."""
     if not any(line.get_gid() == gid for line in ax.get_lines()):
         ax.plot(ends, ends, color="0.75", linewidth=1, zorder=1, gid=gid, label="_diagonal")
+
+
+def highest(ax: Any) -> float:
+    """Largest value of the curves that displays have drawn on the axes."""
+    return max(float(max(line.get_ydata())) for line in ax.get_lines() if line.get_gid() == SHOWN)

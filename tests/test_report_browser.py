@@ -220,6 +220,7 @@ def test_pruning_redraws_strata_curve_and_tree(visit, rows, tree):
         where = int(page.locator("#cutoff").input_value())
         assert shown_cut(page) == said_cut(cuts, where)
         assert page.locator("#roc-band").is_visible() == (i == view.chosen)
+        assert page.locator("#roc-kept").is_visible() == (i != view.chosen)
 
 
 def test_strata_of_equal_score_are_one_cut_off(visit, folder):

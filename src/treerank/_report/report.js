@@ -111,8 +111,8 @@
     }
     at("roc-curve").setAttribute("d", path(shares));
     at("roc-training").setAttribute("d", path(rates(cumulate(step, tree.training))));
-    at("roc-band").style.visibility = at("roc-kept").style.visibility = "";
-    (isModel ? at("roc-kept") : at("roc-band")).style.visibility = "hidden";
+    at("roc-band").style.visibility = isModel ? "visible" : "hidden";
+    at("roc-kept").style.visibility = isModel ? "hidden" : "visible";
     show(at("band-key"), isModel);
     show(at("kept-key"), !isModel);
     const before = cuts.negative[Number(at("cutoff").value)];

@@ -21,6 +21,7 @@ from treerank._report._features import _sampled_dependence
 from treerank._report._ordinal import class_masses_of_sample
 from treerank._report._page import _tree_data
 from treerank._report._pictures import Picture, nice_ticks, path
+from treerank._report._render import area, mass, number, percent
 from treerank._report._roc import MAX_CUTS, cuts_of_cells, cuts_of_sample
 from treerank._report._sample import read_sample
 from treerank._report._stability import stability
@@ -425,6 +426,12 @@ def test_paths_leave_out_what_nobody_can_see():
     x = np.linspace(0, 300, 100_000)
     assert path(x, x).count("L") < 1600
     assert path(x, x).endswith("L300 300")
+
+
+def test_halves_are_rounded_up_as_the_script_does():
+    assert [percent(v / 16) for v in (1, 3, -1)] == ["6.3%", "18.8%", "-6.3%"]
+    assert [mass(v) for v in (0.25, 1234567, 1e7 / 3)] == ["0.3", "1,234,567", "3,333,333.3"]
+    assert (percent(None), area(0.5), number(None)) == ("–", "0.5000", "–")
 
 
 def test_ticks_are_round_and_inside():

@@ -6,9 +6,12 @@ import base64
 import hashlib
 import os
 import tempfile
+from decimal import ROUND_HALF_UP, Decimal
 from importlib import resources
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 
 def render(context: dict[str, Any], data: dict[str, Any]) -> str:
@@ -83,7 +86,7 @@ def write(text: str, path: Path) -> None:
 
 def percent(value: float | None, digits: int = 1) -> str:
     """Say a share; the script does the same."""
-    return "–" if value is None else f"{100 * value:.{digits}f}%"
+    return "–" if value is None else f"{_fixed(100 * value, digits)}%"
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -93,12 +96,19 @@ def number(value: float | None, digits: int = 4) -> str:
 
 def area(value: float | None, decimals: int = 4) -> str:
     """Say an AUC, or what is like it."""
-    return "–" if value is None else f"{value:.{decimals}f}"
+    return "–" if value is None else f"{_fixed(value, decimals)}"
 
 
 def mass(value: float) -> str:
     """Say a number of rows, or of their weights."""
-    return f"{value:,.1f}".removesuffix(".0")
+    return f"{_fixed(value, 1):,}".removesuffix(".0")
+
+
+def _fixed(value: float, digits: int) -> Decimal:
+    """Round halves up, as scripts do and Python does not: 6.25 is 6.3 in both."""
+    if not np.isfinite(value):
+        return Decimal(value)
+    return Decimal(float(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
 
 
 def _hash(text: str) -> str:

@@ -73,7 +73,9 @@ def cuts_of_sample(sample: Sample) -> Cuts:
         wanted = np.linspace(0, along[-1], MAX_CUTS)
         best = np.argmax(positive / positive[-1] - negative / negative[-1])
         kept = np.unique(np.append(np.searchsorted(along, wanted - 1e-12), best))
-    scores: list[float | None] = [None if i == 0 else float(score[i - 1]) for i in kept]
+    scores = [
+        None if i == 0 or not np.isfinite(score[i - 1]) else float(score[i - 1]) for i in kept
+    ]
     return Cuts(scores, negative[kept], positive[kept])
 
 

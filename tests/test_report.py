@@ -120,6 +120,16 @@ def test_shown_auc_is_that_of_the_model(tree, forest, data):
         assert page.by_id["auc"] == f"{model.score(*data[2:]):.4f}"
 
 
+def test_classes_may_be_in_an_order_of_their_own():
+    x, y = grades()
+    words = np.array(["mild", "grave", "fatal"])[y]
+    model = TreeRank(max_depth=3, label_order=["mild", "grave", "fatal"]).fit(x, words)
+    assert read_sample(model, x, words, None).code.tolist() == y.tolist()
+    _, page, found = read(model, x, words)
+    assert found["classes"] == ["mild", "grave", "fatal"]
+    assert page.by_id["auc"] == f"{model.score(x, words):.4f}"
+
+
 def test_every_subtree_is_worth_what_its_rows_say(tree, data):
     x, y = data[2:]
     sample = read_sample(tree, x, y, None)

@@ -25,7 +25,7 @@ from treerank._report._ordinal import (
     surface_picture,
 )
 from treerank._report._reasons import choose_rows, reasons
-from treerank._report._render import _jinja2, check_out, render, write
+from treerank._report._render import check_out, render, require_jinja2, write
 from treerank._report._roc import (
     cuts_of_cells,
     cuts_of_sample,
@@ -106,7 +106,7 @@ def report(
     >>> text.startswith("<!DOCTYPE html>")
     True
     """
-    _jinja2()
+    require_jinja2()
     path = check_out(out)
     level = check_level(level)
     seed = check_integer("random_state", random_state, 0) or 0

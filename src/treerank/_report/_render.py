@@ -21,7 +21,7 @@ def render(context: dict[str, Any], data: dict[str, Any]) -> str:
     no character can end the element around it. The script and the style are allowed by their
     hash alone, and nothing may be loaded.
     """
-    jinja2 = _jinja2()
+    jinja2 = require_jinja2()
     files = resources.files("treerank._report")
     script = (files / "report.js").read_text(encoding="utf-8")
     style = (files / "report.css").read_text(encoding="utf-8")
@@ -47,6 +47,17 @@ def render(context: dict[str, Any], data: dict[str, Any]) -> str:
             style_hash=_hash(style),
         )
     )
+
+
+def require_jinja2() -> Any:
+    """Return jinja2, or say how to get it."""
+    try:
+        import jinja2  # noqa: PLC0415
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "A report needs jinja2; install it, or treerank-ml[report]."
+        ) from None
+    return jinja2
 
 
 def check_out(out: Any) -> Path | None:
@@ -113,13 +124,3 @@ def _fixed(value: float, digits: int) -> Decimal:
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _jinja2() -> Any:
-    try:
-        import jinja2  # noqa: PLC0415
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "A report needs jinja2; install it, or treerank-ml[report]."
-        ) from None
-    return jinja2

@@ -67,8 +67,8 @@ def read_sample(model: Any, X: Any, y: Any, sample_weight: Any, name: str = "y")
     table = RowTable(X)
     if len(labels) != len(table):
         raise ValueError(f"Got {len(labels)} labels in {name} for {len(table)} rows.")
-    place = {label: k for k, label in enumerate(classes.tolist())}
-    code = np.array([place[label] for label in labels.tolist()], dtype=np.intp)
+    by_value = np.argsort(classes)  # the classes may be in an order of their own
+    code = by_value[np.searchsorted(classes[by_value], labels)]
     weight = check_weights(sample_weight, len(code))
     _check_every_class(code[weight > 0], classes, name)
     given = np.flatnonzero(weight > 0)

@@ -20,6 +20,7 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
+    "live_report",  # the report that the guide links to
     "checked_pages",  # runs the code of the guide and compares what it prints
     "mathml",  # formulas without a script from elsewhere
     "public_names",  # lists what the public modules offer

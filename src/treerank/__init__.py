@@ -11,6 +11,7 @@ from treerank._geometric import GeometricRanker
 from treerank._leafrank import LeafRank
 from treerank._model_file import ModelFileError, load, save
 from treerank._partition import OrderedPartition
+from treerank._report import report
 from treerank._treerank import TreeRank
 from treerank._two_sample import TwoSampleResult, two_sample_test
 
@@ -25,6 +26,7 @@ __all__ = [
     "TwoSampleResult",
     "__version__",
     "load",
+    "report",
     "save",
     "two_sample_test",
 ]

@@ -52,26 +52,10 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
         monotonic: NDArray[np.int8],
     ) -> None:
         """Order the leaf cells of the tree and set the fitted attributes."""
-        leaves = tree.leaves
         if monotonic.any():
             assert isinstance(tree, RankTree)
             check_monotone_splits(tree, binning, monotonic)
-        if np.isnan(strength):
-            smoothed = OrderedPartition(tree.counts[leaves]).posterior(1.0)
-            upper = np.apply_along_axis(_falling, 0, upper_shares(smoothed))
-            scores = _position_scores(tree)[leaves]
-            if tree.n_classes == 2:
-                scores = scores - _cut(scores, upper[:, 0])
-            order = np.arange(len(leaves))
-        else:
-            # Steps along the path add up to a share only up to rounding.
-            upper = tree.shrunken_shares(strength)[leaves].clip(0.0, 1.0)
-            if monotonic.any():
-                assert isinstance(tree, RankTree)
-                upper = monotone_values(tree, binning, monotonic, leaves, upper)
-            scores = upper @ tree.cut_weights - 0.5
-            order = np.argsort(-scores, kind="stable")
-        leaves = leaves[order]
+        leaves, scores, upper = rank_leaves(tree, binning, strength, monotonic)
         stratum = np.full(tree.n_cells, -1, dtype=np.int32)
         stratum[leaves] = np.arange(len(leaves))
         names = data.table.names
@@ -79,11 +63,11 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
         self.tree_ = tree
         self._binning = binning
         self._stratum = stratum
-        self._posterior = class_shares(upper[order])
+        self._posterior = class_shares(upper)
         self.partition_ = OrderedPartition(
             tree.counts[leaves],
             classes=data.classes,
-            scores=scores[order],
+            scores=scores,
             rules=_Rules(tree, binning, names, leaves),
         )
 
@@ -169,6 +153,32 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), optional
         """
         return ranking_quality(y, self.score_samples(X), self.classes_, sample_weight)
+
+
+def rank_leaves(
+    tree: CellTree, binning: Binning, strength: float, monotonic: NDArray[np.int8]
+) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
+    """Order the leaf cells of a tree, best first.
+
+    Returns their numbers, their scores, and the shares of the classes above the first, the
+    second, ... in each. A NaN strength keeps the tree's own order.
+    """
+    leaves = tree.leaves
+    if np.isnan(strength):
+        smoothed = OrderedPartition(tree.counts[leaves]).posterior(1.0)
+        upper = np.apply_along_axis(_falling, 0, upper_shares(smoothed))
+        scores = _position_scores(tree)[leaves]
+        if tree.n_classes == 2:
+            scores = scores - _cut(scores, upper[:, 0])
+        return leaves, scores, upper
+    # Steps along the path add up to a share only up to rounding.
+    upper = tree.shrunken_shares(strength)[leaves].clip(0.0, 1.0)
+    if monotonic.any():
+        assert isinstance(tree, RankTree)
+        upper = monotone_values(tree, binning, monotonic, leaves, upper)
+    scores = upper @ tree.cut_weights - 0.5
+    order = np.argsort(-scores, kind="stable")
+    return leaves[order], scores[order], upper[order]
 
 
 class _Rules:

@@ -21,7 +21,8 @@ def cell_rules(
     tree: RankTree, binning: Binning, names: list[str], cells: NDArray[np.intp]
 ) -> list[str]:
     """Rule of each of the given cells."""
-    return [_cell_rule(tree, binning, names, int(cell)) for cell in cells]
+    paths = _Paths(tree, binning)
+    return [paths.say(int(cell), names) for cell in cells]
 
 
 def side_rule(tree: RankTree, binning: Binning, names: list[str], cell: int, side: int) -> str:
@@ -42,20 +43,45 @@ def all_codes(binning: Binning) -> list[Allowed]:
     ]
 
 
-def _cell_rule(tree: RankTree, binning: Binning, names: list[str], cell: int) -> str:
-    path = []
-    while tree.cells["parent"][cell] >= 0:
-        parent = int(tree.cells["parent"][cell])
-        side = 0 if tree.cells["left"][parent] == cell else 1
-        path.append(simple_side(tree, binning, parent, side))
-        cell = parent
-    boxes: list[Box] = [{}]
-    for alternatives in reversed(path):
-        products = (intersect(a, b) for a in boxes for b in alternatives)
-        boxes = simplify(products, all_codes(binning))
-        if len(boxes) > MAX_BOXES:
-            return _and([say_boxes(ways, binning, names) for ways in reversed(path)])
-    return say_boxes(boxes, binning, names)
+class _Paths:
+    """The ways to each cell, from those to its parent: cells that share a path share the work."""
+
+    def __init__(self, tree: RankTree, binning: Binning) -> None:
+        self.tree, self.binning = tree, binning
+        self._sides: dict[int, list[Box]] = {}
+        # Boxes of a cell; None where they are too many to multiply out.
+        self._boxes: dict[int, list[Box] | None] = {0: [{}]}
+
+    def say(self, cell: int, names: list[str]) -> str:
+        """Rule of a cell: its boxes, or else what each split on the way to it asks for."""
+        path = [cell]
+        while (parent := int(self.tree.cells["parent"][path[-1]])) >= 0:
+            path.append(parent)
+        for below in reversed(path[:-1]):
+            if below not in self._boxes:
+                self._boxes[below] = self._narrow(below)
+        boxes = self._boxes[cell]
+        if boxes is not None:
+            return say_boxes(boxes, self.binning, names)
+        ways = [self._side(below) for below in reversed(path[:-1])]
+        return _and([say_boxes(way, self.binning, names) for way in ways])
+
+    def _narrow(self, cell: int) -> list[Box] | None:
+        """Boxes of the parent that the side of the cell leaves."""
+        above = self._boxes[int(self.tree.cells["parent"][cell])]
+        if above is None:
+            return None
+        products = (intersect(a, b) for a in above for b in self._side(cell))
+        boxes = simplify(products, all_codes(self.binning))
+        return boxes if len(boxes) <= MAX_BOXES else None
+
+    def _side(self, cell: int) -> list[Box]:
+        """Boxes of the side of its parent that a cell is."""
+        if cell not in self._sides:
+            parent = int(self.tree.cells["parent"][cell])
+            side = 0 if self.tree.cells["left"][parent] == cell else 1
+            self._sides[cell] = simple_side(self.tree, self.binning, parent, side)
+        return self._sides[cell]
 
 
 def side_boxes(tree: RankTree, binning: Binning, cell: int, side: int) -> list[Box]:

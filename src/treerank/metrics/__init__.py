@@ -11,7 +11,7 @@ from sklearn.metrics import (
 )
 
 from ._band import RocBand, roc_band
-from ._calibration import CalibrationFit, calibration_slope
+from ._calibration import CalibrationFit, calibration_slope, calibration_table
 from ._decision import (
     DecisionCurve,
     OperatingPoint,
@@ -53,6 +53,7 @@ __all__ = [
     "average_precision_score",
     "brier_score_loss",
     "calibration_slope",
+    "calibration_table",
     "cap_curve",
     "choose_cutoff",
     "compare_auc",

@@ -1,4 +1,4 @@
-"""Calibration of predicted probabilities: intercept and slope."""
+"""Calibration of predicted probabilities: a table, intercept and slope."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
-from ._input import BoolArray, FloatArray, check_binary, check_level, check_scores
-from ._proportion import normal_quantile
+from ._input import BoolArray, FloatArray, IntArray, check_binary, check_level, check_scores
+from ._proportion import normal_quantile, rows_per_weight, wilson_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,73 @@ def calibration_slope(
         slope_limits=_limits(slope, z * error),
         level=level,
     )
+
+
+def calibration_table(
+    y: Any,
+    p: ArrayLike,
+    *,
+    n_groups: int = 10,
+    sample_weight: ArrayLike | None = None,
+    level: float = 0.95,
+    pos_label: Any = None,
+) -> dict[str, FloatArray]:
+    """Predicted against observed shares, in groups of neighbouring probabilities.
+
+    Rows of equal probability stay together: a model of few strata has one group a stratum.
+    Otherwise the groups have about equal weight.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels of two classes; the higher one is positive.
+    p : array-like of shape (n,)
+        Predicted probabilities of the positive class.
+    n_groups : int, default=10
+        Number of groups at most.
+    sample_weight : array-like of shape (n,), optional
+        Sampling weights, as in `auc_interval`.
+    level : float, default=0.95
+        Confidence level of Wilson's intervals.
+    pos_label : label, optional
+        The positive class, where it is not the higher one.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Columns for a data frame, lowest probability first: `predicted` (the mean), `observed`,
+        `lower`, `upper`, `rows`.
+
+    Examples
+    --------
+    >>> from treerank.metrics import calibration_table
+    >>> table = calibration_table([0, 0, 0, 1, 1, 1], [0.2, 0.2, 0.2, 0.2, 0.8, 0.8])
+    >>> table["predicted"], table["observed"]
+    (array([0.2, 0.8]), array([0.25, 1.  ]))
+    """
+    if n_groups < 1:
+        raise ValueError(f"Got n_groups={n_groups}; expected an integer >= 1.")
+    level = check_level(level)
+    sample = check_binary(y, check_probabilities(p), sample_weight, pos_label, name="p")
+    group = _groups(sample.score, sample.weight, n_groups)
+    rows = np.bincount(group, weights=sample.weight)
+    predicted = np.bincount(group, weights=sample.weight * sample.score) / rows
+    events = np.bincount(group, weights=sample.weight * sample.positive)
+    share = rows_per_weight(sample.weight)
+    lower, upper = wilson_interval(np.minimum(events, rows) * share, rows * share, level)
+    columns = (predicted, events / rows, lower, upper, rows)
+    return dict(zip(("predicted", "observed", "lower", "upper", "rows"), columns, strict=True))
+
+
+def _groups(p: FloatArray, weight: FloatArray, n_groups: int) -> IntArray:
+    values, place = np.unique(p, return_inverse=True)
+    if len(values) <= n_groups:
+        return place
+    mass = np.cumsum(np.bincount(place, weights=weight))
+    # A value goes with all its rows to where the middle of them lies.
+    middle = mass - np.diff(mass, prepend=0.0) / 2
+    group = np.minimum((middle / mass[-1] * n_groups).astype(np.intp), n_groups - 1)
+    return np.unique(group[place], return_inverse=True)[1]
 
 
 def check_probabilities(p: ArrayLike, name: str = "p") -> FloatArray:

@@ -3,7 +3,11 @@
 A display holds arrays; ``plot(ax=None)`` draws them and can be called again.
 """
 
+from treerank.plots._calibration import CalibrationDisplay
 from treerank.plots._class_rank import ClassRankDisplay
+from treerank.plots._decision import DecisionCurveDisplay
+from treerank.plots._gains import GainsDisplay
+from treerank.plots._ks import KsDisplay
 from treerank.plots._level_sets import LevelSetDisplay
 from treerank.plots._partial_dependence import PartialDependenceDisplay
 from treerank.plots._roc import RocDisplay
@@ -11,7 +15,11 @@ from treerank.plots._roc_surface import RocSurfaceDisplay
 from treerank.plots._tree import TreeDisplay
 
 __all__ = [
+    "CalibrationDisplay",
     "ClassRankDisplay",
+    "DecisionCurveDisplay",
+    "GainsDisplay",
+    "KsDisplay",
     "LevelSetDisplay",
     "PartialDependenceDisplay",
     "RocDisplay",

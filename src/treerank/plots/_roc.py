@@ -12,8 +12,9 @@ from sklearn.metrics import roc_curve
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from treerank._partition import OrderedPartition
+from treerank.metrics import RocBand, roc_band
 from treerank.plots._axes import LITERAL, add_legend, axes_for
-from treerank.plots._scores import is_positive, ranking_scores
+from treerank.plots._scores import is_positive, positive_class, ranking_scores
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -47,6 +48,8 @@ class RocDisplay:
         Knots of the curve on the training rows, drawn dashed.
     optimal : tuple of two arrays, optional
         Knots of the best curve possible, where it is known; drawn dotted.
+    band : RocBand, optional
+        Simultaneous confidence band, as `treerank.metrics.roc_band` gives it; drawn shaded.
 
     Attributes
     ----------
@@ -87,6 +90,7 @@ class RocDisplay:
         mark_knots: bool = False,
         training: Curve | None = None,
         optimal: Curve | None = None,
+        band: RocBand | None = None,
     ) -> None:
         self.fpr, self.tpr = check_curve("fpr, tpr", (fpr, tpr))
         self.auc = float(area_under(self.fpr, self.tpr))
@@ -96,6 +100,7 @@ class RocDisplay:
         self.mark_knots = mark_knots
         self.training = None if training is None else check_curve("training", training)
         self.optimal = None if optimal is None else check_curve("optimal", optimal)
+        self.band = band
 
     @classmethod
     def from_estimator(
@@ -110,6 +115,7 @@ class RocDisplay:
         optimal: Curve | None = None,
         mark_knots: bool | None = None,
         level: float = 0.95,
+        band: bool = False,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
@@ -131,7 +137,9 @@ class RocDisplay:
         mark_knots : bool, optional
             By default for ranking trees.
         level : float, default=0.95
-            Confidence level of the interval in the legend.
+            Confidence level of the interval in the legend, and of the band.
+        band : bool, default=False
+            Shade a band that holds the whole curve with that confidence.
         ax : matplotlib axes, optional
         **kwargs : options of matplotlib's `plot`
 
@@ -140,18 +148,7 @@ class RocDisplay:
         RocDisplay
         """
         check_is_fitted(model)
-        classes = getattr(model, "classes_", None)
-        pos_label = None
-        if classes is not None:
-            if len(classes) != 2:
-                raise ValueError(f"Got a model of {len(classes)} classes; expected two.")
-            unknown = set(np.unique(np.asarray(y)).tolist()) - set(np.asarray(classes).tolist())
-            if unknown:
-                raise ValueError(
-                    f"Got y with {sorted(map(repr, unknown))[0]}, unknown to the model; "
-                    f"expected labels among {np.asarray(classes).tolist()}."
-                )
-            pos_label = classes[1]
+        pos_label = positive_class(model, y)
         partition = getattr(model, "partition_", None)
         if training and partition is None:
             raise ValueError(
@@ -167,6 +164,7 @@ class RocDisplay:
             optimal=optimal,
             mark_knots=partition is not None if mark_knots is None else mark_knots,
             level=level,
+            band=band,
             ax=ax,
             **kwargs,
         )
@@ -184,6 +182,7 @@ class RocDisplay:
         optimal: Curve | None = None,
         mark_knots: bool = False,
         level: float = 0.95,
+        band: bool = False,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
@@ -202,7 +201,9 @@ class RocDisplay:
         training, optimal : tuple of two arrays, optional
         mark_knots : bool, default=False
         level : float, default=0.95
-            Confidence level of the interval in the legend.
+            Confidence level of the interval in the legend, and of the band.
+        band : bool, default=False
+            Shade a band that holds the whole curve with that confidence.
         ax : matplotlib axes, optional
         **kwargs : options of matplotlib's `plot`
 
@@ -222,6 +223,7 @@ class RocDisplay:
             mark_knots=mark_knots,
             training=training,
             optimal=optimal,
+            band=_band(positive, score, weight, level) if band else None,
         )
         return display.plot(ax, **kwargs)
 
@@ -278,6 +280,9 @@ class RocDisplay:
         knots = {"marker": "o", "markersize": 4} if self.mark_knots else {}
         style = {"linewidth": 1.8, **knots, "clip_on": False, "zorder": 3, **kwargs}
         [self.line_] = ax.plot(self.fpr, self.tpr, label=self._label(), gid=CURVE, **style)
+        if self.band is not None:
+            shade = {"alpha": 0.15, "linewidth": 0, "zorder": 2, "color": self.line_.get_color()}
+            ax.fill_between(self.band.fpr, self.band.lower, self.band.upper, **shade)
         if self.training is not None:
             drawn = {"linestyle": (0, (4, 2)), "linewidth": 1.1, "zorder": 2.5, "alpha": 0.9}
             label = self._say("on training rows", area_under(*self.training))
@@ -355,6 +360,15 @@ def _interval(
         return None
     found = auc_interval(positive.astype(int), score, sample_weight=weight, level=level)
     return float(found.lower), float(found.upper)
+
+
+def _band(
+    positive: NDArray[np.bool_],
+    score: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    level: float,
+) -> RocBand:
+    return roc_band(positive.astype(int), score, level, sample_weight=weight)
 
 
 def _set_frame(ax: Any) -> None:

@@ -42,3 +42,30 @@ def is_positive(y: Any, pos_label: Any = None) -> NDArray[np.bool_]:
     elif pos_label not in classes.tolist():
         raise ValueError(f"Got pos_label={pos_label!r}; expected one of {classes.tolist()}.")
     return np.asarray(y == pos_label)
+
+
+def positive_class(model: Any, y: Any) -> Any:
+    """Return the class that a fitted model of two classes ranks on top; None if it names none."""
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return None
+    if len(classes) != 2:
+        raise ValueError(f"Got a model of {len(classes)} classes; expected two.")
+    unknown = set(np.unique(np.asarray(y)).tolist()) - set(np.asarray(classes).tolist())
+    if unknown:
+        raise ValueError(
+            f"Got y with {sorted(map(repr, unknown))[0]}, unknown to the model; "
+            f"expected labels among {np.asarray(classes).tolist()}."
+        )
+    return classes[1]
+
+
+def probabilities(model: Any, X: Any) -> NDArray[np.float64]:
+    """Probability of the positive class, from any fitted two-class model that gives it."""
+    check_is_fitted(model)
+    if not hasattr(model, "predict_proba"):
+        raise ValueError(
+            f"Got a {type(model).__name__}, which gives no probabilities; expected a model with "
+            "predict_proba."
+        )
+    return np.asarray(model.predict_proba(X), dtype=np.float64)[:, -1]

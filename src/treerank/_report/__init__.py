@@ -1,0 +1,5 @@
+"""The report: plain data from small files, one template, one script, one stylesheet."""
+
+from treerank._report._page import report
+
+__all__ = ["report"]

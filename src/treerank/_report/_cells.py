@@ -1,0 +1,280 @@
+"""The tree and its nested subtrees: every cell that can be a stratum, and every step of pruning."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._grow import check_monotonic
+from treerank._params import check_n_jobs
+from treerank._prune import PruningPath, _auc_of_leaves
+from treerank._ranker import TreeRanker, rank_leaves
+from treerank._report._sample import Floats, Sample
+from treerank._rules import cell_rules, side_rule
+from treerank._splitter_tree import SplitterTree, say_splitter
+from treerank._tree import CellTree, RankTree
+from treerank._treerank import TreeRank
+from treerank._validate import validate_rows
+from treerank.metrics import wilson_interval
+from treerank.metrics._proportion import rows_per_weight
+
+# Subtrees of more strata are left out of the slider, unless the model itself has more; and
+# of very many subtrees every so-manieth is shown.
+MAX_STRATA = 120
+MAX_STEPS = 60
+MAX_RULE = 800  # letters of the rule of a cell that is no stratum of the model
+
+
+@dataclass(frozen=True)
+class Step:
+    """One of the nested subtrees.
+
+    Attributes
+    ----------
+    leaves : array
+        Cells that are its strata, best first.
+    scores : array
+    judged, training : float
+        AUC (VUS beyond two classes) on the rows judged, and on the training rows.
+    cross_validated, error : float or None
+        What cross-validation at the fit has found, with its standard error.
+    """
+
+    leaves: NDArray[np.intp]
+    scores: Floats
+    judged: float
+    training: float
+    cross_validated: float | None
+    error: float | None
+
+
+@dataclass(frozen=True)
+class CellView:
+    """The cells of a tree, from the largest subtree shown on.
+
+    Attributes
+    ----------
+    tree : CellTree
+    judged : array of shape (n_cells, n_classes)
+        Class counts of the rows judged; those of the training rows are the tree's.
+    shown : array of bool
+        Cells of the largest subtree.
+    steps : list of Step
+    chosen : int
+        The step that is the model.
+    level : float
+    rows_per_weight : float
+    """
+
+    tree: CellTree
+    judged: Floats
+    shown: NDArray[np.bool_]
+    is_split: NDArray[np.bool_]
+    steps: list[Step]
+    chosen: int
+    level: float
+    rows_per_weight: float
+
+
+def view_cells(model: Any, sample: Sample, level: float) -> CellView | None:
+    """Return the cells of a ranking tree; None for models that are none."""
+    if not isinstance(model, TreeRanker):
+        return None
+    tree, path, chosen = _nested(model)
+    judged = _count(model, tree, sample)
+    collapsed_at = tree.sequence[1]
+    n_leaves = np.array([1 + np.sum(collapsed_at > k) for k in range(len(tree.sequence[0]))])
+    first = int(np.flatnonzero(n_leaves <= max(MAX_STRATA, n_leaves[chosen]))[0])
+    numbers = np.arange(first, len(n_leaves))
+    if len(numbers) > MAX_STEPS:
+        even = np.rint(np.linspace(first, len(n_leaves) - 1, MAX_STEPS)).astype(int)
+        numbers = np.unique(np.append(even, chosen))
+    steps = [_step(model, tree, path, judged, int(k)) for k in numbers]
+    return CellView(
+        tree=tree,
+        judged=judged,
+        shown=_reachable(tree, first),
+        is_split=collapsed_at > first,
+        steps=steps,
+        chosen=int(np.flatnonzero(numbers == chosen)[0]),
+        level=level,
+        rows_per_weight=rows_per_weight(sample.weight),
+    )
+
+
+def _nested(model: TreeRanker) -> tuple[CellTree, PruningPath | None, int]:
+    """Tree whose cost-complexity subtrees are shown, and which of them the model is."""
+    path = getattr(model, "pruning_path_", None)
+    if isinstance(model, TreeRank) and isinstance(path, PruningPath) and model.pruning == "cv":
+        return model.unpruned_tree_, path, path.chosen
+    return model.tree_, None, 0
+
+
+def _count(model: TreeRanker, tree: CellTree, sample: Sample) -> Floats:
+    """Class counts of the rows judged, in all cells."""
+    binning = model._binning
+    categorical = binning.is_categorical.astype(bool).tolist()
+    table = validate_rows(model, sample.table.native, categorical)
+    n_jobs = check_n_jobs(model.n_jobs)
+    cell = tree.apply(tree.encode(table, binning, n_jobs), n_jobs)
+    place = cell.astype(np.intp) * tree.n_classes + sample.code
+    counts = np.bincount(place, weights=sample.weight, minlength=tree.n_cells * tree.n_classes)
+    leaf_counts = counts.reshape(tree.n_cells, tree.n_classes).astype(np.float64)
+    return tree.cell_counts(leaf_counts)
+
+
+def _reachable(tree: CellTree, k: int) -> NDArray[np.bool_]:
+    """Cells of the k-th subtree: the root, and those whose parent is split there."""
+    split = tree.sequence[1] > k
+    return np.append(True, split[tree.cells["parent"][1:]])
+
+
+def _step(
+    model: TreeRanker, tree: CellTree, path: PruningPath | None, judged: Floats, k: int
+) -> Step:
+    strength = getattr(model, "shrinkage_", np.nan) if path is None else float(path.shrinkage[k])
+    binning = model._binning
+    names = [f"x{j}" for j in range(model.n_features_in_)]
+    names = [str(name) for name in getattr(model, "feature_names_in_", names)]
+    monotonic = check_monotonic(getattr(model, "monotonic_cst", None), names, binning)
+    subtree = tree.subtree(tree.sequence[1] > k)
+    leaves, scores, _ = rank_leaves(subtree, binning, strength, monotonic)
+    cells = np.flatnonzero(_reachable(tree, k))[leaves]
+    is_leaf, values = np.zeros((1, tree.n_cells), dtype=bool), np.zeros(tree.n_cells)
+    is_leaf[0, cells], values[cells] = True, scores
+    return Step(
+        leaves=cells,
+        scores=scores,
+        judged=float(_auc_of_leaves(is_leaf, values, judged)[0]),
+        training=float(_auc_of_leaves(is_leaf, values, tree.counts)[0]),
+        cross_validated=None if path is None else float(path.heldout_auc[k]),
+        error=None if path is None else float(path.heldout_std_error[k]),
+    )
+
+
+def cell_rows(view: CellView, model: TreeRanker, names: list[str]) -> list[dict[str, Any]]:
+    """Say of every cell shown what never changes: rule, counts, rates, point on the curve."""
+    tree = view.tree
+    numbers = np.flatnonzero(view.shown)
+    points = split_points(view)
+    binning = model._binning
+    if isinstance(tree, RankTree):
+        rules = cell_rules(tree, binning, names, numbers)
+    else:
+        assert isinstance(tree, SplitterTree)
+        rules = tree.rules(numbers)
+    rates = _rates(view)
+    kept = set(view.steps[view.chosen].leaves.tolist())
+    rules = [
+        rule if cell in kept else textwrap.shorten(rule, MAX_RULE, placeholder=" …")
+        for cell, rule in zip(numbers.tolist(), rules, strict=True)
+    ]
+    rows = []
+    for cell, rule in zip(numbers.tolist(), rules, strict=True):
+        row = {
+            "cell": cell,
+            "rule": rule,
+            "depth": int(tree.cells["depth"][cell]),
+            "rows": float(view.judged[cell].sum()),
+            "counts": view.judged[cell].tolist(),
+            "training_rows": float(tree.counts[cell].sum()),
+            "is_split": bool(view.is_split[cell]),
+            "closes": _closes(view, cell),
+        } | {name: column[cell] for name, column in rates.items()}
+        row["ways"] = alternatives(rule)
+        row["side"] = _side(tree, model, names, cell)
+        if row["is_split"]:
+            row["point"] = points[cell].tolist()
+        rows.append(row)
+    return rows
+
+
+def _rates(view: CellView) -> dict[str, list[Any]]:
+    """Share of the top class (or of all classes) in each cell, with interval, against training."""
+    mass = view.judged.sum(axis=1)
+    n = mass * view.rows_per_weight
+    events = view.judged[:, -1] * view.rows_per_weight
+    lower, upper = wilson_interval(np.minimum(events, n), n, view.level)
+    known = np.where(mass > 0, mass, 1.0)
+    rate = view.judged[:, -1] / known
+    training = view.tree.counts / view.tree.counts.sum(axis=1, keepdims=True)
+    apart = (mass > 0) & ((training[:, -1] < lower) | (training[:, -1] > upper))
+    return {
+        "rate": [float(r) if m > 0 else None for r, m in zip(rate, mass, strict=True)],
+        "lower": lower.tolist(),
+        "upper": upper.tolist(),
+        "shares": (view.judged / known[:, np.newaxis]).tolist(),
+        "training_rate": training[:, -1].tolist(),
+        "training_shares": training.tolist(),
+        "is_apart": apart.tolist(),
+    }
+
+
+def split_points(view: CellView) -> Floats:
+    """Where each split lies on the ROC curve of the tree's own order: what is left of it.
+
+    Shares of the lowest and of the highest class.
+    """
+    tree, judged = view.tree, view.judged[:, [0, -1]]
+    before = np.zeros_like(judged)
+    points = np.zeros_like(judged)
+    for cell in np.flatnonzero(tree.is_split):  # preorder: parents come first
+        left, right = tree.cells["left"][cell], tree.cells["right"][cell]
+        before[left] = before[cell]
+        before[right] = points[cell] = before[cell] + judged[left]
+    return np.asarray(points / judged[0])
+
+
+def _side(tree: CellTree, model: TreeRanker, names: list[str], cell: int) -> str:
+    """Rule of the split above a cell that leads to it."""
+    parent = int(tree.cells["parent"][cell])
+    if parent < 0:
+        return "all rows"
+    side = int(tree.cells["right"][parent] == cell)
+    if isinstance(tree, RankTree):
+        return side_rule(tree, model._binning, names, parent, side)
+    assert isinstance(tree, SplitterTree)
+    splitter = tree.splits[int(np.sum(tree.is_split[:parent]))].splitter
+    return f"{('better', 'worse')[side]} side of the {say_splitter(splitter)}"
+
+
+def alternatives(rule: str) -> list[str]:
+    """Cut a rule where it says "or" outside of all brackets: one line each, for the eye only."""
+    ways, depth, start = [], 0, 0
+    for i, letter in enumerate(rule):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0 and rule.startswith(" or ", i):
+            ways.append(rule[start : i + 3])
+            start = i + 4
+    return [*ways, rule[start:]]
+
+
+def _closes(view: CellView, cell: int) -> int:
+    """How many splits end behind a leaf: those of which it is the last one below."""
+    if view.is_split[cell]:
+        return 0
+    closes, cells = 0, view.tree.cells
+    while (parent := int(cells["parent"][cell])) >= 0 and cells["right"][parent] == cell:
+        closes, cell = closes + 1, parent
+    return closes
+
+
+def rank_breaks(counts: Floats) -> list[bool]:
+    """Mark strata (class counts, best first) that do better than the one before them.
+
+    By the mean class number; for two classes that is the event rate. Empty ones are passed
+    over.
+    """
+    breaks, last = [], np.inf
+    for row in counts:
+        if row.sum() == 0:
+            breaks.append(False)
+            continue
+        mean = float(row @ np.arange(len(row)) / row.sum())
+        breaks.append(mean > last + 1e-12)
+        last = mean
+    return breaks

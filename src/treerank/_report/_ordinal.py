@@ -1,0 +1,99 @@
+"""Three and more ordered classes: VUS, how the classes lie along the ranking, the ROC surface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._report._pictures import Picture
+from treerank._report._sample import Floats, Sample
+from treerank.metrics import pairwise_auc_scores, roc_surface, vus_interval
+from treerank.metrics._ties import class_masses
+
+SURFACE_CELLS = 24  # squares a side of the heat map
+MAX_KNOTS = 200
+
+
+def ordinal_summary(sample: Sample, classes: NDArray[Any], level: float) -> dict[str, Any]:
+    """VUS with its interval, and the AUC of every pair of classes."""
+    numbers = np.arange(len(classes))
+    interval = vus_interval(
+        sample.code, sample.score, sample_weight=sample.weight, labels=numbers, level=level
+    )
+    pairs = pairwise_auc_scores(
+        sample.code, sample.score, sample_weight=sample.weight, labels=numbers
+    )
+    return {
+        "vus": interval.vus,
+        "lower": interval.lower,
+        "upper": interval.upper,
+        "chance": 1.0 / float(np.prod(numbers + 1)),
+        "pairs": _pairs(pairs, classes),
+    }
+
+
+def _pairs(pairs: Any, classes: NDArray[Any]) -> list[dict[str, Any]]:
+    values = np.asarray(pairs, dtype=float)
+    return [
+        {"low": str(classes[a]), "high": str(classes[b]), "auc": float(values[a, b])}
+        for a in range(len(classes))
+        for b in range(a + 1, len(classes))
+    ]
+
+
+def class_masses_of_sample(sample: Sample, n_classes: int) -> Floats:
+    """Class counts along the ranking, best first, in as many groups as can be drawn."""
+    _, masses = class_masses(sample.score, sample.code, sample.weight, n_classes)
+    masses = masses.T[::-1]
+    if len(masses) <= MAX_KNOTS:
+        return np.asarray(masses)
+    share = np.cumsum(masses.sum(axis=1)) / masses.sum()
+    group = np.minimum((share * MAX_KNOTS).astype(np.intp), MAX_KNOTS - 1)
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    return np.asarray(np.add.reduceat(masses, starts, axis=0))
+
+
+def class_picture(masses: Floats) -> Picture:
+    """Draw which share of each class is found from the top of the ranking down."""
+    picture = Picture(
+        "Class distributions: share of each class found against share of rows taken from the top",
+        "share of rows",
+        "share of the class",
+    )
+    picture.line([0, 1], [0, 1], "chance")
+    taken = np.append(0.0, np.cumsum(masses.sum(axis=1)) / masses.sum())
+    for k in range(masses.shape[1]):
+        found = np.append(0.0, np.cumsum(masses[:, k]) / masses[:, k].sum())
+        picture.line(taken, found, f"class class-{k % 6}", f"class-{k}")
+    return picture
+
+
+def surface_picture(sample: Sample, classes: NDArray[Any]) -> Picture | None:
+    """Map the share of the middle class that two cuts get right; None unless three classes."""
+    if len(classes) != 3:
+        return None
+    surface = roc_surface(
+        sample.code, sample.score, sample_weight=sample.weight, labels=np.arange(3),
+        max_cells=SURFACE_CELLS,
+    )  # fmt: skip
+    low, middle, high = (str(label) for label in classes)
+    picture = Picture(
+        f"ROC surface: share of {middle} between two cuts, over the shares of {low} below the "
+        f"lower and of {high} above the upper one",
+        f"share of {_short(low)} below the lower cut",
+        f"share of {_short(high)} above the upper cut",
+    )
+    heights = (surface.middle[:-1, :-1] + surface.middle[1:, :-1]) / 2
+    heights = (heights + (surface.middle[:-1, 1:] + surface.middle[1:, 1:]) / 2) / 2
+    for i, j in np.argwhere(heights > 0.001):
+        x = float(surface.low[i]), float(surface.low[i + 1])
+        y = float(surface.high[j]), float(surface.high[j + 1])
+        if x[0] != x[1] and y[0] != y[1]:
+            picture.rectangle(x, y, "heat", float(heights[i, j]))
+    return picture
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= 18 else f"{label[:17]}…"

@@ -1,0 +1,299 @@
+"""report: one HTML file that says what a model is worth and how it comes to its ranking."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from treerank._params import check_integer, complain
+from treerank._report._calibration import calibration, gains
+from treerank._report._cells import (
+    CellView,
+    cell_rows,
+    rank_breaks,
+    split_points,
+    view_cells,
+)
+from treerank._report._facts import facts
+from treerank._report._features import dependence_pictures, importances, table_names
+from treerank._report._ordinal import (
+    class_masses_of_sample,
+    class_picture,
+    ordinal_summary,
+    surface_picture,
+)
+from treerank._report._reasons import choose_rows, reasons
+from treerank._report._render import check_out, render, require_jinja2, write
+from treerank._report._roc import (
+    cuts_of_cells,
+    cuts_of_sample,
+    plain,
+    roc_picture,
+    roc_summary,
+)
+from treerank._report._sample import Sample, read_sample
+from treerank._report._stability import stability
+from treerank._report._table import RowTable
+from treerank._tree import RankTree
+from treerank.metrics._input import check_level
+from treerank.plots._scores import ranking_scores
+
+
+def report(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    out: Any = "report.html",
+    train: Any = None,
+    X_new: Any = None,
+    sample_weight: Any = None,
+    title: str | None = None,
+    rows: Any = 6,
+    level: float = 0.95,
+    random_state: int = 0,
+) -> Path | str:
+    """Write one HTML file that a committee can read: how well a model ranks, and by what.
+
+    The file holds all it needs, loads nothing, and runs no code but its own small script. It
+    has the ROC curve with a simultaneous band and a cut-off to drag; for a ranking tree the
+    strata with their rules, the tree to unfold, and a slider that prunes it live; importance,
+    partial dependence, gains, calibration, stability and reasons for single rows; for three
+    and more classes VUS, class distributions and the ROC surface. Every name and value of the
+    data is shown as text, whatever it contains.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Of this library, or any classifier with scores of two classes.
+    X : array-like or data frame of shape (n_samples, n_features)
+        Rows to judge the model by: rows that it has not been fitted to.
+    y : array-like of shape (n_samples,)
+        Their labels; every class of the model must be there.
+    out : path or None, default="report.html"
+        Where to write. None returns the text.
+    train : tuple (X, y) or (X, y, sample_weight), optional
+        The training rows, for their curve and the stability of scores and features. A
+        ranking tree knows its training counts without them.
+    X_new : array-like or data frame, optional
+        Rows without labels, as of a later month, to see what has moved since the rows judged.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows judged.
+    title : str, optional
+    rows : int or array-like of int, default=6
+        How many rows to explain, spread over the ranking, or the positions of those wanted.
+    level : float, default=0.95
+        Confidence level of all limits and of the band.
+    random_state : int, default=0
+        Seed of the samples that partial dependence of other models than trees is averaged over.
+
+    Returns
+    -------
+    path or str
+        The path written, or the text where `out` is None.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import train_test_split
+    >>> from treerank import TreeRank, report
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    >>> model = TreeRank().fit(X_train, y_train)
+    >>> text = report(model, X_test, y_test, out=None)
+    >>> text.startswith("<!DOCTYPE html>")
+    True
+    """
+    require_jinja2()
+    path = check_out(out)
+    level = check_level(level)
+    seed = check_integer("random_state", random_state, 0) or 0
+    sample = read_sample(model, X, y, sample_weight)
+    training = _read_training(model, train)
+    chosen = choose_rows(rows, sample)
+    context: dict[str, Any] = {
+        "title": f"{type(model).__name__} report" if title is None else str(title),
+        "level": level,
+        "facts": facts(model, sample, training),
+        "reasons": reasons(model, sample, chosen),
+        "has_tests": isinstance(getattr(model, "tree_", None), RankTree),
+        "stability": _stability(model, sample, training, X_new),
+    }
+    context |= _features(model, sample, seed)
+    ranking, data = _ranking(model, sample, training, level)
+    text = render(context | ranking, data)
+    if path is None:
+        return text
+    write(text, path)
+    return path
+
+
+def _read_training(model: Any, train: Any) -> Sample | None:
+    if train is None:
+        return None
+    if not isinstance(train, tuple | list) or len(train) not in (2, 3):
+        raise complain("train", type(train).__name__, "a tuple (X, y) or (X, y, sample_weight)")
+    weight = train[2] if len(train) == 3 else None
+    return read_sample(model, train[0], train[1], weight, "y of train")
+
+
+def _features(model: Any, sample: Sample, seed: int) -> dict[str, Any]:
+    importance = importances(model, sample, seed)
+    return {
+        "importance": importance,
+        "dependence": dependence_pictures(model, sample, importance["drawn"], seed),
+        "dependence_sampled": not isinstance(getattr(model, "tree_", None), RankTree),
+        "response": "probability of the class ranked on top"
+        if sample.probability is not None and len(model.classes_) == 2
+        else "score",
+    }
+
+
+def _stability(
+    model: Any, sample: Sample, training: Sample | None, X_new: Any
+) -> list[dict[str, Any]]:
+    names = table_names(sample.table, model)
+    judged = (sample.table, sample.score, sample.weight)
+    parts = []
+    if training is not None:
+        before = (training.table, training.score, training.weight)
+        note = ""
+        if hasattr(model, "estimators_"):
+            note = "A forest knows its training rows: their scores are more extreme than new ones."
+        parts.append(
+            {
+                "said": "From the training rows to the rows judged",
+                "rows": stability(names, before, judged),
+                "note": note,
+            }
+        )
+    if X_new is not None:
+        table = RowTable(X_new)
+        after = (table, ranking_scores(model, table.native), None)
+        parts.append(
+            {
+                "said": "From the rows judged to the new rows",
+                "rows": stability(names, judged, after),
+                "note": "",
+            }
+        )
+    return parts
+
+
+def _ranking(
+    model: Any, sample: Sample, training: Sample | None, level: float
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Curve, cut-offs, strata and tree: what the page shows and what its script works on."""
+    classes = [str(label) for label in model.classes_]
+    two_classes = len(classes) == 2
+    view = view_cells(model, sample, level)
+    context: dict[str, Any] = {
+        "two_classes": two_classes,
+        "quality": "AUC" if two_classes else "VUS",
+        "event": _with_name(sample.target, classes[-1]),
+        "non_event": _with_name(sample.target, classes[0]),
+        "view": view,
+        "training_auc": _training_quality(training, view, two_classes, level, model),
+        "gains": gains(sample, level) if two_classes else None,
+        "calibration": calibration(sample, level) if two_classes else None,
+        "surface": surface_picture(sample, model.classes_),
+    }
+    context |= _curve(model, sample, training, view, level)
+    data = {
+        "classes": classes,
+        "box": context["curve"].box,
+        "cuts": context["cuts"].data() if two_classes else None,
+        "tree": None if view is None else _tree_data(view),
+    }
+    if view is not None:
+        context |= _strata(view, cell_rows(view, model, table_names(sample.table, model)))
+    return context, data
+
+
+def _with_name(target: str, label: str) -> str:
+    return f"{target} = {label}" if target else label
+
+
+def _curve(
+    model: Any, sample: Sample, training: Sample | None, view: CellView | None, level: float
+) -> dict[str, Any]:
+    n_classes = len(model.classes_)
+    if n_classes > 2:
+        masses = class_masses_of_sample(sample, n_classes)
+        summary = ordinal_summary(sample, model.classes_, level)
+        return {"summary": summary, "curve": class_picture(masses), "has_training": False}
+    if view is None:
+        cuts = cuts_of_sample(sample)
+        before = None if training is None else cuts_of_sample(training)
+    else:
+        step = view.steps[view.chosen]
+        cuts = cuts_of_cells(view.judged[step.leaves], step.scores)
+        before = cuts_of_cells(view.tree.counts[step.leaves], step.scores)
+    return {
+        "summary": roc_summary(sample, level),
+        "cuts": cuts,
+        "cut": cuts.numbers(cuts.best),
+        "curve": roc_picture(sample, cuts, before, level),
+        "has_training": before is not None,
+    }
+
+
+def _training_quality(
+    training: Sample | None, view: CellView | None, two_classes: bool, level: float, model: Any
+) -> float | None:
+    if view is not None:
+        return view.steps[view.chosen].training
+    if training is None:
+        return None
+    if two_classes:
+        return float(roc_summary(training, level)["auc"])
+    return float(ordinal_summary(training, model.classes_, level)["vus"])
+
+
+def _strata(view: CellView, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Put the rows of the strata table in order, the model's strata first."""
+    step = view.steps[view.chosen]
+    found = np.cumsum(view.judged[step.leaves, -1]) / view.judged[0, -1]
+    breaks = rank_breaks(view.judged[step.leaves])
+    by_cell = {row["cell"]: row for row in rows}
+    strata = [
+        by_cell[cell]
+        | {"place": i + 1, "score": step.scores[i], "found": found[i], "is_break": breaks[i]}
+        for i, cell in enumerate(step.leaves.tolist())
+    ]
+    others = {"place": None, "score": None, "found": None, "is_break": False}
+    here = set(step.leaves.tolist())
+    strata += [row | others for row in rows if row["cell"] not in here]
+    parent = view.tree.cells["parent"]
+    splits = set()
+    for leaf in step.leaves.tolist():
+        cell = int(parent[leaf])
+        while cell >= 0 and cell not in splits:
+            splits.add(cell)
+            cell = int(parent[cell])
+    return {"cells": rows, "strata": strata, "step": step, "splits": splits}
+
+
+def _tree_data(view: CellView) -> dict[str, Any]:
+    cells = np.flatnonzero(view.shown).tolist()
+    points = split_points(view)
+    return {
+        "chosen": view.chosen,
+        "parent": {cell: int(view.tree.cells["parent"][cell]) for cell in cells},
+        "judged": {cell: plain(view.judged[cell]) for cell in cells},
+        "training": {cell: plain(view.tree.counts[cell]) for cell in cells},
+        "point": {cell: points[cell].round(5).tolist() for cell in cells if view.is_split[cell]},
+        "steps": [
+            {
+                "leaves": step.leaves.tolist(),
+                "scores": step.scores.tolist(),
+                "judged": step.judged,
+                "training": step.training,
+                "cv": step.cross_validated,
+                "error": step.error,
+            }
+            for step in view.steps
+        ],
+    }

@@ -1,0 +1,126 @@
+"""Turn plain data into one page, and put it where it belongs in one move."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import tempfile
+from decimal import ROUND_HALF_UP, Decimal
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def render(context: dict[str, Any], data: dict[str, Any]) -> str:
+    """Fill in the template.
+
+    Everything is escaped: names and values as HTML, the data of the script as JSON in which
+    no character can end the element around it. The script and the style are allowed by their
+    hash alone, and nothing may be loaded.
+    """
+    jinja2 = require_jinja2()
+    files = resources.files("treerank._report")
+    script = (files / "report.js").read_text(encoding="utf-8")
+    style = (files / "report.css").read_text(encoding="utf-8")
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {
+        "pct": percent,
+        "num": number,
+        "mass": mass,
+        "score": number,
+        "area": area,
+    }
+    template = environment.from_string((files / "report.html.jinja").read_text(encoding="utf-8"))
+    markup = jinja2.utils.markupsafe.Markup
+    return str(
+        template.render(
+            context,
+            data=jinja2.utils.htmlsafe_json_dumps(data, allow_nan=False, separators=(",", ":")),
+            script=markup(script),
+            style=markup(style),
+            script_hash=_hash(script),
+            style_hash=_hash(style),
+        )
+    )
+
+
+def require_jinja2() -> Any:
+    """Return jinja2, or say how to get it."""
+    try:
+        import jinja2  # noqa: PLC0415
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "A report needs jinja2; install it, or treerank-ml[report]."
+        ) from None
+    return jinja2
+
+
+def check_out(out: Any) -> Path | None:
+    """Refuse a path that cannot be written before any work is done."""
+    if out is None:
+        return None
+    try:
+        path = Path(out)
+    except TypeError:
+        raise TypeError(f"Got out={out!r}; expected a path, or None for the text.") from None
+    if path.is_dir():
+        raise IsADirectoryError(f"Got out={str(path)!r}, a folder; expected the path of a file.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"Got out={str(path)!r}; expected a path in a folder that is there."
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(f"Got out={str(path)!r}; expected a folder that can be written.")
+    return path
+
+
+def write(text: str, path: Path) -> None:
+    """Write under another name and rename: the file is there as a whole or not at all."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """Say a share; the script does the same."""
+    return "–" if value is None else f"{_fixed(100 * value, digits)}%"
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Say a number with so many digits."""
+    return "–" if value is None else f"{value:.{digits}g}"
+
+
+def area(value: float | None, decimals: int = 4) -> str:
+    """Say an AUC, or what is like it."""
+    return "–" if value is None else f"{_fixed(value, decimals)}"
+
+
+def mass(value: float) -> str:
+    """Say a number of rows, or of their weights."""
+    return f"{_fixed(value, 1):,}".removesuffix(".0")
+
+
+def _fixed(value: float, digits: int) -> Decimal:
+    """Round halves up, as scripts do and Python does not: 6.25 is 6.3 in both."""
+    if not np.isfinite(value):
+        return Decimal(value)
+    return Decimal(float(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

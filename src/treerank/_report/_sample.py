@@ -1,0 +1,111 @@
+"""The rows that a model is judged on: their classes, weights and scores, checked once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from treerank._forest import RankingForest
+from treerank._labels import check_known_labels
+from treerank._report._table import RowTable, fingerprint
+from treerank.metrics._input import check_weights
+from treerank.plots._scores import ranking_scores
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows with what they are and what the model says of them.
+
+    Attributes
+    ----------
+    table : RowTable
+    code : array of shape (n_rows,)
+        Class numbers, worst class first.
+    weight : array of shape (n_rows,)
+    score : array of shape (n_rows,)
+    probability : array of shape (n_rows, n_classes) or None
+    given : array of shape (n_rows,)
+        Positions of the rows in the table as it was given: rows without weight are left out.
+    fingerprint : str
+    is_weighted : bool
+    target : str
+        Name of the labels, where they have one.
+    """
+
+    table: RowTable
+    code: NDArray[np.intp]
+    weight: Floats
+    score: Floats
+    probability: Floats | None
+    given: NDArray[np.intp]
+    fingerprint: str
+    is_weighted: bool
+    target: str
+
+    def totals(self, n_classes: int) -> Floats:
+        """Weight of each class."""
+        totals = np.bincount(self.code, weights=self.weight, minlength=n_classes)
+        return np.asarray(totals, dtype=np.float64)
+
+
+def read_sample(model: Any, X: Any, y: Any, sample_weight: Any, name: str = "y") -> Sample:
+    """Check rows against the model and score them."""
+    check_is_fitted(model)
+    classes = np.asarray(getattr(model, "classes_", ()))
+    if len(classes) < 2:
+        raise ValueError(
+            f"Got a {type(model).__name__} without classes_; expected a fitted classifier of two "
+            "or more ordered classes."
+        )
+    labels = check_known_labels(y, classes)
+    table = RowTable(X)
+    if len(labels) != len(table):
+        raise ValueError(f"Got {len(labels)} labels in {name} for {len(table)} rows.")
+    by_value = np.argsort(classes)  # the classes may be in an order of their own
+    code = by_value[np.searchsorted(classes[by_value], labels)]
+    weight = check_weights(sample_weight, len(code))
+    _check_every_class(code[weight > 0], classes, name)
+    given = np.flatnonzero(weight > 0)
+    mark = fingerprint(table, code, None if sample_weight is None else weight)
+    if len(given) < len(code):
+        table, code, weight = table.take(given), code[given], weight[given]
+    score = ranking_scores(model, table.native)
+    probability = _probabilities(model, table, score)
+    weighted = bool((weight != 1).any())
+    target = getattr(y, "name", None)
+    target = target if isinstance(target, str) else ""
+    return Sample(table, code, weight, score, probability, given, mark, weighted, target)
+
+
+def responses(model: Any, table: RowTable, has_probability: bool) -> Floats:
+    """Probability of the last class, or else the ranking score."""
+    if has_probability:
+        return np.asarray(model.predict_proba(table.native), dtype=np.float64)[:, -1]
+    return ranking_scores(model, table.native)
+
+
+def _probabilities(model: Any, table: RowTable, score: Floats) -> Floats | None:
+    if not hasattr(model, "predict_proba"):
+        return None
+    by_value = isinstance(model, RankingForest) and model.aggregation == "posterior"
+    if by_value and len(model.classes_) == 2:  # the same numbers without a second walk of the trees
+        positive = np.clip(score + 0.5, 0.0, 1.0)
+        return np.column_stack([1.0 - positive, positive])
+    return np.asarray(model.predict_proba(table.native), dtype=np.float64)
+
+
+def _check_every_class(code: NDArray[np.intp], classes: NDArray[Any], name: str) -> None:
+    rows = np.bincount(code, minlength=len(classes))
+    if not rows.all():
+        there = classes[rows > 0].tolist()
+        missing = classes[rows == 0].tolist()
+        raise ValueError(
+            f"Got {name} with rows of {there} only; expected some of every class, also of "
+            f"{missing} (with weight above 0)."
+        )

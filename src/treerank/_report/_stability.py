@@ -1,0 +1,54 @@
+"""Whether scores and features have moved between two samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._report._sample import Floats
+from treerank._report._table import RowTable
+from treerank.metrics import population_stability_index
+
+STABLE, MOVED = 0.1, 0.25
+
+
+def stability(
+    names: list[str],
+    expected: tuple[RowTable, Floats, Floats | None],
+    actual: tuple[RowTable, Floats, Floats | None],
+) -> list[dict[str, Any]]:
+    """Population stability index of the score and of each feature, those that moved most first.
+
+    A sample is its table, its scores and its weights.
+    """
+    pairs = [("score", expected[1], actual[1])]
+    pairs += [(name, expected[0].column(j), actual[0].column(j)) for j, name in enumerate(names)]
+    rows: list[dict[str, Any]] = []
+    for number, (name, before, after) in enumerate(pairs):
+        index = _index(before, after, expected[2], actual[2])
+        word = "no value to compare"
+        if index is not None:
+            word = "stable" if index < STABLE else "some change" if index < MOVED else "moved"
+        rows.append({"name": name, "index": index, "said": word, "is_score": number == 0})
+    return rows[:1] + sorted(rows[1:], key=lambda row: -(row["index"] or 0.0))
+
+
+def _index(
+    before: NDArray[Any], after: NDArray[Any], weight: Floats | None, new_weight: Floats | None
+) -> float | None:
+    # A column without any value can be of either kind.
+    if before.dtype != after.dtype or before.dtype == object:
+        before, after = _as_text(before), _as_text(after)
+    elif np.isnan(before).all():
+        return None
+    return population_stability_index(
+        before, after, expected_weight=weight, actual_weight=new_weight
+    )
+
+
+def _as_text(column: NDArray[Any]) -> NDArray[Any]:
+    if column.dtype != object:
+        return np.where(np.isnan(column), "(missing)", column.astype(str))
+    return np.array(["(missing)" if value is None else value for value in column], dtype=str)

@@ -1,0 +1,91 @@
+"""A person's table, whatever it is made of: rows and columns by position, and a fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._columns import is_missing
+
+
+class RowTable:
+    """Rows of a data frame or of an array.
+
+    New tables are made of values that are there, by position, so that the type of no column
+    changes on the way.
+    """
+
+    def __init__(self, X: Any) -> None:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        self._frame = frame if isinstance(frame, nw.DataFrame) else None
+        self._array = np.asarray(X if self._frame is None else ())
+
+    def __len__(self) -> int:
+        return len(self._array) if self._frame is None else len(self._frame)
+
+    @property
+    def native(self) -> Any:
+        """What the model takes."""
+        return self._array if self._frame is None else self._frame.to_native()
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns, x0, x1, … for those of an array."""
+        if self._frame is None:
+            return [f"x{j}" for j in range(self._array.shape[1])]
+        return [str(name) for name in self._frame.columns]
+
+    def take(self, rows: NDArray[np.intp]) -> RowTable:
+        """Return the rows at these positions."""
+        if self._frame is None:
+            return RowTable(self._array[rows])
+        return RowTable(self._frame[rows.tolist()].to_native())
+
+    def with_values_of(self, j: int, rows: NDArray[np.intp], source: RowTable) -> RowTable:
+        """Return a copy whose column j holds what the source has at the given rows."""
+        if self._frame is None or source._frame is None:
+            array = self._array.copy()
+            array[:, j] = source._array[rows, j]
+            return RowTable(array)
+        values = source._frame[:, j][rows.tolist()].alias(self._frame.columns[j])
+        return RowTable(self._frame.with_columns(values).to_native())
+
+    def column(self, j: int) -> NDArray[Any]:
+        """Numbers with NaN for missing, or text (None for missing)."""
+        if self._frame is None:
+            return _as_column(self._array[:, j].tolist(), self._array[:, j])
+        series = self._frame[:, j]
+        if series.dtype.is_numeric():
+            return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        return _as_column(series.to_list(), None)
+
+
+def _as_column(values: list[Any], array: NDArray[Any] | None) -> NDArray[Any]:
+    if array is not None and array.dtype.kind in "biuf":
+        return array.astype(np.float64)
+    column = np.empty(len(values), dtype=object)
+    column[:] = [None if is_missing(value) else str(value) for value in values]
+    return column
+
+
+def fingerprint(table: RowTable, labels: NDArray[Any], weight: NDArray[np.float64] | None) -> str:
+    """Tell two data sets apart: SHA-256 of names, values, class numbers and weights.
+
+    The same numbers and texts give the same fingerprint, whether they come from pandas,
+    polars or NumPy.
+    """
+    digest = hashlib.sha256(repr((len(table), table.names)).encode())
+    for j in range(len(table.names)):
+        values = table.column(j)
+        if values.dtype == object:
+            digest.update(repr(values.tolist()).encode("utf-8", "surrogatepass"))
+        else:
+            digest.update(np.where(np.isnan(values), np.nan, values).tobytes())
+    digest.update(np.asarray(labels, dtype=np.int64).tobytes())
+    if weight is not None:
+        digest.update(weight.tobytes())
+    return digest.hexdigest()

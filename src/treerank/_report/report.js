@@ -1,0 +1,221 @@
+// Moves the cut-off, prunes the tree and unfolds it. All text is set as text, never as markup.
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const at = (id) => document.getElementById(id);
+  const percent = (v) => (v === null ? "–" : `${(100 * v).toFixed(1)}%`);
+  const mass = (v) => v.toLocaleString("en-US", { maximumFractionDigits: 1 });
+  const digits = (v, n) => (v === null ? "–" : String(Number(v.toPrecision(n))));
+  const say = (id, text) => {
+    if (at(id)) at(id).textContent = text;
+  };
+  const show = (element, on) => {
+    if (element) element.hidden = !on;
+  };
+  const { box, tree } = data;
+  const x = (v) => (box.x + box.w * v).toFixed(1);
+  const y = (v) => (box.y + box.h * (1 - v)).toFixed(1);
+  const path = (points) => "M" + points.map(([a, b]) => `${x(a)} ${y(b)}`).join("L");
+  const place = (id, [a, b]) => {
+    at(id).setAttribute("cx", x(a));
+    at(id).setAttribute("cy", y(b));
+  };
+  const sum = (values) => values.reduce((a, b) => a + b, 0);
+
+  // Cumulated class counts of strata, best first; those of equal score stay together.
+  function cumulate(step, counts) {
+    const sums = [data.classes.map(() => 0)];
+    const score = [null];
+    step.leaves.forEach((leaf, i) => {
+      const last = sums[sums.length - 1];
+      const next = last.map((v, k) => v + counts[leaf][k]);
+      if (score[score.length - 1] === step.scores[i]) sums[sums.length - 1] = next;
+      else {
+        sums.push(next);
+        score.push(step.scores[i]);
+      }
+    });
+    return { score, sums };
+  }
+
+  const rates = ({ sums }) => {
+    const total = sums[sums.length - 1];
+    return sums.map((s) => s.map((v, k) => v / total[k]));
+  };
+
+  // The cut-off.
+  let cuts = data.cuts;
+
+  function cut(i) {
+    const n = cuts.score.length - 1;
+    const [negatives, positives] = [cuts.negative[n], cuts.positive[n]];
+    const [fp, tp] = [cuts.negative[i], cuts.positive[i]];
+    const [flagged, total] = [fp + tp, negatives + positives];
+    const score = digits(cuts.score[i], 4);
+    say("cut-score", score);
+    at("cutoff").setAttribute("aria-valuetext", i ? `score ${score}` : "nobody flagged");
+    say("cut-tp", mass(tp));
+    say("cut-fp", mass(fp));
+    say("cut-fn", mass(positives - tp));
+    say("cut-tn", mass(negatives - fp));
+    say("cut-tpr", percent(tp / positives));
+    say("cut-fpr", percent(fp / negatives));
+    say("cut-precision", percent(flagged ? tp / flagged : null));
+    say("cut-missed", percent(flagged < total ? (positives - tp) / (total - flagged) : null));
+    say("cut-flagged", percent(flagged / total));
+    say("cut-approved", percent(1 - flagged / total));
+    place("roc-cut", [fp / negatives, tp / positives]);
+  }
+
+  function nearestCut(event) {
+    const svg = at("curve");
+    const point = new DOMPoint(event.clientX, event.clientY);
+    const { x: px, y: py } = point.matrixTransform(svg.getScreenCTM().inverse());
+    const [fpr, tpr] = [(px - box.x) / box.w, 1 - (py - box.y) / box.h];
+    const n = cuts.score.length - 1;
+    const away = cuts.score.map(
+      (_, i) =>
+        (cuts.negative[i] / cuts.negative[n] - fpr) ** 2 +
+        (cuts.positive[i] / cuts.positive[n] - tpr) ** 2,
+    );
+    return away.indexOf(Math.min(...away));
+  }
+
+  function setCut(i) {
+    at("cutoff").value = i;
+    cut(i);
+  }
+
+  if (cuts) {
+    at("cutoff").addEventListener("input", (event) => cut(Number(event.target.value)));
+    at("curve").addEventListener("pointerdown", (event) => {
+      at("curve").setPointerCapture(event.pointerId);
+      setCut(nearestCut(event));
+    });
+    at("curve").addEventListener("pointermove", (event) => {
+      if (at("curve").hasPointerCapture(event.pointerId)) setCut(nearestCut(event));
+    });
+  }
+
+  // Pruning: which cells are strata, in which order.
+  function drawCurve(step, isModel) {
+    const judged = cumulate(step, tree.judged);
+    const shares = rates(judged);
+    if (!cuts) {
+      const total = sum(judged.sums[judged.sums.length - 1]);
+      data.classes.forEach((_, k) => {
+        const points = shares.map((s, i) => [sum(judged.sums[i]) / total, s[k]]);
+        at(`class-${k}`).setAttribute("d", path(points));
+      });
+      return;
+    }
+    at("roc-curve").setAttribute("d", path(shares));
+    at("roc-training").setAttribute("d", path(rates(cumulate(step, tree.training))));
+    at("roc-band").style.visibility = isModel ? "visible" : "hidden";
+    at("roc-kept").style.visibility = isModel ? "hidden" : "visible";
+    show(at("band-key"), isModel);
+    show(at("kept-key"), !isModel);
+    const before = cuts.negative[Number(at("cutoff").value)];
+    cuts = {
+      score: judged.score,
+      negative: judged.sums.map((s) => s[0]),
+      positive: judged.sums.map((s) => s[1]),
+    };
+    // Stay near the false alarms that were accepted before.
+    const away = cuts.negative.map((v) => Math.abs(v - before));
+    at("cutoff").max = cuts.score.length - 1;
+    setCut(away.indexOf(Math.min(...away)));
+  }
+
+  const rowOf = new Map();
+  document.querySelectorAll("#strata-rows tr").forEach((row) => rowOf.set(row.dataset.cell, row));
+
+  function drawStrata(step) {
+    rowOf.forEach((row) => show(row, false));
+    const top = data.classes.length - 1;
+    const total = sum(step.leaves.map((leaf) => tree.judged[leaf][top]));
+    let [found, last] = [0, Infinity];
+    step.leaves.forEach((leaf, i) => {
+      const row = rowOf.get(String(leaf));
+      const counts = tree.judged[leaf];
+      const rows = sum(counts);
+      const mean = rows ? sum(counts.map((v, k) => v * k)) / rows : null;
+      found += counts[top];
+      row.querySelector(".place").textContent = i + 1;
+      row.querySelector(".cell-score").textContent = digits(step.scores[i], 4);
+      if (row.querySelector(".found")) {
+        row.querySelector(".found").textContent = percent(found / total);
+      }
+      show(row.querySelector(".break"), mean !== null && mean > last + 1e-12);
+      if (mean !== null) last = mean;
+      show(row, true);
+      row.parentNode.append(row);
+    });
+  }
+
+  function drawTree(step) {
+    const splits = new Set();
+    step.leaves.forEach((leaf) => {
+      for (let cell = tree.parent[leaf]; cell >= 0; cell = tree.parent[cell]) splits.add(cell);
+    });
+    document.querySelectorAll(".tree li").forEach((item) => {
+      const details = item.querySelector(":scope > details");
+      if (!details) return;
+      const isSplit = splits.has(Number(item.dataset.cell));
+      show(details, isSplit);
+      show(item.querySelector(":scope > p.cell"), !isSplit);
+    });
+  }
+
+  function prune(i) {
+    const step = tree.steps[i];
+    const isModel = i === tree.chosen;
+    const n = step.leaves.length;
+    say("n-strata", n);
+    at("pruning").setAttribute("aria-valuetext", n === 1 ? "1 stratum" : `${n} strata`);
+    say("step-judged", step.judged.toFixed(4));
+    say("step-training", step.training.toFixed(4));
+    if (step.cv !== null) {
+      say("step-cv", step.cv.toFixed(4));
+      say("step-error", step.error.toFixed(4));
+    }
+    const model = tree.steps[tree.chosen].leaves.length;
+    say("step-said", isModel ? "This is the model." : `The model has ${model} strata.`);
+    show(at("pruning-back"), !isModel);
+    drawCurve(step, isModel);
+    drawStrata(step);
+    drawTree(step);
+  }
+
+  if (tree && at("pruning")) {
+    at("pruning").addEventListener("input", (event) => prune(Number(event.target.value)));
+    at("pruning-back").addEventListener("click", () => {
+      at("pruning").value = tree.chosen;
+      prune(tree.chosen);
+      at("pruning").focus();
+    });
+  }
+
+  // The tree: the split that was opened last is marked on the curve.
+  if (tree) {
+    const all = [...document.querySelectorAll(".tree details")];
+    const setAll = (open) => all.forEach((details) => (details.open = open));
+    at("unfold").addEventListener("click", () => setAll(true));
+    at("fold").addEventListener("click", () => setAll(false));
+    document.querySelector(".tree").addEventListener("click", (event) => {
+      const summary = event.target.closest("summary");
+      if (!summary || !at("roc-node")) return;
+      const item = summary.closest("li");
+      place("roc-node", tree.point[item.dataset.cell]);
+      at("roc-node").style.visibility = summary.parentNode.open ? "hidden" : "visible";
+    });
+  }
+
+  // On paper nothing can be unfolded.
+  let folded = [];
+  window.addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details:not([open])")];
+    folded.forEach((details) => (details.open = true));
+  });
+  window.addEventListener("afterprint", () => folded.forEach((details) => (details.open = false)));
+})();

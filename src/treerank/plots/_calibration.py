@@ -1,0 +1,125 @@
+"""CalibrationDisplay: observed shares against predicted probabilities."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank.metrics import CalibrationFit, calibration_slope, calibration_table
+from treerank.plots._score_display import SHOWN, ScoreDisplay, diagonal, name_curves
+
+
+class CalibrationDisplay(ScoreDisplay):
+    """Observed share of events in groups of predicted probability, with intervals.
+
+    Points on the diagonal are right; above it the model says too little. Rows of equal
+    probability stay together, so that a ranking tree of few strata has one point a stratum.
+
+    Make one with `from_estimator` or `from_predictions`.
+
+    Parameters
+    ----------
+    table : dict of arrays
+        As `treerank.metrics.calibration_table` gives it.
+    fit : CalibrationFit, optional
+        Slope and intercept, for the legend.
+    name : str, optional
+        Name in the legend.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+    line_ : matplotlib line of the points
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> from treerank.plots import CalibrationDisplay
+    >>> p = [0.2, 0.2, 0.2, 0.2, 0.8, 0.8]
+    >>> display = CalibrationDisplay.from_predictions([0, 0, 0, 1, 1, 1], p)
+    >>> display.table["observed"]
+    array([0.25, 1.  ])
+    """
+
+    line_: Any
+    needs_probabilities: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        table: dict[str, NDArray[np.float64]],
+        *,
+        fit: CalibrationFit | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.table = table
+        self.fit = fit
+        self.name = name
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: Any,
+        probability: Any,
+        *,
+        n_groups: int = 10,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        level: float = 0.95,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw how well probabilities hold.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+        probability : array-like of shape (n_samples,)
+            Of the positive class.
+        n_groups : int, default=10
+            Number of groups at most.
+        sample_weight : array-like of shape (n_samples,), optional
+        pos_label : label, optional
+            The positive class; by default the larger label.
+        level : float, default=0.95
+            Confidence level of the intervals.
+        name : str, optional
+        ax : matplotlib axes, optional
+        **kwargs : options of matplotlib's `errorbar`
+
+        Returns
+        -------
+        CalibrationDisplay
+        """
+        about = {"sample_weight": sample_weight, "pos_label": pos_label, "level": level}
+        table = calibration_table(y, probability, n_groups=n_groups, **about)
+        fit = calibration_slope(y, probability, **about)
+        return cls(table, fit=fit, name=name).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the points and their intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            By default those of a new figure.
+        **kwargs : options of matplotlib's `errorbar`
+
+        Returns
+        -------
+        self
+        """
+        ax = self._open(ax, "Predicted probability", "Observed share")
+        diagonal(ax, "treerank-calibrated")
+        x, y = self.table["predicted"], self.table["observed"]
+        reach = np.maximum([y - self.table["lower"], self.table["upper"] - y], 0.0)
+        said = "groups" if self.fit is None else f"slope {self.fit.slope:.2f}"
+        style = {"fmt": "o-", "markersize": 5, "linewidth": 1.2, "capsize": 2, **kwargs}
+        self.line_ = ax.errorbar(x, y, yerr=reach, zorder=3, **style).lines[0]
+        self.line_.set(gid=SHOWN, label=self._label(said))
+        ax.set(xlim=(0, 1), ylim=(0, 1))
+        name_curves(ax, loc="upper left")
+        return self

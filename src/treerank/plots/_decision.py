@@ -1,0 +1,112 @@
+"""DecisionCurveDisplay: net benefit of acting on predicted probabilities."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from treerank.metrics import DecisionCurve, decision_curve
+from treerank.plots._score_display import SHOWN, ScoreDisplay, highest, name_curves
+
+
+class DecisionCurveDisplay(ScoreDisplay):
+    """Net benefit of a model over the probability from which one would act.
+
+    Beside it stand the two policies without a model: to act on everyone, and on no one. A
+    model is of use where it lies above both.
+
+    Make one with `from_estimator` or `from_predictions`.
+
+    Parameters
+    ----------
+    curve : DecisionCurve
+        As `treerank.metrics.decision_curve` gives it.
+    name : str, optional
+        Name in the legend.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+    line_ : matplotlib line of the model
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> from treerank.plots import DecisionCurveDisplay
+    >>> display = DecisionCurveDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9])
+    >>> len(display.curve.threshold)
+    99
+    """
+
+    line_: Any
+    needs_probabilities: ClassVar[bool] = True
+
+    def __init__(self, curve: DecisionCurve, *, name: str | None = None) -> None:
+        self.curve = curve
+        self.name = name
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: Any,
+        probability: Any,
+        *,
+        thresholds: Any = None,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the net benefit of probabilities.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+        probability : array-like of shape (n_samples,)
+            Of the positive class.
+        thresholds : array-like, optional
+            Threshold probabilities; 0.01, 0.02, ..., 0.99 by default.
+        sample_weight : array-like of shape (n_samples,), optional
+        pos_label : label, optional
+            The positive class; by default the larger label.
+        name : str, optional
+        ax : matplotlib axes, optional
+        **kwargs : options of matplotlib's `plot`
+
+        Returns
+        -------
+        DecisionCurveDisplay
+        """
+        curve = decision_curve(
+            y, probability, thresholds=thresholds, sample_weight=sample_weight, pos_label=pos_label
+        )
+        return cls(curve, name=name).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the curve and the two policies without a model.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            By default those of a new figure.
+        **kwargs : options of matplotlib's `plot`
+
+        Returns
+        -------
+        self
+        """
+        is_first = ax is None or not any(line.get_gid() == SHOWN for line in ax.get_lines())
+        ax = self._open(ax, "Threshold probability", "Net benefit")
+        at, curve = self.curve.threshold, self.curve
+        if is_first:
+            plain = {"linewidth": 1.1, "color": "0.45", "gid": SHOWN, "zorder": 2}
+            ax.plot(at, curve.call_all, linestyle=(0, (4, 2)), label="act on everyone", **plain)
+            ax.plot(at, curve.call_none, linestyle=(0, (1, 1.5)), label="act on no one", **plain)
+        style = {"linewidth": 1.8, "gid": SHOWN, "zorder": 3, **kwargs}
+        [self.line_] = ax.plot(at, curve.model, label=self.name or "model", **style)
+        top = max(highest(ax), 1e-3)
+        # Far below zero every policy is of no use: what matters is drawn large.
+        ax.set(xlim=(at[0], at[-1]) if len(at) > 1 else None, ylim=(-0.15 * top, 1.08 * top))
+        name_curves(ax, loc="upper right")
+        return self

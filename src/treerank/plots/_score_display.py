@@ -1,0 +1,92 @@
+"""What the displays of scores and probabilities share: how they are made, and their axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+from sklearn.utils.validation import check_is_fitted
+
+from treerank.plots._axes import LITERAL, add_legend, axes_for
+from treerank.plots._scores import positive_class, probabilities, ranking_scores
+
+SHOWN = "treerank-curve"
+
+
+class ScoreDisplay:
+    """Base of displays that are made from scores or probabilities of two classes."""
+
+    name: str | None
+    ax_: Any
+    figure_: Any
+    needs_probabilities: ClassVar[bool] = False
+    from_predictions: ClassVar[Callable[..., Any]]
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        name: str | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw what a fitted model does on the given rows.
+
+        Parameters
+        ----------
+        model : estimator
+            A fitted model of this library, or any classifier of two classes.
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        name : str, optional
+            By default the class of the model.
+        ax : matplotlib axes, optional
+        **options : options of `from_predictions`
+
+        Returns
+        -------
+        display
+        """
+        check_is_fitted(model)
+        pos_label = positive_class(model, y)
+        values = (probabilities if cls.needs_probabilities else ranking_scores)(model, X)
+        name = type(model).__name__ if name is None else name
+        options |= {"sample_weight": sample_weight, "pos_label": pos_label, "name": name, "ax": ax}
+        display: Self = cls.from_predictions(y, values, **options)
+        return display
+
+    def _open(self, ax: Any, x_label: str, y_label: str) -> Any:
+        """Axes with labels and a light grid; those given may hold other displays."""
+        self.ax_ = ax = axes_for(ax, (5.6, 4.8), layout="constrained")
+        self.figure_ = ax.figure
+        ax.set_xlabel(x_label, **LITERAL)
+        ax.set_ylabel(y_label, **LITERAL)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(color="0.93", linewidth=0.8)
+        ax.set_axisbelow(True)
+        return ax
+
+    def _label(self, said: str) -> str:
+        return f"{self.name}: {said}" if self.name else said
+
+
+def name_curves(ax: Any, **options: Any) -> None:
+    """Draw a legend of all curves that displays have marked as shown."""
+    lines = [line for line in ax.get_lines() if line.get_gid() == SHOWN]
+    add_legend(ax, lines, [line.get_label() for line in lines], **options)
+
+
+def diagonal(ax: Any, gid: str, ends: tuple[float, float] = (0.0, 1.0)) -> None:
+    """Draw the grey line from corner to corner, once for all displays on the axes."""
+    if not any(line.get_gid() == gid for line in ax.get_lines()):
+        ax.plot(ends, ends, color="0.75", linewidth=1, zorder=1, gid=gid, label="_diagonal")
+
+
+def highest(ax: Any) -> float:
+    """Largest value of the curves that displays have drawn on the axes."""
+    return max(float(max(line.get_ydata())) for line in ax.get_lines() if line.get_gid() == SHOWN)

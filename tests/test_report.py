@@ -373,6 +373,15 @@ def test_every_model_that_ranks_has_a_report(model, data):
     assert page.by_id["auc"] == f"{roc_auc_score(y_new, score(x_new)):.4f}"
 
 
+@pytest.mark.parametrize("kind", ["tree", "forest"])
+def test_columns_without_a_known_value_are_passed_over(kind, data, request):
+    x = data[2].assign(income=np.nan)
+    _, page, _ = read(request.getfixturevalue(kind), x, data[3], train=data[:2], X_new=x)
+    drawn = [attrs["aria-label"] for tag, attrs in page.tags if tag == "svg" and "role" in attrs]
+    assert not any(label.endswith("on income") for label in drawn)
+    assert any(label.endswith(f"on {NASTY}") for label in drawn)
+
+
 def test_a_perfect_model_has_a_report():
     x = np.arange(60.0)[:, np.newaxis]
     model = TreeRank().fit(x, x[:, 0] > 30)

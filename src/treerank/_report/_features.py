@@ -75,6 +75,8 @@ def dependence_pictures(
     response = "probability" if has_probability else "score"
     found = []
     for j in features:
+        if len(_places_of_grid(sample.table.column(j))) == 0:
+            continue  # not one known value to start from
         if isinstance(getattr(model, "tree_", None), RankTree):
             exact = partial_dependence(
                 model, sample.table.native, j, grid_resolution=60, response=response,
@@ -83,8 +85,7 @@ def dependence_pictures(
             grid, mean = exact.grid[0], exact.average
         else:
             grid, mean = _sampled_dependence(model, sample, j, has_probability, seed)
-        if len(grid):
-            found.append((sample.table.names[j], grid, mean))
+        found.append((sample.table.names[j], grid, mean))
     if not found:
         return []
     ends = [float(m.min()) for *_, m in found], [float(m.max()) for *_, m in found]

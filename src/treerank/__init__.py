@@ -6,6 +6,8 @@
 
 from importlib.metadata import version as _version
 
+from treerank._compare import compare
+from treerank._comparison import Comparison
 from treerank._forest import RankingForest
 from treerank._geometric import GeometricRanker
 from treerank._leafrank import LeafRank
@@ -15,6 +17,7 @@ from treerank._two_sample import TwoSampleResult, two_sample_test
 
 __version__ = _version("treerank-ml")
 __all__ = [
+    "Comparison",
     "GeometricRanker",
     "LeafRank",
     "OrderedPartition",
@@ -22,5 +25,6 @@ __all__ = [
     "TreeRank",
     "TwoSampleResult",
     "__version__",
+    "compare",
     "two_sample_test",
 ]

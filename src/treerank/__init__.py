@@ -6,6 +6,7 @@
 
 from importlib.metadata import version as _version
 
+from treerank._boosting import BoostedTreeRank
 from treerank._compare import compare
 from treerank._comparison import Comparison
 from treerank._forest import RankingForest
@@ -17,6 +18,7 @@ from treerank._two_sample import TwoSampleResult, two_sample_test
 
 __version__ = _version("treerank-ml")
 __all__ = [
+    "BoostedTreeRank",
     "Comparison",
     "GeometricRanker",
     "LeafRank",

@@ -20,6 +20,8 @@ Loss = Callable[[FloatArray, IntArray, FloatArray, int], tuple[FloatArray, Float
 
 # Scores apart by more than this give pairs of no weight beside the others.
 LARGEST_EXPONENT = 300.0
+# So small a sum over pairs means that all are in order.
+LEAST_SUM = 1e-200
 
 
 def logistic(
@@ -55,7 +57,7 @@ def rankboost(
     of_class = [np.bincount(rank, weight * mass, n_classes) for mass in (up, 1 / up)]
     below = (np.cumsum(of_class[0]) - of_class[0])[rank] / up  # pairs this row should win
     above = (of_class[1].sum() - np.cumsum(of_class[1]))[rank] * up  # and those it should lose
-    factor = weight.sum() / (2 * np.sum(weight * below))
+    factor = weight.sum() / (2 * max(np.sum(weight * below), LEAST_SUM))
     return factor * (above - below), factor * (above + below)
 
 

@@ -85,7 +85,9 @@ def pairwise_logistic(
     masses = _collect(boxes, scores, rank, weight, n_classes)
     worse = _Masses(*(np.cumsum(values, axis=0) - values for values in masses))
     loss_at_nodes = _near_sums(boxes, worse, NEAR_SOFTPLUS) + _far_differences(boxes, worse)
-    slope_at_nodes = _slopes(boxes, _others(masses), np.bincount(rank, weight, n_classes))
+    slope_at_nodes = _slopes(
+        boxes, _others(masses), np.bincount(rank, weight, n_classes).astype(np.float64)
+    )
     loss = float(weight @ _at_rows(loss_at_nodes, boxes, rank))
     return loss, weight * _at_rows(slope_at_nodes, boxes, rank)
 
@@ -117,7 +119,7 @@ def pairwise_logistic_newton(
     """
     boxes = _put_in_boxes(scores)
     other = _others(_collect(boxes, scores, rank, weight, n_classes))
-    slope_at_nodes = _slopes(boxes, other, np.bincount(rank, weight, n_classes))
+    slope_at_nodes = _slopes(boxes, other, np.bincount(rank, weight, n_classes).astype(np.float64))
     bend_at_nodes = _near_sums(boxes, other, NEAR_BELL)  # out of reach there is none
     bend = np.maximum(_at_rows(bend_at_nodes, boxes, rank), 0.0)
     return _at_rows(slope_at_nodes, boxes, rank), bend

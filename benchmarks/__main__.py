@@ -1,10 +1,11 @@
-"""Run the benchmarks: ``python -m benchmarks [geometric|quality|speed|truth] [--quick]``."""
+"""Run the benchmarks: ``python -m benchmarks [boosting|geometric|quality|...] [--quick]``."""
 
 import argparse
 
-from benchmarks import geometric, quality, speed, truth
+from benchmarks import boosting, geometric, quality, speed, truth
 
 PARTS = {
+    "boosting": boosting.run,
     "geometric": geometric.run,
     "quality": quality.run,
     "speed": speed.run,

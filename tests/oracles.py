@@ -553,15 +553,17 @@ class GradientRows(NamedTuple):
         gradient = self.sums(rows)[0] * self.options["gradient_unit"]
         return -gradient / max(self.curvature(rows) + self.options["l2"], 1e-3)
 
-    def gain(self, rows):
+    def gain(self, rows, penalty=0.0):
         gradient = self.sums(rows)[0] * self.options["gradient_unit"]
-        return gradient * gradient / max(self.curvature(rows) + self.options["l2"], 1e-3)
+        l2 = self.options["l2"] + penalty
+        return gradient * gradient / max(self.curvature(rows) + l2, 1e-3)
 
-    def gain_of_parts(self, left, right):
+    def gain_of_parts(self, left, right, penalty):
         for part in (left, right):
             if self.sums(part)[2] < self.options["min_mass_leaf"] or self.curvature(part) < 1e-3:
                 return 0.0
-        return self.gain(left) + self.gain(right) - self.gain(np.concatenate([left, right]))
+        whole = self.gain(np.concatenate([left, right]))
+        return self.gain(left, penalty) + self.gain(right, penalty) - whole
 
 
 def boosted_tree_values(data, rows, chosen):
@@ -622,9 +624,10 @@ def _best_gradient_test(data, rows, chosen):
     """The test of the highest gain, as (feature, whether each code goes left)."""
     best, found = 1e-10, None
     for feature in chosen:
+        many_levels = data.categorical[feature] and len(np.unique(data.codes[feature, rows])) > 4
         for goes_left in _gradient_tests(data, rows, feature):
             is_left = goes_left[data.codes[feature, rows]]
-            gain = data.gain_of_parts(rows[is_left], rows[~is_left])
+            gain = data.gain_of_parts(rows[is_left], rows[~is_left], 10.0 * many_levels)
             if gain > best:
                 best, found = gain, (feature, goes_left)
     return found

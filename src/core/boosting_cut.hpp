@@ -13,6 +13,11 @@ namespace treerank {
 inline constexpr double kLeastHessian = 1e-3;
 // Gains below this are rounding.
 inline constexpr double kLeastGain = 1e-10;
+// Many levels give many sets to choose from, so that the best of them looks better than it
+// is: their sides are valued with so much more curvature than they have ...
+inline constexpr double kSetPenalty = 10;
+// ... unless the levels are as few as these.
+inline constexpr std::size_t kFewLevels = 4;
 // Rows of an average level that a level's value is mixed with when levels are put in order.
 inline constexpr double kLevelSmoothing = 10;
 
@@ -62,11 +67,11 @@ class NewtonSearch {
     }
 
   private:
-    double gain_of(const GradientSum& left) const {
+    double gain_of(const GradientSum& left, const NewtonScale& scale) const {
         const GradientSum right = node_ - left;
         if (left.mass < min_mass_ || right.mass < min_mass_) return 0;
         if (scale_.hessian(left) < kLeastHessian || scale_.hessian(right) < kLeastHessian) return 0;
-        return scale_.gain(left) + scale_.gain(right) - node_gain_;
+        return scale.gain(left) + scale.gain(right) - node_gain_;
     }
 
     NewtonCut best_threshold(const GradientSum* counts, std::int32_t n_codes) const {
@@ -81,8 +86,8 @@ class NewtonSearch {
             best_is_last = false;
             left = left + counts[code];
             last = code;
-            const double without = gain_of(left);
-            const double with = missing.mass > 0 ? gain_of(left + missing) : 0;
+            const double without = gain_of(left, scale_);
+            const double with = missing.mass > 0 ? gain_of(left + missing, scale_) : 0;
             if (std::max(without, with) > best.gain) {
                 best.gain = std::max(without, with);
                 best.cut = last;
@@ -115,13 +120,15 @@ class NewtonSearch {
         std::sort(levels.begin(), levels.end(), [&](std::int32_t a, std::int32_t b) {
             return order[a] != order[b] ? order[a] < order[b] : a < b;
         });
+        NewtonScale careful = scale_;
+        if (levels.size() > kFewLevels) careful.l2 += kSetPenalty;
         NewtonCut best;
         best.categorical = true;
         GradientSum left;
         std::size_t n_left = 0;
         for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
             left = left + counts[levels[i]];
-            const double gain = gain_of(left);
+            const double gain = gain_of(left, careful);
             if (gain > best.gain) {
                 best.gain = gain;
                 best.left = left;

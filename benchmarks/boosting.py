@@ -37,10 +37,10 @@ SPEED_ROWS, SPEED_FEATURES = 200_000, 20
 # Five settings each, alike in trees, rates, sizes and draws.
 OUR_GRID: list[dict[str, Any]] = [
     {},
-    {"learning_rate": 0.05, "subsample": 0.7, "max_features": 0.7},
-    {"learning_rate": 0.03, "n_estimators": 400, "subsample": 0.7, "max_features": 0.5},
-    {"learning_rate": 0.05, "max_depth": 1, "subsample": 0.7, "max_features": 0.5},
-    {"learning_rate": 0.05, "leafrank_depth": 3, "min_samples_leaf": 5, "max_features": 0.5},
+    {"subsample": 0.7, "max_features": 0.7},
+    {"learning_rate": 0.03, "n_estimators": 400, "subsample": 0.7},
+    {"max_depth": 1, "subsample": 0.7},
+    {"leafrank_depth": 3},
 ]
 RIVAL_GRID: list[dict[str, Any]] = [
     {},

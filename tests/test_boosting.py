@@ -277,7 +277,7 @@ def test_missing_values_and_categories_are_learned():
     y = ((np.isin(town, ["b", "e"])) ^ (rng.random(n) < 0.1)).astype(int)
     income[(y == 1) & (rng.random(n) < 0.5)] = np.nan
     X = pd.DataFrame({"town": pd.Categorical(town), "income": income})
-    model = BoostedTreeRank(30).fit(X[:1500], y[:1500])
+    model = BoostedTreeRank(60, max_features=None).fit(X[:1500], y[:1500])
     assert model.score(X[1500:], y[1500:]) > 0.93
     unseen = pd.DataFrame({"town": pd.Categorical(["z", "b"]), "income": [0.0, 0.0]})
     assert np.isfinite(model.score_samples(unseen)).all()

@@ -31,6 +31,8 @@ from treerank._ranker import check_max_bins
 from treerank._seed import seed_of
 from treerank._validate import TrainingData, all_or_nothing, validate_rows, validate_training_data
 
+# From so many rows on the trees may be larger.
+MANY_ROWS = 20_000
 # A score that ranks no better than chance still needs a cut-off.
 LEAST_SLOPE = 1e-6
 
@@ -47,7 +49,7 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
     ----------
     n_estimators : int, default=200
         Number of trees; the most of them with early stopping.
-    learning_rate : float, default=0.1
+    learning_rate : float, default=0.05
         Share of the Newton step that is taken. Smaller ones need more trees.
     loss : {"auto", "logistic", "pairwise", "rankboost"}, default="auto"
         "logistic": minus the log-likelihood of two classes. "pairwise": ``log(1 + exp(s_j -
@@ -56,15 +58,16 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
         RankBoost's weights. "auto": logistic for two classes, pairwise beyond.
     max_depth : int, default=2
         Depth of the ranking trees, in splits of cells.
-    leafrank_depth : int, default=2
-        Depth of the tree inside a split. With 1 a ranking tree is an ordinary one.
-    min_samples_leaf : int or float, default=20
+    leafrank_depth : int or "auto", default="auto"
+        Depth of the tree inside a split. With 1 a ranking tree is an ordinary one. "auto": 2,
+        and 3 from 20,000 rows on.
+    min_samples_leaf : int or float, default=5
         Least weight of a leaf; below 1 a share of all rows.
-    l2_regularization : float, default=1.0
+    l2_regularization : float, default=5.0
         Added to the curvature of a leaf: leaves of few rows move less.
     subsample : float, default=1.0
         Share of the rows, drawn anew for each tree.
-    max_features : int, float, "sqrt", "log2" or None, default=None
+    max_features : int, float, "sqrt", "log2" or None, default=0.5
         Features drawn anew for each tree; None: all.
     leaf_values : {"stratum", "leaf"}, default="leaf"
         One value for each stratum of a ranking tree, or one for each leaf of the LeafRank trees
@@ -127,14 +130,14 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
         self,
         n_estimators: int = 200,
         *,
-        learning_rate: float = 0.1,
+        learning_rate: float = 0.05,
         loss: str = "auto",
         max_depth: int = 2,
-        leafrank_depth: int = 2,
-        min_samples_leaf: Any = 20,
-        l2_regularization: float = 1.0,
+        leafrank_depth: Any = "auto",
+        min_samples_leaf: Any = 5,
+        l2_regularization: float = 5.0,
         subsample: float = 1.0,
-        max_features: Any = None,
+        max_features: Any = 0.5,
         leaf_values: str = "leaf",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -232,10 +235,11 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
         patience = check_integer("n_iter_no_change", self.n_iter_no_change, 1)
         n_rounds = check_integer("n_estimators", self.n_estimators, 1)
         max_depth = check_integer("max_depth", self.max_depth, 1)
-        leafrank_depth = check_integer("leafrank_depth", self.leafrank_depth, 1)
+        leafrank_depth = 3 if data.table.n_rows >= MANY_ROWS else 2
+        if self.leafrank_depth != "auto":
+            leafrank_depth = check_integer("leafrank_depth", self.leafrank_depth, 1) or 1
         assert n_rounds is not None
         assert max_depth is not None
-        assert leafrank_depth is not None
         assert patience is not None
         for name in ("learning_rate", "min_samples_leaf", "subsample", "validation_fraction"):
             if check_number(name, getattr(self, name)) == 0:
@@ -381,11 +385,13 @@ def _log_odds(
     scores: NDArray[np.float64], rows: BoostingRows
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Log-odds of being above each class as a line in the score: slopes and intercepts."""
-    spread = float(scores.std()) or 1.0
+    weight = rows.weight
+    centred = scores - np.average(scores, weights=weight)
+    spread = float(np.sqrt(np.average(centred**2, weights=weight))) or 1.0
     lines = []
     for k in range(rows.n_classes - 1):
-        line = LogisticRegression().fit(
-            scores[:, np.newaxis] / spread, rows.rank > k, sample_weight=rows.weight
+        line = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit(
+            scores[:, np.newaxis] / spread, rows.rank > k, sample_weight=weight
         )
         lines.append((max(line.coef_[0, 0] / spread, LEAST_SLOPE), line.intercept_[0]))
     slopes, intercepts = np.array(lines).T

@@ -109,8 +109,8 @@ def boost(
         if not np.abs(first).max() > 0 or not second.max() > 0:
             break
         tree = _grow_tree(rows, first, second, binning, plan, number)
-        if len(tree.slots) == 1 and plan.subsample == 1 and plan.n_chosen < 0:
-            break  # and so it would go on
+        if len(tree.slots) == 1:  # no split of these rows and features: others may have one
+            continue
         trees.append(tree)
         scores += tree.total(rows.codes, plan.n_jobs)
         if validation is not None and held_out is not None:

@@ -24,4 +24,5 @@ PYTHONPATH="$copy:$build/libraries" HYPOTHESIS_PROFILE=quick TREERANK_CORE="$cop
     python -S -m pytest tests/test_binning.py tests/test_split.py tests/test_grow.py \
     tests/test_prune.py tests/test_leafrank_pruning.py tests/test_tournament.py \
     tests/test_invariance.py tests/test_geometric.py tests/test_geometric_trees.py \
+    tests/test_boosting.py \
     -m core -p no:cacheprovider -p no:xdist

@@ -42,6 +42,7 @@ def grow(codes, gradients, weights, categorical, rows, chosen, options):
     return _core.score_forest(starts, slots, value, set_of, sets, at_end, codes, 1), importance
 
 
+@pytest.mark.core
 @given(
     n=st.integers(2, 30), seed=st.integers(0, 10_000), n_codes=st.integers(2, 7),
     max_depth=st.integers(1, 3), leafrank_depth=st.integers(1, 3), by_stratum=st.booleans(),
@@ -149,6 +150,7 @@ def test_integer_weights_equal_repeated_rows(loss):
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-7 if loss == "logistic" else 1e-4)
 
 
+@pytest.mark.core
 def test_multiplying_fractional_weights_changes_nothing():
     X, y = sample()
     weight = np.random.default_rng(0).uniform(0.1, 3, len(y))
@@ -159,6 +161,7 @@ def test_multiplying_fractional_weights_changes_nothing():
     np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("loss", ["logistic", "pairwise"])
 def test_result_does_not_depend_on_the_number_of_threads(loss):
     X, y = sample(6000)
@@ -269,6 +272,7 @@ def test_early_stopping_watches_vus_beyond_two_classes():
     assert found == pytest.approx(model.validation_scores_.max())
 
 
+@pytest.mark.core
 def test_missing_values_and_categories_are_learned():
     rng = np.random.default_rng(0)
     n = 2000
@@ -331,8 +335,9 @@ def test_failed_fit_leaves_the_model_as_it_was():
         ({"learning_rate": 0}, "Got learning_rate=0; expected a number > 0"),
         ({"learning_rate": -1}, "Got learning_rate=-1"),
         ({"loss": "hinge"}, "Got loss='hinge'; expected one of 'auto', 'logistic'"),
-        ({"max_depth": None}, "Got max_depth=None; expected an integer >= 1"),
-        ({"leafrank_depth": 0}, "Got leafrank_depth=0"),
+        ({"max_depth": None}, "Got max_depth=None; expected an integer from 1 to 20"),
+        ({"leafrank_depth": 0}, "Got leafrank_depth=0; expected an integer from 1 to 20"),
+        ({"max_depth": 21}, "Got max_depth=21"),
         ({"min_samples_leaf": 0}, "Got min_samples_leaf=0"),
         ({"l2_regularization": -1}, "Got l2_regularization=-1"),
         ({"subsample": 1.5}, "Got subsample=1.5; expected a share"),
@@ -364,6 +369,7 @@ def test_early_stopping_needs_two_rows_of_a_class():
         BoostedTreeRank(early_stopping=True).fit(X, y)
 
 
+@pytest.mark.core
 def test_core_refuses_arrays_that_do_not_fit():
     codes = np.ones((2, 5), dtype=np.uint8)
     gradients = np.ones((5, 2), dtype=np.int32)

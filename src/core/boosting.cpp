@@ -171,8 +171,8 @@ class Grower {
         return static_cast<std::int32_t>(tree_.tests.size()) - 1;
     }
 
-    // Grows the tree inside a cell below one node. `histogram` may be null where the cut is
-    // known already not to be looked for.
+    // Grows the tree inside a cell below one node, whose histogram is `own`, or for the first
+    // node that of the cell, which is needed once more when the cell has been parted.
     void grow_node(std::int32_t node, const Segment& at, const Histogram* cell, OwnHistogram own,
                    std::int32_t depth, std::vector<Leaf>& leaves) {
         const Histogram* histogram = own ? own.get() : cell;

@@ -25,12 +25,14 @@ from treerank._params import (
     check_n_jobs,
     check_number,
     complain,
+    is_whole,
 )
 from treerank._progress import progress_bar
 from treerank._ranker import check_max_bins
 from treerank._seed import seed_of
 from treerank._validate import TrainingData, all_or_nothing, validate_rows, validate_training_data
 
+MAX_DEPTH = 20
 # From so many rows on the trees may be larger.
 MANY_ROWS = 20_000
 # A score that ranks no better than chance still needs a cut-off.
@@ -76,7 +78,7 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
         Keep the number of trees that has the highest AUC (VUS) on rows held out.
     validation_fraction : float, default=0.1
         Share of the rows held out for that.
-    n_iter_no_change : int, default=20
+    n_iter_no_change : int, default=50
         Stop after so many trees that brought nothing better.
     label_order : array-like of shape (n_classes,), optional
         The classes, worst first, where their values do not say.
@@ -141,7 +143,7 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
         leaf_values: str = "leaf",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
-        n_iter_no_change: int = 20,
+        n_iter_no_change: int = 50,
         label_order: Any = None,
         categorical_features: Any = "from_dtype",
         max_bins: int = 255,
@@ -234,12 +236,10 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
         check_choice("leaf_values", self.leaf_values, ["stratum", "leaf"])
         patience = check_integer("n_iter_no_change", self.n_iter_no_change, 1)
         n_rounds = check_integer("n_estimators", self.n_estimators, 1)
-        max_depth = check_integer("max_depth", self.max_depth, 1)
         leafrank_depth = 3 if data.table.n_rows >= MANY_ROWS else 2
         if self.leafrank_depth != "auto":
-            leafrank_depth = check_integer("leafrank_depth", self.leafrank_depth, 1) or 1
+            leafrank_depth = _check_depth("leafrank_depth", self.leafrank_depth)
         assert n_rounds is not None
-        assert max_depth is not None
         assert patience is not None
         for name in ("learning_rate", "min_samples_leaf", "subsample", "validation_fraction"):
             if check_number(name, getattr(self, name)) == 0:
@@ -253,7 +253,7 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
             loss=loss,
             n_rounds=n_rounds,
             learning_rate=float(self.learning_rate),
-            max_depth=max_depth,
+            max_depth=_check_depth("max_depth", self.max_depth),
             leafrank_depth=leafrank_depth,
             min_samples_leaf=least if least >= 1 else least * _total_weight(data),
             l2=check_number("l2_regularization", self.l2_regularization),
@@ -374,6 +374,14 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
         if self._trees is None:
             return np.empty((codes.shape[1], 0), dtype=np.int32)
         return np.ascontiguousarray(self._trees.apply(codes, n_jobs).T)
+
+
+def _check_depth(name: str, depth: Any) -> int:
+    """Return the depth of a weak learner, which is shallow by its nature."""
+    whole = is_whole(depth) and 1 <= depth <= MAX_DEPTH
+    if not whole:
+        raise complain(name, depth, f"an integer from 1 to {MAX_DEPTH}")
+    return int(depth)
 
 
 def _total_weight(data: TrainingData) -> float:

@@ -22,9 +22,9 @@ from benchmarks.common import (
     publish,
     remember,
 )
-from benchmarks.quality import MAX_ROWS, QUICK_SETS, load
+from benchmarks.quality import MAX_ROWS, QUICK_SETS
 from treerank import BoostedTreeRank
-from treerank.datasets import BenchmarkUnavailableError, list_benchmarks
+from treerank.datasets import BenchmarkUnavailableError, list_benchmarks, load_benchmark
 
 OURS = "BoostedTreeRank"
 RIVAL = "LightGBM"
@@ -34,7 +34,13 @@ TUNED = f"{OURS}, tuned"
 RIVAL_TUNED = f"{RIVAL}, tuned"
 SPEED_ROWS, SPEED_FEATURES = 200_000, 20
 
-# Five settings each, alike in trees, rates, sizes and draws.
+# The defaults were chosen on the first rows of each set in folds of seed 0; the figures here come
+# from the last rows of the same shuffle and from other folds.
+FOLD_SEED = 1
+EXPLORED = 25  # settings of ours looked at on the way; LightGBM's were 3
+
+# Five settings each, alike in trees, rates, sizes, draws and, for LightGBM too, in the penalty
+# and leaf size that our defaults came out with.
 OUR_GRID: list[dict[str, Any]] = [
     {},
     {"subsample": 0.7, "max_features": 0.7},
@@ -42,16 +48,25 @@ OUR_GRID: list[dict[str, Any]] = [
     {"max_depth": 1, "subsample": 0.7},
     {"leafrank_depth": 3},
 ]
+LIKE_OURS = {"learning_rate": 0.05, "min_child_samples": 5, "reg_lambda": 5.0,
+             "colsample_bytree": 0.5}  # fmt: skip
 RIVAL_GRID: list[dict[str, Any]] = [
     {},
-    {"learning_rate": 0.05, "num_leaves": 8, "min_child_samples": 10, "subsample": 0.7,
-     "colsample_bytree": 0.7},
-    {"learning_rate": 0.03, "n_estimators": 400, "num_leaves": 8, "min_child_samples": 10,
-     "subsample": 0.7, "colsample_bytree": 0.5},
-    {"learning_rate": 0.05, "num_leaves": 4, "min_child_samples": 10, "subsample": 0.7,
-     "colsample_bytree": 0.5},
-    {"learning_rate": 0.05, "num_leaves": 31, "min_child_samples": 5, "colsample_bytree": 0.5},
-]  # fmt: skip
+    LIKE_OURS | {"num_leaves": 8, "subsample": 0.7, "colsample_bytree": 0.7},
+    LIKE_OURS | {"num_leaves": 8, "learning_rate": 0.03, "n_estimators": 400, "subsample": 0.7},
+    LIKE_OURS | {"num_leaves": 4, "subsample": 0.7},
+    LIKE_OURS | {"num_leaves": 31},
+]
+
+
+def load(name: str) -> tuple[Any, Any]:
+    """Rows and labels of a set, at most `MAX_ROWS`: not those that the defaults were chosen on.
+
+    Sets of fewer than twice as many rows have some, or all, in common with them.
+    """
+    found = load_benchmark(name)
+    rows = np.sort(np.random.RandomState(0).permutation(len(found.y))[-MAX_ROWS:])
+    return found.X.iloc[rows].reset_index(drop=True), found.y[rows]
 
 
 def make_ours(**settings: Any) -> BoostedTreeRank:
@@ -89,7 +104,7 @@ def evaluate(make: Make, grid: list[dict[str, Any]] | None, X: Any, y: Any) -> d
     """Five-fold means of AUC and of the time of a fit, tuning included."""
     X = X.set_axis([f"x{j}" for j in range(X.shape[1])], axis=1)  # LightGBM is strict on names
     aucs, times = [], []
-    for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
+    for train, test in StratifiedKFold(5, shuffle=True, random_state=FOLD_SEED).split(X, y):
         start = time.perf_counter()
         rows, labels = X.iloc[train], y[train]
         model = make().fit(rows, labels) if grid is None else tune(make, grid, rows, labels)
@@ -122,7 +137,8 @@ def measure(quick: bool) -> Results:
         for position, (model, (make, grid)) in enumerate(MODELS.items()):
             code = "rival" if RIVAL in model else fingerprint()
             results[name][model] = remember(
-                f"boosting-{name}-{position}-{code}", partial(evaluate, make, grid, X, y)
+                f"boosting-{FOLD_SEED}-{name}-{position}-{code}",
+                partial(evaluate, make, grid, X, y),
             )
         aucs = " ".join(f"{r['auc']:.4f}" for r in results[name].values())
         print(f"{name:20s} {aucs}", flush=True)
@@ -185,6 +201,12 @@ of the two are alike in number of trees, learning rates, sizes of trees, and sha
 features drawn (`benchmarks/boosting.py`). "Default" is 200 trees with nothing set. Speed is the
 least processor time of three fits; LightGBM has 16 leaves a tree there.
 
+Read the AUCs with this in mind: the defaults of `BoostedTreeRank`, and how it treats categories,
+were chosen by comparing about {explored} settings on these same sets, LightGBM's by its makers on
+others. The choice was made in other folds, and for the sets of 6,000 rows and more on other rows;
+for the smaller sets the rows are the same, so that our figures are still a little too good. To even
+that out LightGBM's settings have the penalty and the leaf size that our choice came out with.
+
 ## Against the targets
 
 {targets}
@@ -208,7 +230,8 @@ def run(quick: bool) -> None:
     figures = judge(results, seconds)
     page = PAGE.format(
         machine=describe(facts, "python -m benchmarks boosting"),
-        n=len(results), rows=MAX_ROWS, targets=figure_table(figures), sets=set_table(results),
+        n=len(results), rows=MAX_ROWS, explored=EXPLORED,
+        targets=figure_table(figures), sets=set_table(results),
     )  # fmt: skip
     print(page)
     if not quick:

@@ -24,9 +24,10 @@ from benchmarks.papers.ranks import average_ranks, critical_difference, draw_ran
 from benchmarks.papers.studies import Measures, Results
 
 MEASURES = {
-    "auc": "AUC", "local_auc_20": "local AUC, top 20 %", "local_auc_10": "top 10 %",
-    "local_auc_5": "top 5 %", "hit_rate_10": "hit rate, top 10 %", "hit_rate_20": "top 20 %",
-    "average_precision": "average precision", "instability": "instability",
+    "auc": "AUC", "local_auc_20": "Local AUC, top 20 %", "local_auc_10": "Local AUC, top 10 %",
+    "local_auc_5": "Local AUC, top 5 %", "hit_rate_10": "Hit rate, top 10 %",
+    "hit_rate_20": "Hit rate, top 20 %", "average_precision": "Average precision",
+    "instability": "Instability",
 }  # fmt: skip
 RIVALS = ("AdaBoost", "RankBoost", "RankSVM", "RankLS", "PNormPush", "KLR")
 
@@ -75,7 +76,7 @@ def study_tables(results: Results, tables: dict[str, tuple[int, ...]]) -> str:
     for measure in first:
         numbers = tables["instability" if measure == "instability" else measure.split("_")[0]]
         shown = " and ".join(map(str, numbers))
-        parts.append(f"### {MEASURES[measure].capitalize()} (Tables {shown})\n")
+        parts.append(f"### {MEASURES[measure]} (Tables {shown})\n")
         parts.append(measure_table(results, measure, numbers) + "\n")
     return "\n".join(parts)
 
@@ -138,7 +139,8 @@ Ours first, mean and standard deviation over samples or folds; in brackets what 
 Rivals stand on the same preparation of the columns (one column a level, medians for gaps, standard
 scale), and their parameters are chosen by five folds inside the rows they learn from. Forests are
 not pruned here. The simulated sets are ours: the paper does not print its parameters. Instability
-is Spearman's distance scaled to [0, 1]; the paper's is on another scale.
+is Spearman's distance scaled to [0, 1]; the paper's is on another scale. The ± that the paper calls
+a standard error is the spread over ten folds, so that to be within it is not hard.
 
 ## Against the targets
 

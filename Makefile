@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: demo test lint sanitize bench docs stub clean
+.PHONY: demo test lint sanitize bench papers docs stub clean
 
 # Each target has the extras it needs in the environment; a stamp says which are there.
 define install
@@ -47,6 +47,10 @@ sanitize: $(VENV)/.dev-installed
 
 bench: $(VENV)/.bench-installed
 	$(BIN)/python -m benchmarks
+
+# Hours; what is measured is kept, so that a run can be broken off and taken up again.
+papers: $(VENV)/.bench-installed
+	$(BIN)/python -m benchmarks papers $(if $(QUICK),--quick)
 
 docs: $(VENV)/.docs-installed
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

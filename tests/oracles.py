@@ -593,3 +593,154 @@ def _distance_to_codes(binning, x, codes, box, scale):
         low, high = ends[known[0] - 1], ends[known[-1]]
         squares += (max(low - x[f], x[f] - high, 0.0) / scale[f]) ** 2
     return np.sqrt(squares)
+
+
+class GradientRows(NamedTuple):
+    """Rows of a gradient tree: sums are over `rows`, weighted."""
+
+    codes: np.ndarray
+    gradient: np.ndarray
+    hessian: np.ndarray
+    weight: np.ndarray
+    categorical: tuple
+    options: dict
+
+    def sums(self, rows):
+        weight = self.weight[rows]
+        return (
+            int(np.sum(self.gradient[rows] * weight)),
+            int(np.sum(self.hessian[rows] * weight)),
+            int(np.sum(weight)),
+        )
+
+    def curvature(self, rows):
+        return self.sums(rows)[1] * self.options["hessian_unit"]
+
+    def value(self, rows):
+        gradient = self.sums(rows)[0] * self.options["gradient_unit"]
+        return -gradient / max(self.curvature(rows) + self.options["l2"], 1e-3)
+
+    def gain(self, rows, penalty=0.0):
+        gradient = self.sums(rows)[0] * self.options["gradient_unit"]
+        l2 = self.options["l2"] + penalty
+        return gradient * gradient / max(self.curvature(rows) + l2, 1e-3)
+
+    def gain_of_parts(self, left, right, penalty):
+        for part in (left, right):
+            if self.sums(part)[2] < self.options["min_mass_leaf"] or self.curvature(part) < 1e-3:
+                return 0.0
+        whole = self.gain(np.concatenate([left, right]))
+        return self.gain(left, penalty) + self.gain(right, penalty) - whole
+
+
+def boosted_tree_values(data, rows, chosen):
+    """Value of every row of the table in the tree grown on `rows`."""
+    everyone = np.arange(data.codes.shape[1])
+    values = np.empty(len(everyone))
+
+    def cell(mine, reaching, depth):
+        """Grow a cell; a row's value is that of the last leaf, or stratum, it came by."""
+        if depth == data.options["max_depth"]:
+            return
+        leaves = []
+        _gradient_leaves(data, mine, reaching, chosen, 0, leaves)
+        if len(leaves) < 2:
+            return
+        left, right = _gradient_halves(data, leaves)
+        for mine_there, reaching_there in (left, right) if data.options["by_stratum"] else leaves:
+            values[reaching_there] = data.value(mine_there)
+        cell(*left, depth + 1)
+        cell(*right, depth + 1)
+
+    values[:] = data.value(np.asarray(rows))
+    cell(np.asarray(rows), everyone, 0)
+    return values
+
+
+def _gradient_halves(data, leaves):
+    """Put leaves in order of value and cut them where the gain is highest."""
+    order = sorted(range(len(leaves)), key=lambda i: (-data.value(leaves[i][0]), i))
+    cuts = []
+    for k in range(1, len(leaves)):
+        parts = [leaves[i] for i in order[:k]], [leaves[i] for i in order[k:]]
+        cuts.append([[np.concatenate(rows) for rows in zip(*p, strict=True)] for p in parts])
+    return max(cuts, key=lambda cut: data.gain(cut[0][0]) + data.gain(cut[1][0]))
+
+
+def _gradient_leaves(data, mine, reaching, chosen, depth, leaves):
+    """Leaves of the tree inside a cell, left to right: (rows grown on, rows that reach it)."""
+    found = None
+    if depth < data.options["leafrank_depth"]:
+        found = _best_gradient_test(data, mine, chosen)
+    if found is None:
+        leaves.append((mine, reaching))
+        return
+    feature, goes_left = found
+    for side in (True, False):
+        _gradient_leaves(
+            data,
+            mine[goes_left[data.codes[feature, mine]] == side],
+            reaching[goes_left[data.codes[feature, reaching]] == side],
+            chosen,
+            depth + 1,
+            leaves,
+        )
+
+
+def _best_gradient_test(data, rows, chosen):
+    """The test of the highest gain, as (feature, whether each code goes left)."""
+    best, found = 1e-10, None
+    for feature in chosen:
+        many_levels = data.categorical[feature] and len(np.unique(data.codes[feature, rows])) > 4
+        for goes_left in _gradient_tests(data, rows, feature):
+            is_left = goes_left[data.codes[feature, rows]]
+            gain = data.gain_of_parts(rows[is_left], rows[~is_left], 10.0 * many_levels)
+            if gain > best:
+                best, found = gain, (feature, goes_left)
+    return found
+
+
+def _gradient_tests(data, rows, feature):
+    """Yield all tests of a feature that part the rows, in the order they are looked at."""
+    codes = data.codes[feature, rows]
+    n_codes = data.codes[feature].max() + 1
+    seen = np.unique(codes)
+    if data.categorical[feature]:
+        _, hessian, mass = data.sums(rows)
+        mean = hessian * data.options["hessian_unit"] / mass
+        prior = 10 * data.options["row_mass"] * mean + data.options["l2"]
+        centre = (
+            data.sums(rows)[0] * data.options["gradient_unit"] / max(data.curvature(rows), 1e-3)
+        )
+
+        def place(code):
+            level = rows[codes == code]
+            gradient = data.sums(level)[0] * data.options["gradient_unit"]
+            return (gradient + prior * centre) / max(data.curvature(level) + prior, 1e-3), code
+
+        levels = sorted(seen, key=place)
+        for k in range(1, len(levels)):
+            left = np.isin(np.arange(n_codes), levels[:k])
+            _send_with_most(left, ~np.isin(np.arange(n_codes), seen), data, rows, codes)
+            yield left
+        return
+    known = seen[seen > 0]
+    for i, code in enumerate(known):
+        # A cut in a gap between codes that occur is put in its middle.
+        cut = code + (known[i + 1] - 1 - code) // 2 if i + 1 < len(known) else code
+        right = np.arange(n_codes) <= cut
+        right[0] = False
+        left = right.copy()
+        left[0] = True
+        if seen[0] > 0:
+            _send_with_most(right, np.arange(n_codes) == 0, data, rows, codes)
+            yield right
+        else:
+            yield right
+            yield left
+
+
+def _send_with_most(goes_left, unseen, data, rows, codes):
+    """Send codes that do not occur the way of most rows."""
+    mass = data.sums(rows[goes_left[codes]])[2]
+    goes_left[unseen] = 2 * mass > data.sums(rows)[2]

@@ -24,5 +24,5 @@ PYTHONPATH="$copy:$build/libraries" HYPOTHESIS_PROFILE=quick TREERANK_CORE="$cop
     python -S -m pytest tests/test_binning.py tests/test_split.py tests/test_grow.py \
     tests/test_prune.py tests/test_leafrank_pruning.py tests/test_tournament.py \
     tests/test_invariance.py tests/test_forest.py tests/test_geometric.py \
-    tests/test_geometric_trees.py tests/test_model_file_fuzz.py \
+    tests/test_geometric_trees.py tests/test_model_file_fuzz.py tests/test_boosting.py \
     -m core -k "not ctrl_c" -p no:cacheprovider -p no:xdist

@@ -7,7 +7,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from treerank import GeometricRanker, LeafRank, RankingForest, TreeRank
+from treerank import BoostedTreeRank, GeometricRanker, LeafRank, RankingForest, TreeRank
 from treerank.splitters import DyadicGrid
 
 # A bootstrap draws rows, not weights: the same exceptions as for RandomForestClassifier.
@@ -19,7 +19,8 @@ EXPECTED = {
 
 
 def expected_failures(estimator):
-    return EXPECTED if isinstance(estimator, RankingForest) else {}
+    is_drawn = isinstance(estimator, RankingForest) or getattr(estimator, "early_stopping", False)
+    return EXPECTED if is_drawn else {}
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -34,6 +35,9 @@ def expected_failures(estimator):
         RankingForest(n_estimators=20),
         RankingForest(n_estimators=5, aggregation="mean_rank"),
         RankingForest(n_estimators=5, aggregation="kendall"),
+        BoostedTreeRank(n_estimators=20),
+        BoostedTreeRank(n_estimators=5, loss="pairwise"),
+        BoostedTreeRank(n_estimators=5, loss="rankboost", early_stopping=True),
         GeometricRanker(DecisionTreeClassifier(random_state=0)),
         GeometricRanker(DecisionTreeClassifier(random_state=0), ranking="local"),
         GeometricRanker(DecisionTreeClassifier(random_state=0), ranking=None, metric="standard"),

@@ -57,6 +57,7 @@ CodeMatrix<Code> code_matrix(const Matrix<Code>& codes) {
 void bind_binning(nb::module_& m);
 void bind_grow(nb::module_& m);
 void bind_forest(nb::module_& m);
+void bind_boosting(nb::module_& m);
 void bind_geometric(nb::module_& m);
 void bind_prune(nb::module_& m);
 void bind_predict(nb::module_& m);

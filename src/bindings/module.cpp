@@ -13,6 +13,7 @@ NB_MODULE(_core, m) {
     treerank::bind_binning(m);
     treerank::bind_grow(m);
     treerank::bind_forest(m);
+    treerank::bind_boosting(m);
     treerank::bind_geometric(m);
     treerank::bind_prune(m);
     treerank::bind_predict(m);

@@ -6,6 +6,9 @@
 
 from importlib.metadata import version as _version
 
+from treerank._boosting import BoostedTreeRank
+from treerank._compare import compare
+from treerank._comparison import Comparison
 from treerank._forest import RankingForest
 from treerank._geometric import GeometricRanker
 from treerank._leafrank import LeafRank
@@ -17,6 +20,8 @@ from treerank._two_sample import TwoSampleResult, two_sample_test
 
 __version__ = _version("treerank-ml")
 __all__ = [
+    "BoostedTreeRank",
+    "Comparison",
     "GeometricRanker",
     "LeafRank",
     "ModelFileError",
@@ -25,6 +30,7 @@ __all__ = [
     "TreeRank",
     "TwoSampleResult",
     "__version__",
+    "compare",
     "load",
     "report",
     "save",

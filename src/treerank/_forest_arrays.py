@@ -101,7 +101,11 @@ class ForestArrays:
 
     def mean(self, codes: Codes, n_jobs: int) -> NDArray[np.float64]:
         """Mean value of each row over the trees."""
-        return np.asarray(_core.score_forest(*self._folded(), codes, n_jobs) / self.n_trees)
+        return self.total(codes, n_jobs) / self.n_trees
+
+    def total(self, codes: Codes, n_jobs: int) -> NDArray[np.float64]:
+        """Sum of the values of each row over the trees."""
+        return np.asarray(_core.score_forest(*self._folded(), codes, n_jobs))
 
     def upper_shares(self, codes: Codes, n_jobs: int) -> NDArray[np.float64]:
         """Mean share of the classes above the first, the second, ...: rows x (classes - 1)."""

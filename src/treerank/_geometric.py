@@ -28,7 +28,7 @@ from treerank._tree_sources import (
     split_off_front,
     takes_missing,
 )
-from treerank._validate import _check_weights, all_or_nothing
+from treerank._validate import all_or_nothing, check_weights
 
 # The m-estimate adds this many cases of the class of interest to each leaf.
 ADDED_CASES = 10.0
@@ -404,7 +404,7 @@ def _scale(
             )
         return scale
     check_choice("metric", metric, ["minmax", "standard"])
-    weight = _check_weights(sample_weight, len(seen))
+    weight = check_weights(sample_weight, len(seen))
     weight = np.ones(len(seen)) if weight is None else weight
     if metric == "minmax":
         counted = seen[weight > 0]

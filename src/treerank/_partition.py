@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._frames import frame_of
 from treerank._params import check_number
 from treerank.metrics._ordinal import vus_of_masses
 from treerank.metrics._surface import RocSurface, surface_of_shares
@@ -201,16 +202,7 @@ class OrderedPartition:
         backend : {"pandas", "polars", "pyarrow"}, optional
             By default the first of these that is installed.
         """
-        import narwhals as nw  # noqa: PLC0415
-
-        names: list[Any] = [backend] if backend else ["pandas", "polars", "pyarrow"]
-        for name in names:
-            try:
-                return nw.from_dict(self.columns(), backend=name).to_native()
-            except ModuleNotFoundError:
-                continue
-        wanted = backend or "pandas, polars or pyarrow"
-        raise ModuleNotFoundError(f"A data frame needs {wanted}; install it, or use columns().")
+        return frame_of(self.columns(), backend)
 
 
 def _reordered(rules: Callable[[], list[str]], order: NDArray[np.intp]) -> list[str]:

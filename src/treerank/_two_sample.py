@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_array
 
+from treerank._frames import take_rows_of
 from treerank._params import complain
 from treerank._seed import seed_of
 from treerank._treerank import TreeRank
@@ -106,8 +107,8 @@ def two_sample_test(
         raise complain("test_size", test_size, "a share in (0, 1)")
     train, test = _split(labels, float(test_size), seed_of(random_state))
     model = TreeRank(pruning=None) if estimator is None else clone(estimator)
-    model.fit(_take(rows, train), labels[train])
-    scores = ranking_scores(model, _take(rows, test))
+    model.fit(take_rows_of(rows, train), labels[train])
+    scores = ranking_scores(model, take_rows_of(rows, test))
     interval = auc_interval(labels[test], scores, level=level)
     first, second = scores[labels[test] == 0], scores[labels[test] == 1]
     if np.ptp(scores) == 0:  # no rank differs, and no test is needed
@@ -150,13 +151,6 @@ def _join_samples(x: Any, y: Any) -> tuple[Any, NDArray[np.intp]]:
             f"Got samples of {sizes[0]} and {sizes[1]} rows; expected at least {LEAST_ROWS} each."
         )
     return rows, np.repeat([0, 1], sizes)
-
-
-def _take(rows: Any, numbers: NDArray[np.intp]) -> Any:
-    frame = nw.from_native(rows, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return frame[numbers.tolist()].to_native()
-    return rows[numbers]
 
 
 def _as_matrix(sample: Any) -> NDArray[np.float64]:

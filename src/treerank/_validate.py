@@ -98,7 +98,7 @@ def validate_training_data(
         )
     given_rows, matrix, frame = _open_table(estimator, X, reset=True)
     labels, classes = check_labels(y, given_rows, label_order, max_classes)
-    weight = _check_weights(sample_weight, given_rows)
+    weight = check_weights(sample_weight, given_rows)
     kept = np.arange(given_rows) if weight is None else np.flatnonzero(weight)
     n_rows = len(kept)
     if weight is not None and n_rows < given_rows:
@@ -198,7 +198,8 @@ def _refuse_unreadable(X: Any) -> None:
         )
 
 
-def _check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Check the weights of the rows: finite, not negative, not all zero."""
     if sample_weight is None:
         return None
     try:

@@ -32,6 +32,7 @@ TO_LAGRANGE = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, N_NODES - 1))
 NEAR = np.arange(-REACH, REACH + 1)[:, None, None] + NODES[:, None] - NODES
 NEAR_SOFTPLUS: FloatArray = np.logaddexp(0, NEAR)
 NEAR_EXPIT: FloatArray = expit(NEAR)
+NEAR_BELL: FloatArray = NEAR_EXPIT * expit(-NEAR)
 
 
 class _Boxes(NamedTuple):
@@ -83,23 +84,67 @@ def pairwise_logistic(
     boxes = _put_in_boxes(scores)
     masses = _collect(boxes, scores, rank, weight, n_classes)
     worse = _Masses(*(np.cumsum(values, axis=0) - values for values in masses))
-    other = _Masses(*(values.sum(axis=0) - values for values in masses))
     loss_at_nodes = _near_sums(boxes, worse, NEAR_SOFTPLUS) + _far_differences(boxes, worse)
-    above_at_nodes = _near_sums(boxes, other, NEAR_EXPIT) + _far_totals(boxes, other)
-    # A worse row j pushes row i up by expit(s_j - s_i), a better one down by
-    # 1 - expit(s_j - s_i).
-    of_class = np.bincount(rank, weight, n_classes)
+    slope_at_nodes = _slopes(
+        boxes, _others(masses), np.bincount(rank, weight, n_classes).astype(np.float64)
+    )
+    loss = float(weight @ _at_rows(loss_at_nodes, boxes, rank))
+    return loss, weight * _at_rows(slope_at_nodes, boxes, rank)
+
+
+def pairwise_logistic_newton(
+    scores: FloatArray, rank: IntArray, weight: FloatArray, n_classes: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return first and second derivatives of that loss by each score, a row's weight left out.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,)
+    rank : ndarray of shape (n_rows,)
+        Class of each row, 0 is the worst.
+    weight : ndarray of shape (n_rows,)
+    n_classes : int
+
+    Returns
+    -------
+    first, second : ndarray of shape (n_rows,)
+        Times the row's own weight, they are the gradient and the diagonal of the Hessian.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first, second = pairwise_logistic_newton(np.zeros(2), np.array([0, 1]), np.ones(2), 2)
+    >>> first.round(12), second.round(12)
+    (array([ 0.5, -0.5]), array([0.25, 0.25]))
+    """
+    boxes = _put_in_boxes(scores)
+    other = _others(_collect(boxes, scores, rank, weight, n_classes))
+    slope_at_nodes = _slopes(boxes, other, np.bincount(rank, weight, n_classes).astype(np.float64))
+    bend_at_nodes = _near_sums(boxes, other, NEAR_BELL)  # out of reach there is none
+    bend = np.maximum(_at_rows(bend_at_nodes, boxes, rank), 0.0)
+    return _at_rows(slope_at_nodes, boxes, rank), bend
+
+
+def _others(masses: _Masses) -> _Masses:
+    """Masses of all other classes."""
+    return _Masses(*(values.sum(axis=0) - values for values in masses))
+
+
+def _slopes(boxes: _Boxes, other: _Masses, of_class: FloatArray) -> FloatArray:
+    """Return the derivative of the loss at each node, for a row of each class.
+
+    A worse row j pushes row i up by expit(s_j - s_i), a better one down by
+    1 - expit(s_j - s_i).
+    """
+    above = _near_sums(boxes, other, NEAR_EXPIT) + _far_totals(boxes, other)
     better = of_class.sum() - np.cumsum(of_class)
-    slope_at_nodes = better[:, None, None] - above_at_nodes
+    slopes: FloatArray = better[:, None, None] - above
+    return slopes
 
-    def at_rows(at_nodes: FloatArray) -> FloatArray:
-        values: FloatArray = np.einsum(
-            "ij,ij->i", at_nodes[rank, boxes.of_row], boxes.interpolation
-        )
-        return values
 
-    loss = float(weight @ at_rows(loss_at_nodes))
-    return loss, weight * at_rows(slope_at_nodes)
+def _at_rows(at_nodes: FloatArray, boxes: _Boxes, rank: IntArray) -> FloatArray:
+    values: FloatArray = np.einsum("ij,ij->i", at_nodes[rank, boxes.of_row], boxes.interpolation)
+    return values
 
 
 def _put_in_boxes(scores: FloatArray) -> _Boxes:

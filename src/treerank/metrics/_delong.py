@@ -156,7 +156,7 @@ def compare_auc(
     difference = auc1 - auc2
     deviation = placement1 - placement2 - difference
     spread = spread_of_mean(deviation, first.code, first.weight)
-    lower, upper, error, p_value = _test_difference(difference, spread, level)
+    lower, upper, error, p_value = difference_limits(difference, spread, level)
     return AucComparison(auc1, auc2, difference, lower, upper, p_value, error, level)
 
 
@@ -180,7 +180,7 @@ def mean_placement(sample: BinarySample, placement: FloatArray) -> float:
     return float(np.clip(auc, 0.0, 1.0))
 
 
-def _test_difference(
+def difference_limits(
     difference: float, spread: Spread, level: float
 ) -> tuple[float, float, float, float]:
     """Return lower limit, upper limit, standard error and p-value of a difference of AUCs."""

@@ -1,0 +1,406 @@
+"""BoostedTreeRank: shallow ranking trees added up, each correcting those before it."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from treerank import _core
+from treerank._binning import Binning, Codes, fit_binning
+from treerank._boosting_grow import Boosted, BoostingPlan, BoostingRows, boost, boosting_units
+from treerank._classes import class_shares, has_two_classes, ranking_quality
+from treerank._forest_arrays import ForestArrays
+from treerank._params import (
+    check_choice,
+    check_integer,
+    check_max_features,
+    check_n_jobs,
+    check_number,
+    complain,
+    is_whole,
+)
+from treerank._progress import progress_bar
+from treerank._ranker import check_max_bins
+from treerank._seed import seed_of
+from treerank._validate import TrainingData, all_or_nothing, validate_rows, validate_training_data
+
+MAX_DEPTH = 20
+# From so many rows on the trees may be larger.
+MANY_ROWS = 20_000
+# A score that ranks no better than chance still needs a cut-off.
+LEAST_SLOPE = 1e-6
+
+
+class BoostedTreeRank(ClassifierMixin, BaseEstimator):
+    """Rank by a sum of shallow ranking trees, each grown to correct those before it.
+
+    Ranking trees as the weak learners of boosting, as proposed in [1]_. Each round takes the
+    gradient and the curvature of a loss by the scores, grows a ranking tree on them (a cell is
+    parted by a small LeafRank tree, whose leaves are ordered and merged into a better and a worse
+    half) and adds a part of the Newton step of each leaf to the score [2]_.
+
+    Parameters
+    ----------
+    n_estimators : int, default=200
+        Number of trees; the most of them with early stopping.
+    learning_rate : float, default=0.05
+        Share of the Newton step that is taken. Smaller ones need more trees.
+    loss : {"auto", "logistic", "pairwise", "rankboost"}, default="auto"
+        "logistic": minus the log-likelihood of two classes. "pairwise": ``log(1 + exp(s_j -
+        s_i))`` over the pairs of rows with label i above label j, which is smooth in the AUC's
+        place and ranks ordered classes too. "rankboost": ``exp(s_j - s_i)`` over the same pairs,
+        RankBoost's weights. "auto": logistic for two classes, pairwise beyond.
+    max_depth : int, default=2
+        Depth of the ranking trees, in splits of cells.
+    leafrank_depth : int or "auto", default="auto"
+        Depth of the tree inside a split. With 1 a ranking tree is an ordinary one. "auto": 2,
+        and 3 from 20,000 rows on.
+    min_samples_leaf : int or float, default=5
+        Least weight of a leaf; below 1 a share of all rows.
+    l2_regularization : float, default=5.0
+        Added to the curvature of a leaf: leaves of few rows move less.
+    subsample : float, default=1.0
+        Share of the rows, drawn anew for each tree.
+    max_features : int, float, "sqrt", "log2" or None, default=0.5
+        Features drawn anew for each tree; None: all.
+    leaf_values : {"stratum", "leaf"}, default="leaf"
+        One value for each stratum of a ranking tree, or one for each leaf of the LeafRank trees
+        that make it up, which is finer.
+    early_stopping : bool, default=False
+        Keep the number of trees that has the highest AUC (VUS) on rows held out.
+    validation_fraction : float, default=0.1
+        Share of the rows held out for that.
+    n_iter_no_change : int, default=50
+        Stop after so many trees that brought nothing better.
+    label_order : array-like of shape (n_classes,), optional
+        The classes, worst first, where their values do not say.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Which columns hold categories. By default the text, boolean and category columns
+        of a data frame.
+    max_bins : int, default=255
+        Bins for each numeric feature.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all cores. The result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of all draws; None means 0, so that a fit can be repeated.
+    verbose : int, default=0
+        Show progress.
+
+    Attributes
+    ----------
+    n_estimators_ : int
+        Number of trees kept.
+    validation_scores_ : array
+        With early stopping: AUC (VUS) on the rows held out, after each tree.
+    feature_importances_ : array of shape (n_features,)
+        Share of each feature in the Newton gains.
+    loss_ : str
+        The loss used.
+    classes_ : array of shape (n_classes,)
+        The last class is ranked first.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    References
+    ----------
+    .. [1] S. Clémençon, M. Depecker, N. Vayatis, "Adaptive partitioning schemes for bipartite
+       ranking", Machine Learning 83, 2011.
+    .. [2] J. Friedman, T. Hastie, R. Tibshirani, "Additive logistic regression", Annals of
+       Statistics 28, 2000.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import train_test_split
+    >>> from treerank import BoostedTreeRank
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    >>> model = BoostedTreeRank().fit(X_train, y_train)
+    >>> print(f"{model.score(X_test, y_test):.2f}")
+    1.00
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 200,
+        *,
+        learning_rate: float = 0.05,
+        loss: str = "auto",
+        max_depth: int = 2,
+        leafrank_depth: Any = "auto",
+        min_samples_leaf: Any = 5,
+        l2_regularization: float = 5.0,
+        subsample: float = 1.0,
+        max_features: Any = 0.5,
+        leaf_values: str = "leaf",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 50,
+        label_order: Any = None,
+        categorical_features: Any = "from_dtype",
+        max_bins: int = 255,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.loss = loss
+        self.max_depth = max_depth
+        self.leafrank_depth = leafrank_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.l2_regularization = l2_regularization
+        self.subsample = subsample
+        self.max_features = max_features
+        self.leaf_values = leaf_values
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.label_order = label_order
+        self.categorical_features = categorical_features
+        self.max_bins = max_bins
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    classes_: NDArray[Any]
+    n_features_in_: int
+    n_estimators_: int
+    loss_: str
+    validation_scores_: NDArray[np.float64]
+    feature_importances_: NDArray[np.float64]
+    _binning: Binning
+    _trees: ForestArrays | None
+    _start: float
+    _slopes: NDArray[np.float64]  # of the log-odds of "above class k", by the score
+    _intercepts: NDArray[np.float64]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.loss != "logistic"
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Numbers, with NaN for missing; text, boolean and category columns of a data
+            frame are categories.
+        y : array-like of shape (n_samples,)
+            Labels of two or more ordered classes; the last is ranked first.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows; whole ones equal repeated rows.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            check_choice("loss", self.loss, ["auto", "logistic", "pairwise", "rankboost"])
+            data = validate_training_data(
+                self, X, y, sample_weight, self.categorical_features,
+                label_order=self.label_order,
+                max_classes=2 if self.loss == "logistic" else _core.MAX_CLASSES,
+            )  # fmt: skip
+            plan = self._plan(data)
+            max_bins = check_max_bins(self.max_bins, data.table.n_rows)
+            self._binning = fit_binning(data.table, data.weights, max_bins, plan.n_jobs)
+            codes = self._binning.transform(data.table, plan.n_jobs)
+            units, scale = boosting_units(data.weights)
+            rank = data.labels.astype(np.intp)
+            rows = BoostingRows(codes, rank, units, scale, len(data.classes))
+            rows, validation = self._hold_out(rows, plan)
+            with progress_bar("boosting", self.verbose) as report:
+                boosted = boost(rows, validation, self._binning, plan, report)
+            self.loss_ = plan.loss
+            self.classes_ = data.classes
+            self._keep(boosted, rows)
+        return self
+
+    def _plan(self, data: TrainingData) -> BoostingPlan:
+        """Check the parameters."""
+        two_classes = len(data.classes) == 2
+        loss = self.loss if self.loss != "auto" else "logistic" if two_classes else "pairwise"
+        check_choice("early_stopping", self.early_stopping, [True, False])
+        check_choice("leaf_values", self.leaf_values, ["stratum", "leaf"])
+        patience = check_integer("n_iter_no_change", self.n_iter_no_change, 1)
+        n_rounds = check_integer("n_estimators", self.n_estimators, 1)
+        leafrank_depth = 3 if data.table.n_rows >= MANY_ROWS else 2
+        if self.leafrank_depth != "auto":
+            leafrank_depth = _check_depth("leafrank_depth", self.leafrank_depth)
+        assert n_rounds is not None
+        assert patience is not None
+        for name in ("learning_rate", "min_samples_leaf", "subsample", "validation_fraction"):
+            if check_number(name, getattr(self, name)) == 0:
+                raise complain(name, getattr(self, name), "a number > 0")
+        if self.subsample > 1:
+            raise complain("subsample", self.subsample, "a share in (0, 1]")
+        if self.validation_fraction >= 1:
+            raise complain("validation_fraction", self.validation_fraction, "a share in (0, 1)")
+        least = float(self.min_samples_leaf)
+        return BoostingPlan(
+            loss=loss,
+            n_rounds=n_rounds,
+            learning_rate=float(self.learning_rate),
+            max_depth=_check_depth("max_depth", self.max_depth),
+            leafrank_depth=leafrank_depth,
+            min_samples_leaf=least if least >= 1 else least * _total_weight(data),
+            l2=check_number("l2_regularization", self.l2_regularization),
+            subsample=float(self.subsample),
+            n_chosen=check_max_features("max_features", self.max_features, data.table.n_features),
+            by_stratum=self.leaf_values == "stratum",
+            patience=patience if self.early_stopping else 0,
+            seed=seed_of(self.random_state),
+            n_jobs=check_n_jobs(self.n_jobs),
+        )
+
+    def _hold_out(
+        self, rows: BoostingRows, plan: BoostingPlan
+    ) -> tuple[BoostingRows, BoostingRows | None]:
+        """Rows to learn from, and rows that say when to stop."""
+        if not plan.patience:
+            return rows, None
+        counts = np.bincount(rows.rank)
+        n_held = max(round(float(self.validation_fraction) * len(rows.rank)), len(counts))
+        if counts.min() < 2 or len(rows.rank) - n_held < len(counts):
+            raise ValueError(
+                f"Got early_stopping=True and {counts.min()} rows of the rarest class; expected "
+                "at least 2, to learn from and to hold out."
+            )
+        learn, held = train_test_split(
+            np.arange(len(rows.rank)), test_size=n_held, stratify=rows.rank, random_state=plan.seed
+        )
+        return rows.take(np.sort(learn)), rows.take(np.sort(held))
+
+    def _keep(self, boosted: Boosted, rows: BoostingRows) -> None:
+        """Set the fitted attributes."""
+        self._trees, self._start = boosted.trees, boosted.start
+        self.n_estimators_ = 0 if boosted.trees is None else boosted.trees.n_trees
+        if hasattr(self, "validation_scores_"):
+            del self.validation_scores_
+        if len(boosted.validation_scores):
+            self.validation_scores_ = boosted.validation_scores
+        gains = np.zeros(self.n_features_in_)
+        if boosted.trees is not None:
+            gains = boosted.trees.importance.sum(axis=0)
+        self.feature_importances_ = gains / gains.sum() if gains.any() else gains
+        self._slopes, self._intercepts = np.ones(1), np.zeros(1)
+        if self.loss_ != "logistic":
+            self._slopes, self._intercepts = _log_odds(boosted.scores, rows)
+            if rows.n_classes == 2:  # the score is known up to a constant: 0 is to be even odds
+                self._start += self._intercepts[0] / self._slopes[0]
+                self._intercepts = np.zeros(1)
+
+    def _codes(self, X: Any) -> tuple[Codes, int]:
+        check_is_fitted(self, "classes_")
+        table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
+        n_jobs = check_n_jobs(self.n_jobs)
+        return self._binning.transform(table, n_jobs), n_jobs
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Return the ranking score of each row; higher is better.
+
+        With two classes it is positive exactly where `predict` gives the positive class; for
+        the logistic loss it is the log-odds.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        codes, n_jobs = self._codes(X)
+        if self._trees is None:
+            return np.full(codes.shape[1], self._start)
+        return self._start + self._trees.total(codes, n_jobs)
+
+    @available_if(has_two_classes)  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the ranking score of each row, as `score_samples` does; two classes only."""
+        return self.score_samples(X)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the class probabilities of each row, in the order of `classes_`.
+
+        For a pairwise loss, which knows no probabilities, those of a logistic regression of
+        the labels on the score.
+        """
+        scores = self.score_samples(X)
+        return class_shares(expit(np.multiply.outer(scores, self._slopes) + self._intercepts))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of each row."""
+        if has_two_classes(self):
+            return np.asarray(self.classes_[(self.score_samples(X) > 0).astype(np.intp)])
+        shares = self.predict_proba(X)  # checks that the model is fitted
+        return np.asarray(self.classes_[np.argmax(shares, axis=1)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the AUC of the score on the given rows; VUS beyond two classes.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        return ranking_quality(y, self.score_samples(X), self.classes_, sample_weight)
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Return the number of the leaf in which each row ends, in each tree.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_estimators_)
+        """
+        codes, n_jobs = self._codes(X)
+        if self._trees is None:
+            return np.empty((codes.shape[1], 0), dtype=np.int32)
+        return np.ascontiguousarray(self._trees.apply(codes, n_jobs).T)
+
+
+def _check_depth(name: str, depth: Any) -> int:
+    """Return the depth of a weak learner, which is shallow by its nature."""
+    whole = is_whole(depth) and 1 <= depth <= MAX_DEPTH
+    if not whole:
+        raise complain(name, depth, f"an integer from 1 to {MAX_DEPTH}")
+    return int(depth)
+
+
+def _total_weight(data: TrainingData) -> float:
+    units = data.weights.as_units
+    return float(data.table.n_rows if units is None else units.sum() / data.weights.scale)
+
+
+def _log_odds(
+    scores: NDArray[np.float64], rows: BoostingRows
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Log-odds of being above each class as a line in the score: slopes and intercepts."""
+    weight = rows.weight
+    centred = scores - np.average(scores, weights=weight)
+    spread = float(np.sqrt(np.average(centred**2, weights=weight))) or 1.0
+    lines = []
+    for k in range(rows.n_classes - 1):
+        line = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit(
+            scores[:, np.newaxis] / spread, rows.rank > k, sample_weight=weight
+        )
+        lines.append((max(line.coef_[0, 0] / spread, LEAST_SLOPE), line.intercept_[0]))
+    slopes, intercepts = np.array(lines).T
+    return slopes, intercepts

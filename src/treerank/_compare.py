@@ -1,0 +1,271 @@
+"""Compare: several models on one table, on the same held-out rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import clone, is_regressor
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from treerank import _core
+from treerank._comparison import Comparison
+from treerank._frames import take_rows_of
+from treerank._labels import check_labels
+from treerank._params import check_integer, complain, is_whole
+from treerank._seed import seed_of
+from treerank._validate import check_weights
+from treerank.metrics import ordinal_vus_score
+from treerank.metrics._input import check_level
+
+FloatArray = NDArray[np.float64]
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+def compare(
+    estimators: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 10,
+    n_repeats: int = 1,
+    sample_weight: Any = None,
+    label_order: Any = None,
+    baseline: str | None = None,
+    level: float = 0.95,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> Comparison:
+    """Compare ranking models on your own data by cross-validated AUC (VUS beyond two classes).
+
+    All models learn from and are judged on the same folds. A model's figure is the mean over
+    the folds; scores are compared within a fold only, since those of two fits need not have
+    one scale. Folds share most of their training rows, so that a plain t interval over them is
+    too narrow: the variance is therefore multiplied by ``1 / J + n_test / n_train`` instead of
+    ``1 / J`` for J folds, which allows for that [1]_. It speaks of rows *and* training samples
+    that are new, unlike DeLong's test on pooled scores, which takes the fitted models as given.
+    The same holds for the paired differences from the baseline; their p-values are also given
+    adjusted by Holm's method, for all models being looked at together.
+
+    Parameters
+    ----------
+    estimators : dict or list of (name, estimator)
+        Classifiers or rankers; each is cloned. A score is what `score_samples` says, else
+        `decision_function`, else `predict_proba`: its last column or, beyond two classes, the
+        expected class number. For regressors it is `predict`.
+    X : array-like or data frame of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        Labels; the order of ordered categories, else of the values, is the ranking, best last.
+        The models see the number of the class, from 0.
+    cv : int or cross-validation splitter, default=10
+        Number of stratified folds, or an object of scikit-learn that makes them.
+    n_repeats : int, default=1
+        How often the rows are dealt into folds anew, where `cv` is a number.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows, in fitting and in measuring.
+    label_order : array-like, optional
+        Every class once, worst first.
+    baseline : str, optional
+        The model that the others are compared with: a name, or "best" for the one of the
+        highest mean. By default the first. A best one chosen on the same folds looks better
+        than it is.
+    level : float, default=0.95
+        Confidence level of the intervals.
+    n_jobs : int, optional
+        Fits that run at once (joblib). Times are best measured with 1.
+    random_state : int, RandomState or None, default=None
+        Seed of the folds; None means 0. The models keep their own seeds.
+
+    Returns
+    -------
+    Comparison
+        Prints as a table; see its attributes for the scores of each fold.
+
+    References
+    ----------
+    .. [1] C. Nadeau, Y. Bengio, "Inference for the generalization error", Machine Learning 52,
+       2003.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from treerank import TreeRank, compare
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> rivals = {"TreeRank": TreeRank(), "CART": DecisionTreeClassifier(random_state=0)}
+    >>> found = compare(rivals, X, y, cv=5)
+    >>> found.names, bool(found.mean[0] > found.mean[1])
+    (['TreeRank', 'CART'], True)
+    """
+    models = _check_estimators(estimators)
+    numbers, classes = check_labels(y, _n_rows(X), label_order, _core.MAX_CLASSES)
+    labels = numbers.astype(np.intp)
+    weight = check_weights(sample_weight, len(labels))
+    level = check_level(level)
+    if baseline not in (None, "best", *models):
+        raise complain("baseline", baseline, "None, 'best' or one of " + ", ".join(models))
+    folds = _make_folds(labels, classes, cv, n_repeats, seed_of(random_state))
+    data = _Data(X, labels, weight, len(classes))
+    tasks = [(name, k) for name in models for k in range(len(folds))]
+    done: list[_Outcome] = Parallel(n_jobs=n_jobs)(
+        delayed(_run)(name, models[name], data, folds[k], k, len(folds)) for name, k in tasks
+    )
+    shape = len(models), len(folds)
+    return Comparison(
+        names=list(models),
+        metric="AUC" if len(classes) == 2 else "VUS",
+        fold_scores=np.reshape([o.quality for o in done], shape),
+        fit_times=np.reshape([o.fit_time for o in done], shape),
+        score_times=np.reshape([o.score_time for o in done], shape),
+        folds=[test for _, test in folds],
+        held_out={
+            name: [o.scores for o, (owner, _) in zip(done, tasks, strict=True) if owner == name]
+            for name in models
+        },
+        overlap=float(np.mean([len(test) / len(train) for train, test in folds])),
+        smallest_class=_smallest_class(labels, weight),
+        baseline=baseline,
+        level=level,
+    )
+
+
+class _Data(NamedTuple):
+    X: Any
+    labels: NDArray[np.intp]
+    weight: FloatArray | None
+    n_classes: int
+
+
+class _Outcome(NamedTuple):
+    """One model on one fold."""
+
+    quality: float
+    fit_time: float
+    score_time: float
+    scores: FloatArray
+
+
+def _check_estimators(estimators: Any) -> dict[str, Any]:
+    pairs = list(estimators.items()) if isinstance(estimators, Mapping) else estimators
+    expected = "a dict {name: estimator} or a list of (name, estimator), at least one"
+    try:
+        named = [(name, model) for name, model in pairs]
+    except (TypeError, ValueError):
+        raise ValueError(f"Got estimators={estimators!r}; expected {expected}.") from None
+    models = dict(named)
+    for name, model in named:
+        if not isinstance(name, str) or isinstance(model, type) or not hasattr(model, "fit"):
+            raise ValueError(f"Got {name!r}: {model!r} among the estimators; expected {expected}.")
+    if len(models) < len(named) or not models:
+        raise ValueError(f"Got the names {[name for name, _ in named]}; expected each name once.")
+    return models
+
+
+def _n_rows(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def _make_folds(
+    labels: NDArray[np.intp], classes: NDArray[Any], cv: Any, n_repeats: Any, seed: int
+) -> list[Fold]:
+    """Rows to learn from and rows to be judged on; every class is in both."""
+    repeats = check_integer("n_repeats", n_repeats, 1)
+    if is_whole(cv):
+        check_integer("cv", cv, 2)
+        counts = np.bincount(labels)
+        if counts.min() < cv:
+            raise ValueError(
+                f"Got cv={cv} and {counts.min()} rows of class "
+                f"{classes[int(np.argmin(counts))]!r}; expected at least one a fold."
+            )
+        cv = RepeatedStratifiedKFold(n_splits=int(cv), n_repeats=repeats, random_state=seed)
+    elif not hasattr(cv, "get_n_splits"):
+        raise complain("cv", cv, "an integer >= 2 or a cross-validation splitter")
+    elif repeats != 1:
+        raise complain("n_repeats", n_repeats, "1 where cv is a splitter")
+    folds: list[Fold] = list(cv.split(np.zeros((len(labels), 1)), labels))
+    if len(folds) < 2:
+        raise ValueError(f"Got {len(folds)} fold from cv={cv!r}; expected at least 2.")
+    for k, parts in enumerate(folds):
+        for part, kind in zip(parts, ("train", "test"), strict=True):
+            if len(np.unique(labels[part])) < len(classes):
+                raise ValueError(
+                    f"Got a {kind} part of fold {k + 1} without some of the classes; expected "
+                    "all of them: stratify the folds, or make fewer."
+                )
+    return folds
+
+
+def _run(name: str, model: Any, data: _Data, fold: Fold, number: int, n_folds: int) -> _Outcome:
+    """Fit and judge one model on one fold; an error names both."""
+    try:
+        return _fit_and_judge(model, data, fold)
+    except Exception as error:
+        raise ValueError(
+            f"Model {name!r} failed in fold {number + 1} of {n_folds}: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def _fit_and_judge(model: Any, data: _Data, fold: Fold) -> _Outcome:
+    train, test = fold
+    model = clone(model)
+    start = time.perf_counter()
+    weights = {} if data.weight is None else _weight_argument(model, data.weight[train])
+    model.fit(take_rows_of(data.X, train), data.labels[train], **weights)
+    fitted = time.perf_counter()
+    scores = _scores(model, take_rows_of(data.X, test), data.n_classes)
+    scored = time.perf_counter()
+    weight = None if data.weight is None else data.weight[test]
+    if data.n_classes == 2:
+        quality = roc_auc_score(data.labels[test], scores, sample_weight=weight)
+    else:
+        order = np.arange(data.n_classes)
+        quality = ordinal_vus_score(data.labels[test], scores, weight, labels=order)
+    return _Outcome(float(quality), fitted - start, scored - fitted, scores)
+
+
+def _weight_argument(model: Any, weight: FloatArray) -> dict[str, FloatArray]:
+    """Keyword of `fit` by which a model takes weights; in a Pipeline its last step does."""
+    if isinstance(model, Pipeline) and has_fit_parameter(model[-1], "sample_weight"):
+        return {f"{model.steps[-1][0]}__sample_weight": weight}
+    if not has_fit_parameter(model, "sample_weight"):
+        raise ValueError(f"{type(model).__name__} takes no sample_weight; leave the weights out.")
+    return {"sample_weight": weight}
+
+
+def _scores(model: Any, X: Any, n_classes: int) -> FloatArray:
+    """One score a row, higher is better."""
+    if hasattr(model, "score_samples"):
+        scores = model.score_samples(X)
+    elif is_regressor(model):
+        scores = model.predict(X)
+    elif n_classes == 2 and hasattr(model, "decision_function"):
+        scores = model.decision_function(X)
+    elif hasattr(model, "predict_proba"):
+        scores = np.asarray(model.predict_proba(X)) @ np.asarray(model.classes_, dtype=np.float64)
+    else:
+        raise ValueError(
+            f"Got a {type(model).__name__}, which gives no score; expected score_samples, "
+            "decision_function or predict_proba."
+        )
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.ndim != 1 or not np.isfinite(scores).all():
+        raise ValueError(
+            f"Got scores of shape {scores.shape} that are not one finite number a row."
+        )
+    return scores
+
+
+def _smallest_class(labels: NDArray[np.intp], weight: FloatArray | None) -> float:
+    """Effective number of rows of the smallest class."""
+    weight = np.ones(len(labels)) if weight is None else weight
+    sums, squares = (np.bincount(labels, weight**k) for k in (1, 2))
+    return float(np.min(sums**2 / squares))

@@ -1,0 +1,383 @@
+"""BoostedTreeRank: trees equal their slow twin, losses their definition, promises kept."""
+
+import pickle
+
+import numpy as np
+import oracles
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.model_selection import train_test_split
+
+from treerank import BoostedTreeRank, _core
+from treerank._boosting_grow import boosting_units, fixed_point
+from treerank._boosting_losses import LOSSES
+from treerank._validate import Weights
+from treerank.metrics import ordinal_vus_score
+
+
+def sample(n=400, n_classes=2, seed=0, **change):
+    return make_classification(
+        n, n_features=6, n_informative=4, n_classes=n_classes, flip_y=0.1, random_state=seed,
+        **change,
+    )  # fmt: skip
+
+
+def grow(codes, gradients, weights, categorical, rows, chosen, options):
+    """Return the value of each row of the table, by the core."""
+    n_codes = (codes.max(axis=1) + 1).astype(np.int32)
+    slots, value, target, sets, importance = _core.grow_boosted_tree(
+        codes, rows, gradients, weights, n_codes, np.array(categorical, dtype=np.uint8), chosen,
+        options, 1,
+    )  # fmt: skip
+    is_set = slots.view(np.uint32)[:, 0] >= 1 << 31
+    set_of = np.where(is_set, target, -1).astype(np.int32) if len(sets) else target[:0]
+    starts = np.array([0, len(slots)], dtype=np.int64)
+    at_end = np.ones(1, dtype=np.uint8)
+    return _core.score_forest(starts, slots, value, set_of, sets, at_end, codes, 1), importance
+
+
+@pytest.mark.core
+@given(
+    n=st.integers(2, 30), seed=st.integers(0, 10_000), n_codes=st.integers(2, 7),
+    max_depth=st.integers(1, 3), leafrank_depth=st.integers(1, 3), by_stratum=st.booleans(),
+    weighted=st.booleans(), least=st.integers(1, 4), l2=st.sampled_from([0.0, 0.5]),
+)  # fmt: skip
+@settings(max_examples=150)
+def test_tree_equals_its_slow_twin(
+    n, seed, n_codes, max_depth, leafrank_depth, by_stratum, weighted, least, l2
+):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, n_codes, size=(3, n)).astype(np.uint8)
+    gradient = rng.integers(-1000, 1001, n).astype(np.int32)
+    hessian = rng.integers(1, 500, n).astype(np.int32)
+    weights = rng.integers(1, 4, n) if weighted else None
+    rows = np.sort(rng.choice(n, max(1, 3 * n // 4), replace=False)).astype(np.uint32)
+    chosen = np.array([0, 2] if seed % 2 else [0, 1, 2], dtype=np.int32)
+    options = {
+        "max_depth": max_depth, "leafrank_depth": leafrank_depth, "min_mass_leaf": least,
+        "row_mass": 1.0, "l2": l2, "gradient_unit": 2.0**-8, "hessian_unit": 2.0**-8,
+        "learning_rate": 1.0, "by_stratum": by_stratum,
+    }  # fmt: skip
+    categorical = (0, 0, 1)
+    found, _ = grow(
+        codes, np.column_stack([gradient, hessian]), weights, categorical, rows, chosen, options
+    )
+    data = oracles.GradientRows(
+        codes, gradient.astype(object), hessian.astype(object),
+        np.ones(n, dtype=object) if weights is None else weights.astype(object),
+        categorical, options,
+    )  # fmt: skip
+    wanted = oracles.boosted_tree_values(data, rows.astype(int), chosen)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-7)
+
+
+def pair_loss(name, scores, rank, weight):
+    """Sum over pairs, straight from the definition."""
+    total = mass = 0.0
+    for i in range(len(rank)):
+        for j in range(len(rank)):
+            if rank[i] > rank[j]:
+                gap = scores[j] - scores[i]
+                pair = weight[i] * weight[j]
+                mass += pair
+                total += pair * (np.logaddexp(0, gap) if name == "pairwise" else np.exp(gap))
+    return weight.sum() / 2 * (total / mass if name == "pairwise" else np.log(total))
+
+
+@pytest.mark.parametrize("name", ["pairwise", "rankboost"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_gradient_of_pairs_is_that_of_the_definition(name, n_classes):
+    rng = np.random.default_rng(0)
+    rank = np.arange(24) % n_classes
+    scores, weight = rng.normal(size=24), rng.uniform(0.5, 2, 24)
+    first, second = LOSSES[name](scores, rank, weight, n_classes)
+    for i in range(0, 24, 5):
+        step = np.zeros(24)
+        step[i] = 1e-5
+        up, down = (pair_loss(name, scores + s, rank, weight) for s in (step, -step))
+        assert weight[i] * first[i] == pytest.approx((up - down) / 2e-5, rel=1e-5, abs=1e-7)
+    assert (second > 0).all()
+
+
+def test_curvature_of_the_pairwise_loss_is_that_of_the_definition():
+    rng = np.random.default_rng(1)
+    rank, scores, weight = np.arange(20) % 3, rng.normal(size=20), rng.uniform(0.5, 2, 20)
+    _, second = LOSSES["pairwise"](scores, rank, weight, 3)
+    for i in range(0, 20, 3):
+        step = np.zeros(20)
+        step[i] = 1e-3
+        values = [pair_loss("pairwise", scores + s, rank, weight) for s in (step, 0, -step)]
+        bend = (values[0] - 2 * values[1] + values[2]) / 1e-6
+        assert weight[i] * second[i] == pytest.approx(bend, rel=1e-3)
+
+
+def test_rankboost_weights_survive_extreme_scores():
+    first, second = LOSSES["rankboost"](
+        np.array([-900.0, 900.0, 0.0]), np.array([0, 1, 1]), np.ones(3), 2
+    )
+    assert np.isfinite(first).all()
+    assert np.isfinite(second).all()
+
+
+def test_fixed_point_keeps_values_to_the_last_bit_asked_for():
+    values = np.array([0.7, -0.3, 0.0, 1e-4])
+    whole, unit = fixed_point(values, 30)
+    assert np.abs(whole).max() <= 2**30
+    np.testing.assert_allclose(whole * unit, values, atol=unit / 2)
+
+
+def test_huge_weights_leave_room_for_gradients():
+    units, scale = boosting_units(Weights(units=np.array([2**50, 2**49, 3])))
+    assert units.sum() <= 2**40
+    assert units.min() == 1
+    np.testing.assert_allclose(units[:2] / scale, [2.0**50, 2.0**49])
+
+
+@pytest.mark.parametrize("loss", ["logistic", "pairwise", "rankboost"])
+def test_integer_weights_equal_repeated_rows(loss):
+    X, y = sample()
+    weight = np.random.default_rng(0).integers(0, 4, len(y))
+    options = {"n_estimators": 15, "loss": loss, "max_features": 0.5}
+    weighted = BoostedTreeRank(**options).fit(X, y, sample_weight=weight)
+    repeated = BoostedTreeRank(**options).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    found, wanted = weighted.score_samples(X), repeated.score_samples(X)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-7 if loss == "logistic" else 1e-4)
+
+
+@pytest.mark.core
+def test_multiplying_fractional_weights_changes_nothing():
+    X, y = sample()
+    weight = np.random.default_rng(0).uniform(0.1, 3, len(y))
+    one, other = (
+        BoostedTreeRank(20).fit(X, y, sample_weight=w).score_samples(X)
+        for w in (weight, 1024 * weight)
+    )
+    np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("loss", ["logistic", "pairwise"])
+def test_result_does_not_depend_on_the_number_of_threads(loss):
+    X, y = sample(6000)
+    models = [
+        BoostedTreeRank(8, loss=loss, subsample=0.7, max_features=0.7, n_jobs=n).fit(X, y)
+        for n in (1, 3)
+    ]
+    scores = [model.score_samples(X) for model in models]
+    np.testing.assert_array_equal(scores[0], scores[1])
+    np.testing.assert_array_equal(models[0].feature_importances_, models[1].feature_importances_)
+
+
+def test_same_seed_same_result_other_seed_other_result():
+    X, y = sample()
+    one, again, other = (
+        BoostedTreeRank(10, subsample=0.5, random_state=seed).fit(X, y).score_samples(X)
+        for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(one, again)
+    assert (one != other).any()
+
+
+def test_order_of_the_rows_does_not_matter():
+    X, y = sample()
+    order = np.random.default_rng(0).permutation(len(y))
+    one = BoostedTreeRank(30).fit(X, y).score_samples(X)
+    other = BoostedTreeRank(30).fit(X[order], y[order]).score_samples(X)
+    np.testing.assert_array_equal(one, other)
+
+
+def test_with_leafrank_of_depth_one_a_ranking_tree_is_an_ordinary_one():
+    X, y = sample()
+    settings = {"n_estimators": 20, "leaf_values": "leaf"}
+    one = BoostedTreeRank(max_depth=4, leafrank_depth=1, **settings).fit(X, y)
+    other = BoostedTreeRank(max_depth=1, leafrank_depth=4, **settings).fit(X, y)
+    np.testing.assert_allclose(one.score_samples(X), other.score_samples(X), atol=1e-9)
+
+
+def test_ranks_as_well_as_gradient_boosting_of_scikit_learn():
+    X, y = make_classification(4000, n_features=12, n_informative=6, flip_y=0.2, random_state=3)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    ours = BoostedTreeRank().fit(X_train, y_train).score(X_test, y_test)
+    rival = HistGradientBoostingClassifier(random_state=0).fit(X_train, y_train)
+    assert ours > roc_auc_score(y_test, rival.decision_function(X_test)) - 0.01
+
+
+def test_strata_have_one_value_each():
+    X, y = sample()
+    model = BoostedTreeRank(5, leaf_values="stratum", max_depth=2).fit(X, y)
+    for tree in range(5):
+        values = model._trees.each(model._codes(X)[0], 1)[tree]
+        assert 2 <= len(np.unique(values)) <= 4
+
+
+@pytest.mark.parametrize("loss", ["logistic", "pairwise", "rankboost"])
+def test_probabilities_are_those_of_the_score(loss):
+    X, y = sample(2000)
+    model = BoostedTreeRank(30, loss=loss).fit(X, y)
+    shares = model.predict_proba(X)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.predict(X), (shares[:, 1] > 0.5).astype(int))
+    np.testing.assert_array_equal(model.decision_function(X) > 0, shares[:, 1] > 0.5)
+    assert log_loss(y, shares) < 0.5
+    if loss == "logistic":
+        np.testing.assert_allclose(shares[:, 1], expit(model.score_samples(X)))
+
+
+@pytest.mark.parametrize("loss", ["auto", "pairwise", "rankboost"])
+def test_ordered_classes_are_ranked(loss):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 5))
+    y = np.digitize(X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.normal(size=1500), [0.3, 1.5])
+    model = BoostedTreeRank(60, loss=loss).fit(X[:1000], y[:1000])
+    assert model.loss_ == ("pairwise" if loss == "auto" else loss)
+    found = model.score(X[1000:], y[1000:])
+    assert found > 0.85  # 1/6 by chance
+    assert found == ordinal_vus_score(y[1000:], model.score_samples(X[1000:]))
+    assert np.mean(model.predict(X[1000:]) == y[1000:]) > 0.75
+    assert not hasattr(model, "decision_function")
+
+
+def test_label_order_turns_the_ranking_round():
+    X, y = sample()
+    names = np.array(["bad", "good"])[y]
+    up = BoostedTreeRank(20).fit(X, names).score_samples(X)
+    down = BoostedTreeRank(20, label_order=["good", "bad"]).fit(X, names).score_samples(X)
+    np.testing.assert_allclose(up, -down, atol=1e-6)
+
+
+def test_early_stopping_keeps_the_best_number_of_trees():
+    X, y = sample(600, class_sep=0.4)
+    model = BoostedTreeRank(
+        300, learning_rate=0.5, early_stopping=True, validation_fraction=0.3, n_iter_no_change=10
+    ).fit(X, y)
+    scores = model.validation_scores_
+    assert model.n_estimators_ == np.argmax(scores) + 1 < 300
+    assert len(scores) == model.n_estimators_ + 10
+    assert model.apply(X).shape == (600, model.n_estimators_)
+    held = train_test_split(np.arange(600), test_size=180, stratify=y, random_state=0)[1]
+    assert roc_auc_score(y[held], model.score_samples(X[held])) == pytest.approx(scores.max())
+
+
+def test_early_stopping_watches_vus_beyond_two_classes():
+    X, y = sample(600, n_classes=3)
+    model = BoostedTreeRank(40, early_stopping=True, n_iter_no_change=5).fit(X, y)
+    held = train_test_split(np.arange(600), test_size=60, stratify=y, random_state=0)[1]
+    found = ordinal_vus_score(y[held], model.score_samples(X[held]))
+    assert found == pytest.approx(model.validation_scores_.max())
+
+
+@pytest.mark.core
+def test_missing_values_and_categories_are_learned():
+    rng = np.random.default_rng(0)
+    n = 2000
+    town = rng.choice(list("abcdef"), n)
+    income = rng.normal(size=n)
+    y = ((np.isin(town, ["b", "e"])) ^ (rng.random(n) < 0.1)).astype(int)
+    income[(y == 1) & (rng.random(n) < 0.5)] = np.nan
+    X = pd.DataFrame({"town": pd.Categorical(town), "income": income})
+    model = BoostedTreeRank(60, max_features=None).fit(X[:1500], y[:1500])
+    assert model.score(X[1500:], y[1500:]) > 0.93
+    unseen = pd.DataFrame({"town": pd.Categorical(["z", "b"]), "income": [0.0, 0.0]})
+    assert np.isfinite(model.score_samples(unseen)).all()
+
+
+def test_importance_finds_the_feature_that_matters():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 4))
+    model = BoostedTreeRank(20).fit(X, X[:, 2] + 0.5 * rng.normal(size=800) > 0)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    assert model.feature_importances_.argmax() == 2
+
+
+def test_nothing_to_learn_gives_one_score():
+    X = np.ones((60, 2))
+    for loss in ("logistic", "pairwise"):
+        model = BoostedTreeRank(5, loss=loss).fit(X, np.repeat([0, 0, 1], 20))
+        assert model.n_estimators_ == 0
+        assert len(np.unique(model.score_samples(X))) == 1
+        np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / 3, atol=0.01)
+        assert model.apply(X).shape == (60, 0)
+
+
+def test_pickled_model_scores_the_same():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = BoostedTreeRank(20).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(model.score_samples(X), again.score_samples(X))
+
+
+def test_training_rows_score_what_the_rounds_made_of_them():
+    X, y = sample()
+    shallow, deep = (BoostedTreeRank(n, subsample=0.6).fit(X, y) for n in (10, 20))
+    first = deep._start + deep._trees.each(deep._codes(X)[0], 1)[:10].sum(axis=0, dtype=float)
+    np.testing.assert_allclose(first, shallow.score_samples(X), atol=1e-9)
+
+
+def test_failed_fit_leaves_the_model_as_it_was():
+    X, y = sample()
+    model = BoostedTreeRank(5).fit(X, y)
+    before = model.score_samples(X)
+    with pytest.raises(ValueError, match="subsample=2"):
+        model.set_params(subsample=2).fit(X[:, :3], y)
+    np.testing.assert_array_equal(model.score_samples(X), before)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_estimators": 0}, "Got n_estimators=0; expected an integer >= 1"),
+        ({"learning_rate": 0}, "Got learning_rate=0; expected a number > 0"),
+        ({"learning_rate": -1}, "Got learning_rate=-1"),
+        ({"loss": "hinge"}, "Got loss='hinge'; expected one of 'auto', 'logistic'"),
+        ({"max_depth": None}, "Got max_depth=None; expected an integer from 1 to 20"),
+        ({"leafrank_depth": 0}, "Got leafrank_depth=0; expected an integer from 1 to 20"),
+        ({"max_depth": 21}, "Got max_depth=21"),
+        ({"min_samples_leaf": 0}, "Got min_samples_leaf=0"),
+        ({"l2_regularization": -1}, "Got l2_regularization=-1"),
+        ({"subsample": 1.5}, "Got subsample=1.5; expected a share"),
+        ({"max_features": 7}, "Got max_features=7; expected at most"),
+        ({"leaf_values": "cell"}, "Got leaf_values='cell'"),
+        ({"early_stopping": "yes"}, "Got early_stopping='yes'"),
+        ({"validation_fraction": 1.0}, "Got validation_fraction=1.0"),
+        ({"n_iter_no_change": 0}, "Got n_iter_no_change=0"),
+        ({"max_bins": 1}, "Got max_bins=1"),
+    ],
+)
+def test_bad_parameters_are_named(change, message):
+    X, y = sample(60)
+    with pytest.raises(ValueError, match=message):
+        BoostedTreeRank(**change).fit(X, y)
+
+
+def test_logistic_loss_refuses_three_classes():
+    X, y = sample(n_classes=3)
+    with pytest.raises(ValueError, match="Only binary classification"):
+        BoostedTreeRank(loss="logistic").fit(X, y)
+
+
+def test_early_stopping_needs_two_rows_of_a_class():
+    X, y = sample(60)
+    y[:] = 0
+    y[0] = 1
+    with pytest.raises(ValueError, match="1 rows of the rarest class"):
+        BoostedTreeRank(early_stopping=True).fit(X, y)
+
+
+@pytest.mark.core
+def test_core_refuses_arrays_that_do_not_fit():
+    codes = np.ones((2, 5), dtype=np.uint8)
+    gradients = np.ones((5, 2), dtype=np.int32)
+    rows, chosen = np.arange(5, dtype=np.uint32), np.arange(2, dtype=np.int32)
+    shape = np.array([2, 2], dtype=np.int32), np.zeros(2, dtype=np.uint8)
+    with pytest.raises(ValueError, match="different lengths"):
+        _core.grow_boosted_tree(codes, rows, gradients[:4], None, *shape, chosen, {}, 1)
+    with pytest.raises(ValueError, match="no such row"):
+        _core.grow_boosted_tree(codes, rows + 1, gradients, None, *shape, chosen, {}, 1)
+    with pytest.raises(ValueError, match="no such feature"):
+        _core.grow_boosted_tree(codes, rows, gradients, None, *shape, chosen - 1, {}, 1)

@@ -85,7 +85,8 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         them at most are looked at), the mean rank is used. See :mod:`treerank.consensus`.
     shrinkage : "oob", float or None, default="oob"
         How many rows a node's share of positives is worth in that of its children; "oob"
-        chooses it by the AUC on out-of-bag rows. None is 0. Of use for "posterior" only.
+        chooses it by the AUC on out-of-bag rows, and stretches the shares so that they fit the
+        labels of these rows. None is 0. Of use for "posterior" only.
     tournament : {"all", "adjacent"}, default="all"
         Beyond two classes, whether all pairs of classes compete for each split, or only
         neighbours, which is quicker.
@@ -359,13 +360,13 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         """Choose the shrinkage, make one number a slot, and set the fitted attributes."""
         plan = self._plan
         out_of_bag = None
-        self.shrinkage_ = plan.strengths[0]
+        self.shrinkage_, scale = plan.strengths[0], 1.0
         if len(plan.strengths) > 1 or (self.oob_score and plan.by_value):
-            self.shrinkage_, out_of_bag = choose_strength(
+            self.shrinkage_, scale, out_of_bag = choose_strength(
                 trees, codes, data, plan, bool(self.oob_score), n_jobs
             )
         self._unfolded = trees if self.warm_start else None
-        self._trees = trees.fold(self.shrinkage_)
+        self._trees = trees.fold(self.shrinkage_, scale)
         self._ranks = None
         if not plan.by_value:
             self._ranks = RankAggregation.fit(

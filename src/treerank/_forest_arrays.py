@@ -74,15 +74,17 @@ class ForestArrays:
         """Say how large a tree is."""
         return f"{self.starts[tree + 1] - self.starts[tree]} slots"
 
-    def fold(self, shrinkage: float) -> ForestArrays:
-        """One number a slot, for this strength of shrinkage."""
+    def fold(self, shrinkage: float, scale: float = 1.0) -> ForestArrays:
+        """One number a slot, for this strength of shrinkage, steps being multiplied by `scale`."""
         if self.steps is not None:
-            return self._at_strength(shrinkage).fold(0.0)
+            return self._at_strength(shrinkage).fold(0.0, scale)
+        factor = np.full(len(self.step), scale, dtype=np.float32)
+        factor[self.starts[:-1]] = 1.0  # the share at the root, where every walk begins
 
         def folded(step: NDArray[np.float32]) -> Any:
             return _core.fold_forest(
-                self.starts, self.slots, step, self.mass, self.set_of, self.category_sets,
-                float(shrinkage),
+                self.starts, self.slots, step * factor, self.mass, self.set_of,
+                self.category_sets, float(shrinkage),
             )  # fmt: skip
 
         layers = self.layers

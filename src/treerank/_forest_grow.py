@@ -40,6 +40,8 @@ AGGREGATIONS = ["posterior", "mean_rank", "median_rank", "kendall"]
 # Strengths of shrinkage that "oob" chooses from; and what stands in where it cannot choose.
 STRENGTHS = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]
 USUAL_STRENGTH = 10.0
+# Out-of-bag scores are means over fewer trees; a factor outside of these would follow their noise.
+SCALES = (1.0, 10.0)
 # Rows that decide among them: as many as tell their AUCs apart.
 CHOOSING_ROWS = 10_000
 # From this many rows on a tree is one LeafRank tree, grown to the end.
@@ -323,8 +325,10 @@ def choose_strength(
     plan: ForestPlan,
     all_rows: bool,
     n_jobs: int,
-) -> tuple[float, NDArray[np.float64] | None]:
-    """Strength of the highest out-of-bag AUC or VUS, and honest out-of-bag scores of all rows.
+) -> tuple[float, float, NDArray[np.float64] | None]:
+    """Choose the strength of the highest out-of-bag AUC or VUS, and the scale of the steps.
+
+    With `all_rows`, also return honest out-of-bag scores of all rows.
 
     A score that its own row has helped to choose would flatter: each half of the rows takes
     the strength that the other half chooses.
@@ -349,15 +353,36 @@ def choose_strength(
     means, _ = trees.out_of_bag(codes, plan.sampling, rows, strengths, n_jobs)
     everything = np.ones(len(rows), dtype=bool)
     chosen = best(means, everything)
+    scale = 1.0
+    if len(strengths) > 1:
+        scale = _scale(means[:, strengths.index(chosen)], rows, data)
     if not all_rows:
-        return chosen, None
+        return chosen, scale, None
     second = halves(plan, rows)
     swapped = [best(means, second), best(means, ~second)]  # for the first half, the second
     everyone = np.arange(n_rows, dtype=np.uint32)
     scores, _ = trees.out_of_bag(codes, plan.sampling, everyone, [*swapped, chosen], n_jobs)
     sizes = class_sizes(data)
     base = upper_shares(sizes[np.newaxis])[0] @ cut_weights(sizes)
-    return chosen, _by_half(scores, halves(plan, everyone)) + base - 0.5
+    return chosen, scale, scale * _by_half(scores, halves(plan, everyone)) + base - 0.5
+
+
+def _scale(means: NDArray[np.float64], rows: NDArray[np.uint32], data: TrainingData) -> float:
+    """By how much to stretch the scores so that they fit the labels best, by least squares.
+
+    Strong shrinkage may order the rows best, and leaves their shares too close together; a
+    factor changes the shares and keeps the order.
+    """
+    sizes = class_sizes(data)
+    worth = np.append(0.0, np.cumsum(cut_weights(sizes)))  # of each class, as the score has it
+    units = data.weights.as_units
+    used = np.isfinite(means)
+    weight = np.ones(used.sum()) if units is None else units[rows[used]].astype(np.float64)
+    target = worth[data.labels[rows[used]]] - worth @ (sizes / sizes.sum())
+    spread = float(weight @ means[used] ** 2)
+    if spread == 0:
+        return 1.0
+    return float(np.clip(weight @ (means[used] * target) / spread, *SCALES))
 
 
 def halves(plan: ForestPlan, rows: NDArray[np.uint32]) -> NDArray[np.bool_]:

@@ -37,6 +37,7 @@ class SplitterForest:
     cut_weights: Floats  # of the ways to cut the classes in two
     values: list[Floats] | None = None
     shrinkage: float = 0.0
+    scale: float = 1.0
 
     @property
     def n_trees(self) -> int:
@@ -52,13 +53,19 @@ class SplitterForest:
         """Say how large a tree is."""
         return f"{self.trees[tree].n_cells} cells"
 
-    def fold(self, shrinkage: float) -> SplitterForest:
-        """One number a cell, for this strength of shrinkage."""
+    def fold(self, shrinkage: float, scale: float = 1.0) -> SplitterForest:
+        """One number a cell, for this strength of shrinkage, steps being multiplied by `scale`."""
+        folded = replace(self, shrinkage=shrinkage, scale=scale)
         values = [
-            mid_ranks(tree) if self.by_rank else path_values(tree, shrinkage, self.cut_weights)
+            mid_ranks(tree) if self.by_rank else folded._shares(tree) @ self.cut_weights
             for tree in self.trees
         ]
-        return replace(self, values=values, shrinkage=shrinkage)
+        return replace(folded, values=values)
+
+    def _shares(self, tree: SplitterTree) -> Floats:
+        """Shares above each class but the last, in each cell."""
+        shares = tree.shrunken_shares(self.shrinkage)
+        return np.asarray(shares[0] + self.scale * (shares - shares[0]))
 
     def apply(self, rows: Matrix, n_jobs: int) -> NDArray[np.int32]:
         """Find the cell in which each row ends, in each tree: trees x rows."""
@@ -81,7 +88,7 @@ class SplitterForest:
         """Mean share of the classes above the first, the second, ...: rows x (classes - 1)."""
         total = np.zeros((rows.shape[1], len(self.cut_weights)))
         for tree, cells in zip(self.trees, self.apply(rows, n_jobs), strict=True):
-            total += tree.shrunken_shares(self.shrinkage)[cells]
+            total += self._shares(tree)[cells]
         return total / self.n_trees
 
     def _ask(self, question: Callable[[SplitterTree, Floats], Any], n_jobs: int) -> list[Any]:

@@ -66,9 +66,15 @@ def fit(
     train: Annotated[str, typer.Argument(help="CSV, TSV or Parquet, .gz too; - for stdin.")],
     target: Annotated[str, typer.Option(help="Column with the labels.")],
     save: Annotated[Path | None, typer.Option(help="Where to keep the model.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Where to write a report of the training rows (HTML).")
+    ] = None,
     model: Annotated[ModelKind, typer.Option(help="One tree to read, or many.")] = ModelKind.tree,
     positive: Annotated[
         str | None, typer.Option(help="Label to rank first; by default the largest.")
+    ] = None,
+    order: Annotated[
+        str | None, typer.Option(help="Labels from the worst to the best, parted by commas.")
     ] = None,
     weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
     id: Annotated[list[str] | None, typer.Option(help="Column that names a row.")] = None,
@@ -90,14 +96,17 @@ def fit(
 ) -> None:
     """Fit a model to a table, say how well it ranks, and keep it."""
     with one_line_errors():
-        if save is not None and not save.parent.is_dir():
-            raise BadInput(f"{save}: there is no folder {str(save.parent)!r}; make it first.")
+        for path in (save, report):
+            if path is not None and not path.parent.is_dir():
+                raise BadInput(f"{path}: there is no folder {str(path.parent)!r}; make it first.")
         source = Source(train, delimiter, encoding, missing or ())
         wishes = Wishes(target, positive, weight, id or (), drop or (), type or ())
         data = read_training(source, wishes)
         console = Console(highlight=False)
         _print_columns(console, data)
         estimator = _estimator(model, data, trees, max_depth, small, seed, threads)
+        if order is not None:
+            estimator.set_params(label_order=_labels_in(order, data))
         start = time.perf_counter()
         try:
             estimator.fit(data.features, data.labels, sample_weight=data.weights)
@@ -109,6 +118,9 @@ def fit(
         if save is not None:
             treerank.save(estimator, save)
             console.print(f"Saved to {save}.", markup=False)
+        if report is not None:
+            _write_report(estimator, data, report, seed)
+            console.print(f"Report in {report}.", markup=False)
 
 
 def _estimator(
@@ -128,6 +140,29 @@ def _estimator(
     if kind is ModelKind.forest:
         return treerank.RankingForest(n_estimators=trees, oob_score=True, **shared)
     return treerank.TreeRank(max_depth=max_depth, one_standard_error=small, **shared)
+
+
+def _labels_in(order: str, data: Training) -> list[Any]:
+    """Labels of --order as the column has them: numbers where it has numbers."""
+    named = [label.strip() for label in order.split(",")]
+    known = {str(label): label for label in np.unique(data.labels).tolist()}
+    unknown = [label for label in named if label not in known]
+    if unknown:
+        raise BadInput(
+            f"--order names {unknown[0]!r}, which the target does not have; it has "
+            f"{', '.join(known)}."
+        )
+    return [known[label] for label in named]
+
+
+def _write_report(model: Any, data: Training, out: Path, seed: int) -> None:
+    try:
+        treerank.report(
+            model, data.features, data.labels,
+            sample_weight=data.weights, out=out, random_state=seed,
+        )  # fmt: skip
+    except (ModuleNotFoundError, ValueError) as error:
+        raise BadInput(f"{out}: {error}") from None
 
 
 def _print_columns(console: Console, data: Training) -> None:
@@ -167,10 +202,11 @@ def _print_fit(console: Console, model: Any, data: Training, took: float) -> Non
 def _print_quality(console: Console, model: Any, data: Training, cv: int, seed: int) -> None:
     """Say how well the model ranks rows that it has not seen."""
     measure = "AUC" if len(model.classes_) == 2 else "VUS"
-    interval = getattr(model, "oob_auc_interval_", None)
+    interval: Any = getattr(model, f"oob_{measure.lower()}_interval_", None)
     if interval is not None:
+        worth = getattr(interval, measure.lower())
         console.print(
-            f"\n{measure} on rows a tree has not seen: {interval.auc:.3f} "
+            f"\n{measure} on rows a tree has not seen: {worth:.3f} "
             f"({interval.level:.0%} interval {interval.lower:.3f} to {interval.upper:.3f}).",
             markup=False,
         )
@@ -228,6 +264,74 @@ def score(
         n_rows = score_file(loaded, source, out, id or (), probability)
         if out != "-":
             print(f"Scored {n_rows:,} rows to {out}.", file=sys.stderr)
+
+
+@app.command()
+def report(
+    model: Annotated[Path, typer.Argument(help="A model file.")],
+    data: Annotated[str, typer.Argument(help="Rows to judge it on, with their labels.")],
+    target: Annotated[str, typer.Option(help="Column with the labels.")],
+    out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
+    positive: Annotated[str | None, typer.Option(help="Label that was ranked first.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out.")] = None,
+    type: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=category or COLUMN=number; repeatable.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of what the report draws.")] = 0,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf8",
+    missing: Missing = None,
+) -> None:
+    """Write a report of a model on new rows: one HTML file that needs no network."""
+    with one_line_errors():
+        loaded = treerank.load(model)
+        source = Source(data, delimiter, encoding, missing or ())
+        rows = read_training(source, Wishes(target, positive, weight, (), drop or (), type or ()))
+        _write_report(loaded, rows, out, seed)
+        print(f"Report in {out}.", file=sys.stderr)
+
+
+@app.command()
+def compare(
+    data: Annotated[str, typer.Argument(help="CSV, TSV or Parquet, .gz too; - for stdin.")],
+    target: Annotated[str, typer.Option(help="Column with the labels.")],
+    positive: Annotated[str | None, typer.Option(help="Label to rank first.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out.")] = None,
+    type: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=category or COLUMN=number; repeatable.")
+    ] = None,
+    cv: Annotated[int, typer.Option(help="Folds.")] = 10,
+    seed: Annotated[int, typer.Option(help="Seed of folds and models.")] = 0,
+    threads: Threads = 1,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf8",
+    missing: Missing = None,
+) -> None:
+    """Compare a tree, a smaller tree, a forest and boosting on a table, on the same folds."""
+    with one_line_errors():
+        source = Source(data, delimiter, encoding, missing or ())
+        rows = read_training(source, Wishes(target, positive, weight, (), drop or (), type or ()))
+        shared: dict[str, Any] = {
+            "categorical_features": rows.categories or None,
+            "random_state": seed,
+            "n_jobs": threads,
+        }
+        models = {
+            "tree": treerank.TreeRank(**shared),
+            "small tree": treerank.TreeRank(one_standard_error=True, **shared),
+            "forest": treerank.RankingForest(**shared),
+            "boosting": treerank.BoostedTreeRank(**shared),
+        }
+        try:
+            found = treerank.compare(
+                models, rows.features, rows.labels,
+                cv=cv, sample_weight=rows.weights, random_state=seed,
+            )  # fmt: skip
+        except ValueError as error:
+            raise source.bad(str(error)) from None
+        print(found)
 
 
 @app.command()

@@ -378,3 +378,44 @@ def test_latin_1_and_other_words_for_missing_can_be_named(tmp_path):
     binning = treerank.load(tmp_path / "model")._binning
     assert binning.levels == [None, ["größe", "länge"]]
     assert binning.has_missing[0]
+
+
+def test_a_report_is_written_of_the_training_rows_and_of_others(folder, tmp_path):
+    pytest.importorskip("jinja2", reason="jinja2 is not installed")
+    common = ["--target", "default", "--drop", "w", "--drop", "id"]
+    page, other = tmp_path / "fit.html", tmp_path / "other.html"
+    result = run("fit", folder / "train.csv", *common, "--cv", 0, "--report", page)
+    assert result.exit_code == 0, result.output
+    result = run("report", folder / "tree.model", folder / "train.csv", *common, "--out", other)
+    assert result.exit_code == 0, result.output
+    for path in (page, other):
+        assert "</html>" in path.read_text()
+    result = run("report", folder / "tree.model", folder / "train.csv", "--target", "missing")
+    assert result.exit_code == 2
+    assert "missing" in result.output
+
+
+def test_models_are_compared_on_the_same_folds(folder):
+    result = run("compare", folder / "train.csv", "--target", "default", "--drop", "w",
+                 "--drop", "id", "--cv", 2)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    for name in ("tree", "small tree", "forest", "boosting"):
+        assert name in result.output
+
+
+def test_labels_are_ordered_as_told(folder, tmp_path):
+    table = pd.read_csv(folder / "train.csv")
+    table["grade"] = np.array(["c", "b", "a"])[
+        (table["age"] > 35).astype(int) + (table["age"] > 60)
+    ]
+    table.drop(columns=["w", "id"]).to_csv(tmp_path / "graded.csv", index=False)
+    model = tmp_path / "model"
+    result = run("fit", tmp_path / "graded.csv", "--target", "grade", "--order", "c,b,a",
+                 "--model", "forest", "--trees", 5, "--save", model)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "c < b < a" in result.output
+    assert "VUS on rows a tree has not seen" in result.output
+    assert treerank.load(model).classes_.tolist() == ["c", "b", "a"]
+    result = run("fit", tmp_path / "graded.csv", "--target", "grade", "--order", "c,b,x")
+    assert result.exit_code == 2
+    assert "'x'" in result.output

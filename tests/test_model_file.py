@@ -312,8 +312,8 @@ BROKEN = {
         put("fitted", "strata", "posterior", "values", value=put_item(0, 1.5)), "at most 1"),
     "a stratum twice": (
         put("fitted", "strata", "cells", "values", value=lambda v: [v[0], *v[:-1]]), "each once"),
-    "classes out of order": (
-        put("fitted", "classes", "values", value=lambda v: v[::-1]), "ascending order"),
+    "a class twice": (
+        put("fitted", "classes", "values", value=lambda v: [v[0], v[0]]), "all different"),
     "a negative count": (
         put("fitted", "tree", "counts", "values", value=put_item(0, -1.0)), "at least 0"),
     "one name too few": (put("fitted", "features", "names", value=lambda v: v[1:]), "features"),

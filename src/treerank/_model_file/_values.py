@@ -120,8 +120,8 @@ def pack_classes(classes: NDArray[Any]) -> Any:
 
 
 def unpack_classes(node: Node) -> NDArray[Any]:
-    """Class labels: at least two, ascending."""
+    """Class labels: at least two, all different, worst first."""
     classes = unpack_labels(node)
-    if classes.ndim != 1 or len(classes) < 2 or not bool((classes[:-1] < classes[1:]).all()):
-        raise node.error("two or more class labels in ascending order")
+    if classes.ndim != 1 or len(set(classes.tolist())) < max(2, len(classes)):
+        raise node.error("two or more class labels, all different")
     return classes

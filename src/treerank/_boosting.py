@@ -368,7 +368,7 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        array of shape (n_samples, n_estimators_)
+        array of shape (n_samples, n_trees)
         """
         codes, n_jobs = self._codes(X)
         if self._trees is None:

@@ -261,8 +261,8 @@ LightGBM predict the label as a number, RF expected class weighs the forest's cl
 
 Where few features rise or fall with the label alone (LEV, ESL, ERA), least squares is hard to beat:
 a straight line is the right shape there, and boxes have to approximate it. A tree of depth 3 whose
-cells are split by logistic regression ("TreeRank, linear") does not close that gap either, but for a
-little on ESL and ERA 1-7. Monotone constraints have been tried on the simulated Gaussians only.
+cells are split by logistic regression ("TreeRank, linear") does not close that gap either, but for
+a little on ESL and ERA 1-7. Monotone constraints have been tried on the simulated Gaussians only.
 
 ## Speed
 

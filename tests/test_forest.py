@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from treerank import LeafRank, RankingForest, _core, _rank_aggregation, consensus
@@ -595,3 +596,18 @@ except KeyboardInterrupt:
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.stdout.startswith("stopped True threads 1"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("splitter", [None, LogisticRegression()], ids=["LeafRank", "other"])
+def test_shares_are_stretched_to_fit_and_the_order_stays(splitter, monkeypatch):
+    monkeypatch.setattr("treerank._forest_grow.STRENGTHS", [200.0, 500.0])  # far too strong
+    x, y = table(1_500, 4, seed=3)
+    given = {"splitter": splitter, "n_estimators": 30, "max_depth": 4}
+    chosen = RankingForest(**given).fit(x[:1000], y[:1000])
+    plain = RankingForest(**given, shrinkage=chosen.shrinkage_).fit(x[:1000], y[:1000])
+    stretched, shrunk = (m.predict_proba(x)[:, 1] for m in (chosen, plain))
+    # A factor on what the trees add to the shares at their roots: the order stays.
+    assert np.corrcoef(chosen.score_samples(x), plain.score_samples(x))[0, 1] > 1 - 1e-6
+    assert stretched.std() > 1.2 * shrunk.std()
+    new = slice(1000, None)
+    assert np.mean((stretched[new] - y[new]) ** 2) < np.mean((shrunk[new] - y[new]) ** 2)

@@ -129,19 +129,14 @@ auto py_vus_gains(const Matrix<double>& cells, std::size_t place, const Matrix<d
     if (cells.shape(1) != n_classes || left.shape(1) != n_classes || n_classes > kMaxClasses ||
         place >= cells.shape(0))
         throw nb::value_error("vus_gains: arrays that do not fit together");
-    const auto masses = [&](const Matrix<double>& from, std::size_t row) {
-        const double* first = from.data() + row * n_classes;
-        return std::vector<double>(first, first + n_classes);
+    const auto rows_of = [&](const Matrix<double>& from) {
+        std::vector<std::vector<double>> rows;
+        for (std::size_t i = 0; i < from.shape(0); ++i)
+            rows.emplace_back(from.data() + i * n_classes, from.data() + (i + 1) * n_classes);
+        return rows;
     };
-    const std::vector<double> all(total.data(), total.data() + n_classes);
-    Chains better = no_better_cell(shares_of(all, all).size()), worse = no_worse_cell();
-    for (std::size_t i = 0; i < place; ++i) append_worse(better, shares_of(masses(cells, i), all));
-    for (std::size_t i = cells.shape(0) - 1; i > place; --i)
-        append_better(worse, shares_of(masses(cells, i), all));
-    std::vector<double> gains;
-    for (std::size_t i = 0; i < left.shape(0); ++i)
-        gains.push_back(vus_increase(worse, better, masses(cells, place), masses(left, i), all));
-    return to_numpy(std::move(gains));
+    return to_numpy(
+        vus_gains(rows_of(cells), place, rows_of(left), {total.data(), total.data() + n_classes}));
 }
 
 template <class Code>

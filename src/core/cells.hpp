@@ -12,6 +12,9 @@
 
 namespace treerank {
 
+// The whole team works on a cell only from this size on.
+inline constexpr std::size_t kTeamCellRows = 16384;
+
 // A cell while the tree grows; flattened at the end.
 struct Growing {
     Cell cell;

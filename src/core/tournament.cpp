@@ -16,9 +16,6 @@ namespace treerank {
 
 namespace {
 
-// The whole team works on a cell only from this size on.
-constexpr std::size_t kTeamCellRows = 16384;
-
 using Masses = std::vector<double>;  // by class, in units
 
 // A split of a cell by the best cut of one pair of classes.

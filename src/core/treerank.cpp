@@ -14,9 +14,7 @@ namespace treerank {
 
 namespace {
 
-// The whole team works on a cell only from this size on ...
-constexpr std::size_t kTeamCellRows = 16384;
-// ... and below this a cell and all that it is cut into are grown by one thread.
+// Below this a cell and all that it is cut into are grown by one thread.
 constexpr std::size_t kSharedCellRows = 4096;
 
 // LeafRank keeps the room of its nodes from cell to cell, unless there are too many to copy.

@@ -59,4 +59,17 @@ double vus_increase(const Chains& worse, const Chains& better, const std::vector
     return std::abs(gain) > kRounding * before ? gain : 0.0;
 }
 
+std::vector<double> vus_gains(const std::vector<std::vector<double>>& cells, std::size_t place,
+                              const std::vector<std::vector<double>>& left,
+                              const std::vector<double>& total) {
+    Chains better = no_better_cell(shares_of(total, total).size()), worse = no_worse_cell();
+    for (std::size_t i = 0; i < place; ++i) append_worse(better, shares_of(cells[i], total));
+    for (std::size_t i = cells.size() - 1; i > place; --i)
+        append_better(worse, shares_of(cells[i], total));
+    std::vector<double> gains;
+    for (const auto& part : left)
+        gains.push_back(vus_increase(worse, better, cells[place], part, total));
+    return gains;
+}
+
 }  // namespace treerank

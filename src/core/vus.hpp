@@ -56,4 +56,9 @@ std::vector<double> shares_of(const std::vector<double>& mass, const std::vector
 double vus_increase(const Chains& worse, const Chains& better, const std::vector<double>& cell,
                     const std::vector<double>& left, const std::vector<double>& total);
 
+// The same for several better parts of the cell at `place` among ordered cells, best first.
+std::vector<double> vus_gains(const std::vector<std::vector<double>>& cells, std::size_t place,
+                              const std::vector<std::vector<double>>& left,
+                              const std::vector<double>& total);
+
 }  // namespace treerank

@@ -15,6 +15,7 @@ from treerank._classes import class_shares, has_two_classes, ranking_quality
 from treerank._encoding import Encoding, fit_encoding
 from treerank._forest_arrays import ForestArrays
 from treerank._forest_grow import ForestPlan, Trees, choose_strength, grow_forest, plan_forest
+from treerank._forest_tree import ForestTree
 from treerank._grow import check_monotonic
 from treerank._leafrank import LeafRank
 from treerank._params import check_choice, check_integer, check_n_jobs
@@ -497,32 +498,3 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         """
         codes, n_jobs = self._codes(X)
         return np.ascontiguousarray(self._trees.apply(codes, n_jobs).T)
-
-
-class ForestTree:
-    """One tree of a fitted forest: a view, which holds nothing of its own.
-
-    Parameters
-    ----------
-    forest : RankingForest
-    number : int
-        Number of the tree.
-    """
-
-    def __init__(self, forest: RankingForest, number: int) -> None:
-        self.forest = forest
-        self.number = number
-
-    def __repr__(self) -> str:
-        return f"ForestTree({self.number}, {self.forest._trees.size(self.number)})"
-
-    def apply(self, X: Any) -> NDArray[np.int32]:
-        """Return the number of the leaf in which each row ends."""
-        codes, n_jobs = self.forest._codes(X)
-        return np.asarray(self.forest._trees.tree(self.number).apply(codes, n_jobs)[0])
-
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """Return the value of each row in this tree: its share of positives, or its rank."""
-        codes, n_jobs = self.forest._codes(X)
-        values = self.forest._trees.tree(self.number).each(codes, n_jobs)[0]
-        return np.asarray(values, dtype=np.float64)

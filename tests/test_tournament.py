@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
 from treerank import LeafRank, OrderedPartition, RankingForest, TreeRank, _core
-from treerank._binning import fit_binning
+from treerank._binning import code_table
 from treerank._grow import LeafRankOptions, TreeRankOptions
 from treerank._tree import tree_from_core
 from treerank._validate import Table, Weights
@@ -86,8 +86,8 @@ def test_two_classes_are_the_same_to_the_bit_with_and_without_the_tournament(
 def candidates(x, y, inside, pairs):
     """Better side of the best split of each pair, grown as a tree of two classes, for all rows."""
     table = Table(len(x), ["a", "b"], x, [])
-    binning = fit_binning(table, Weights(), 255, n_jobs=1)
-    codes = binning.transform(table)
+    coded = code_table(table, Weights(), 255, n_jobs=1)
+    binning, codes = coded.binning, coded.codes
     leafrank = LeafRankOptions("gini", 1, -1, 1.0, 2.0, -1)
     options = TreeRankOptions(leafrank, 1, 1.0, 2.0, 0.0, -1, 0)
     for worse, better in pairs:

@@ -6,6 +6,7 @@ number, or the i-th known level of a category.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -71,30 +72,104 @@ class Binning:
         return codes
 
 
-def fit_binning(table: Table, weights: Weights, max_bins: int, n_jobs: int) -> Binning:
-    """Choose thresholds and levels from the training rows."""
-    n = table.n_features
+@dataclass(frozen=True)
+class Coded:
+    """The training rows as codes (features x rows), and how they were coded."""
+
+    codes: Codes
+    binning: Binning
+    sample: Sample
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The rows that decide thresholds: all, or those whose numbers have the smallest hashes.
+
+    A row is in it or not by its number alone, however the rows are cut into blocks.
+    """
+
+    table: Table
+    rows: NDArray[np.uint32]  # of the table
+    units: NDArray[np.int64] | None  # of all rows of the table
+
+    def values(self, j: int) -> NDArray[np.float64]:
+        """Numbers of one feature."""
+        table = self.table
+        column = table.matrix[:, j] if table.matrix is not None else table.columns[j].values
+        return np.asarray(column, dtype=np.float64)[self.rows]
+
+    @property
+    def masses(self) -> NDArray[np.int64] | None:
+        """Units of the rows; None when every row counts once."""
+        return None if self.units is None else self.units[self.rows]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What all rows say of the columns: missing values, and the mass of each level.
+
+    `masses[j]` is None for a number. What blocks of rows say adds up.
+    """
+
+    n_rows: int
+    has_missing: NDArray[np.bool_]
+    masses: list[Counter[Any] | None]
+
+    def __add__(self, other: Seen) -> Seen:
+        masses = [
+            None if mine is None or theirs is None else mine + theirs
+            for mine, theirs in zip(self.masses, other.masses, strict=True)
+        ]
+        has_missing = self.has_missing | other.has_missing
+        return Seen(self.n_rows + other.n_rows, has_missing, masses)
+
+
+def code_table(table: Table, weights: Weights, max_bins: int, n_jobs: int) -> Coded:
+    """Bin a table that is in memory."""
     units = weights.as_units
-    sample = _core.threshold_sample(table.n_rows, SAMPLE_ROWS)
+    sample = Sample(table, _core.threshold_sample(table.n_rows, SAMPLE_ROWS), units)
+    binning = fit_binning(sample, look_over(table, units), max_bins, n_jobs)
+    return Coded(binning.transform(table, n_jobs), binning, sample)
+
+
+def look_over(table: Table, units: NDArray[np.int64] | None) -> Seen:
+    """See which levels and missing values the rows have."""
+    n = table.n_features
+    has_missing = np.zeros(n, dtype=bool)
+    masses: list[Counter[Any] | None] = [None] * n
+    if table.matrix is not None:
+        if table.n_rows and np.isnan(table.matrix.min()):  # one quick pass; by column if it must be
+            has_missing = np.isnan(table.matrix.min(axis=0))
+        return Seen(table.n_rows, has_missing, masses)
+    for j, column in enumerate(table.columns):
+        if column.is_categorical:
+            counts = _count_levels(column, units)
+            has_missing[j] = any(map(is_missing, counts))
+            masses[j] = Counter({v: m for v, m in counts.items() if not is_missing(v)})
+        else:
+            has_missing[j] = bool(np.isnan(column.values).any())
+    return Seen(table.n_rows, has_missing, masses)
+
+
+def fit_binning(sample: Sample, seen: Seen, max_bins: int, n_jobs: int) -> Binning:
+    """Choose thresholds by the sample, and levels by what all rows have."""
+    table, n = sample.table, sample.table.n_features
+    rows, units = sample.rows, sample.units
     levels: list[list[Any] | None] = [None] * n
     if table.matrix is not None:
-        thresholds = _core.find_thresholds(table.matrix, sample, units, max_bins, n_jobs)
-        has_missing = np.zeros(n, dtype=bool)
-        if np.isnan(table.matrix.min()):  # one quick pass; by column only where it must be
-            has_missing = np.isnan(table.matrix.min(axis=0))
+        thresholds = _core.find_thresholds(table.matrix, rows, units, max_bins, n_jobs)
     else:
         thresholds = [np.empty(0)] * n
-        has_missing = np.zeros(n, dtype=bool)
         for j, column in enumerate(table.columns):
-            if column.is_categorical:
-                levels[j] = _choose_levels(column, units)
-                has_missing[j] = any(map(is_missing, set(column.values)))
-            else:
+            masses = seen.masses[j]
+            if masses is None:
                 values = _as_matrix(column)
-                thresholds[j] = _core.find_thresholds(values, sample, units, max_bins, n_jobs)[0]
-                has_missing[j] = bool(np.isnan(values).any())
+                [thresholds[j]] = _core.find_thresholds(values, rows, units, max_bins, n_jobs)
+            else:
+                levels[j] = _choose_levels(masses)
+                warn_of_doubtful_category(column, sorted(masses, key=_level_order), seen.n_rows)
     code_type = np.dtype(np.uint8 if max_bins <= UINT8_BINS else np.uint16)
-    return Binning(thresholds, levels, code_type, has_missing)
+    return Binning(thresholds, levels, code_type, seen.has_missing)
 
 
 def _as_matrix(column: Column) -> NDArray[np.float64]:
@@ -105,16 +180,24 @@ def _level_order(level: Any) -> tuple[str, Any]:
     return type(level).__name__, level
 
 
-def _choose_levels(column: Column, units: NDArray[np.int64] | None) -> list[Any]:
+def _count_levels(column: Column, units: NDArray[np.int64] | None) -> Counter[Any]:
+    """Mass of each value, missing ones included."""
+    counts = Counter(column.values)
+    if units is None:
+        return counts
+    number = {value: i for i, value in enumerate(counts)}
+    place = np.fromiter(map(number.__getitem__, column.values), np.intp, len(column.values))
+    mass = np.zeros(len(number), dtype=np.int64)
+    np.add.at(mass, place, units)
+    return Counter(dict(zip(number, mass.tolist(), strict=True)))
+
+
+def _choose_levels(masses: Counter[Any]) -> list[Any]:
     """Levels in sorted order; when there are too many, the rarest share the last code."""
-    values = column.values
-    found = sorted((v for v in set(values) if not is_missing(v)), key=_level_order)
-    warn_of_doubtful_category(column, found, len(values))
+    found = sorted(masses, key=_level_order)
     if len(found) <= MAX_LEVELS:
         return found
-    codes = encode_levels(column, found)
-    mass = np.bincount(codes, weights=units, minlength=len(found) + 1)[1:]
-    by_mass = np.argsort(-mass, kind="stable")
+    by_mass = np.argsort([-masses[level] for level in found], kind="stable")
     kept = np.sort(by_mass[: MAX_LEVELS - 1])
     shared = tuple(found[i] for i in np.sort(by_mass[MAX_LEVELS - 1 :]))
     return [found[i] for i in kept] + [shared]

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from treerank import _core
-from treerank._binning import Binning, Codes, fit_binning
+from treerank._binning import Binning, Codes, code_table
 from treerank._boosting_grow import Boosted, BoostingPlan, BoostingRows, boost, boosting_units
 from treerank._classes import class_shares, has_two_classes, ranking_quality
 from treerank._forest_arrays import ForestArrays
@@ -215,8 +215,8 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
             )  # fmt: skip
             plan = self._plan(data)
             max_bins = check_max_bins(self.max_bins, data.table.n_rows)
-            self._binning = fit_binning(data.table, data.weights, max_bins, plan.n_jobs)
-            codes = self._binning.transform(data.table, plan.n_jobs)
+            coded = code_table(data.table, data.weights, max_bins, plan.n_jobs)
+            self._binning, codes = coded.binning, coded.codes
             units, scale = boosting_units(data.weights)
             rank = data.labels.astype(np.intp)
             rows = BoostingRows(codes, rank, units, scale, len(data.classes))

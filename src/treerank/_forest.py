@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from treerank._binning import Binning, fit_binning
+from treerank._binning import Binning, Codes, code_table
 from treerank._classes import class_shares, has_two_classes, ranking_quality
 from treerank._encoding import Encoding, fit_encoding
 from treerank._forest_arrays import ForestArrays
@@ -316,24 +316,31 @@ class RankingForest(ClassifierMixin, BaseEstimator):
             before = self._warm_trees(data)
             if before is None:
                 max_bins = check_max_bins(self.max_bins, data.table.n_rows)
-                self._binning = fit_binning(data.table, data.weights, max_bins, n_jobs)
-            monotonic = check_monotonic(self.monotonic_cst, data.table.names, self._binning)
-            plan = plan_forest(self, data, monotonic, self._plan.sampling.seed if before else None)
-            rows: NDArray[Any]
-            if plan.splitter is None:
-                self._encoding, rows = None, self._binning.transform(data.table, n_jobs)
+                coded = code_table(data.table, data.weights, max_bins, n_jobs)
+                self._binning, codes = coded.binning, coded.codes
             else:
-                self._encoding, rows = fit_encoding(data.table, self._binning, data.weights)
-            trees = grow_forest(
-                rows, data, self._binning, self._encoding, monotonic, plan, before, n_jobs
-            )
-            self._plan = plan
-            self.classes_ = data.classes
-            self._keep(trees, rows, data, n_jobs)
-            if not self.warm_start and isinstance(self._trees, ForestArrays):
-                # More trees would need all thresholds.
-                self._binning, self._trees = keep_used_in_forest(self._binning, self._trees)
+                codes = self._binning.transform(data.table, n_jobs)
+            self._fit_coded(data, codes, before)
         return self
+
+    def _fit_coded(self, data: TrainingData, codes: Codes, before: Trees | None) -> None:
+        """Fit to rows that are coded already, by `_binning`; `before` are trees to go on from."""
+        n_jobs = check_n_jobs(self.n_jobs)
+        monotonic = check_monotonic(self.monotonic_cst, data.table.names, self._binning)
+        plan = plan_forest(self, data, monotonic, self._plan.sampling.seed if before else None)
+        rows: NDArray[Any] = codes
+        self._encoding = None
+        if plan.splitter is not None:
+            self._encoding, rows = fit_encoding(data.table, self._binning, data.weights)
+        trees = grow_forest(
+            rows, data, self._binning, self._encoding, monotonic, plan, before, n_jobs
+        )
+        self._plan = plan
+        self.classes_ = data.classes
+        self._keep(trees, rows, data, n_jobs)
+        if not self.warm_start and isinstance(self._trees, ForestArrays):
+            # More trees would need all thresholds.
+            self._binning, self._trees = keep_used_in_forest(self._binning, self._trees)
 
     def _warm_trees(self, data: TrainingData) -> Trees | None:
         """Trees of the last fit that this one goes on from."""

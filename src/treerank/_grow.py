@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank import _core
-from treerank._binning import Binning, Codes
+from treerank._binning import Binning, Coded, Codes
 from treerank._missing import code_values
 from treerank._params import complain
 from treerank._progress import progress_bar
@@ -69,9 +69,8 @@ class TreeRankOptions:
 
 
 def grow_trees(
-    codes: Codes,
+    coded: Coded,
     data: TrainingData,
-    binning: Binning,
     monotonic: NDArray[np.int8],
     options: TreeRankOptions,
     held_out: list[NDArray[Any]],
@@ -84,13 +83,12 @@ def grow_trees(
     """
     assert options.leafrank is not None
     weights, labels = data.weights, data.labels
+    codes, binning = coded.codes, coded.binning
     rows: Any = slice(None)
     if options.leafrank.pruning:  # LeafRank deals rows out to its folds in their order
         rows = _order_of_content(codes, data, options.seed)
         codes, labels = np.ascontiguousarray(codes[:, rows]), labels[rows]
-    values = None
-    if options.missing == "cell_mean":
-        values = code_values(data.table, weights, binning)
+    values = code_values(coded) if options.missing == "cell_mean" else None
 
     def grow(repeats: Any, units: Any, first_tree: int) -> list[RankTree]:
         grown = _core.grow_trees(

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._binning import fit_binning
+from treerank._binning import code_table
 from treerank._grow import LeafRankOptions, TreeRankOptions, check_monotonic, grow_trees
 from treerank._params import (
     check_choice,
@@ -179,11 +179,10 @@ class LeafRank(TreeRanker):
                 missing=check_choice("missing", self.missing, ["learned", "cell_mean"]),
             )
             max_bins = check_max_bins(self.max_bins, table.n_rows)
-            binning = fit_binning(table, data.weights, max_bins, n_jobs)
-            monotonic = check_monotonic(self.monotonic_cst, table.names, binning)
-            codes = binning.transform(table, n_jobs)
-            [tree] = grow_trees(codes, data, binning, monotonic, options, [], n_jobs, verbose=0)
-            self._keep(tree, binning, data, np.nan, monotonic)
+            coded = code_table(table, data.weights, max_bins, n_jobs)
+            monotonic = check_monotonic(self.monotonic_cst, table.names, coded.binning)
+            [tree] = grow_trees(coded, data, monotonic, options, [], n_jobs, verbose=0)
+            self._keep(tree, coded.binning, table.names, data.classes, np.nan, monotonic)
             self._drop_unused_thresholds()
         return self
 

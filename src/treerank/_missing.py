@@ -10,44 +10,43 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._binning import Binning
-from treerank._validate import Table, Weights
+from treerank._binning import Coded
+
+Floats = NDArray[np.float64]
 
 
-def code_values(table: Table, weights: Weights, binning: Binning) -> NDArray[np.float64]:
+def code_values(coded: Coded) -> Floats:
     """Mean, and upper end, of the values behind every code, feature after feature.
 
-    Codes of categories, of missing values, and those without a row have no mean; 0 stands
-    for it, and is never used. Shape (2, total number of codes).
+    By the rows that decide the thresholds. Codes of categories, of missing values, and those
+    without a row have no mean; 0 stands for it, and is never used. Shape (2, total number of
+    codes).
     """
     parts = []
+    binning, sample = coded.binning, coded.sample
     for j, (n_codes, thresholds) in enumerate(
         zip(binning.n_codes, binning.thresholds, strict=True)
     ):
         part = np.zeros((2, n_codes))
         if binning.levels[j] is None:
-            column = table.matrix[:, j] if table.matrix is not None else table.columns[j].values
-            part[0, 1:] = _bin_means(np.asarray(column, np.float64), weights, thresholds)
+            part[0, 1:] = _bin_means(sample.values(j), sample.masses, thresholds)
             part[1, 1:] = np.append(thresholds, np.inf)
         parts.append(part)
     return np.ascontiguousarray(np.hstack(parts))
 
 
-def _bin_means(
-    values: NDArray[np.float64], weights: Weights, thresholds: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _bin_means(values: Floats, units: NDArray[np.int64] | None, thresholds: Floats) -> Floats:
     """Weighted mean of the values in each bin.
 
     Summed over the distinct values in ascending order, each with its exact mass, so that
     neither the order of the rows matters nor whether a row is repeated or has a weight.
     """
     known = ~np.isnan(values)
-    units = None if weights.as_units is None else weights.as_units[known]
     distinct, place = np.unique(values[known], return_inverse=True)
     means = np.zeros(len(thresholds) + 1)
     if len(distinct) == 0:
         return means
-    mass = np.bincount(place, weights=units).astype(np.float64)
+    mass = np.bincount(place, weights=None if units is None else units[known]).astype(np.float64)
     bins = np.searchsorted(thresholds, distinct, side="left")
     first = np.flatnonzero(np.append(True, np.diff(bins) > 0))
     last = np.append(first[1:], len(bins)) - 1

@@ -20,7 +20,7 @@ from treerank._rules import cell_rules
 from treerank._splitter_tree import SplitterTree
 from treerank._tree import CellTree, RankTree, upper_shares
 from treerank._used_thresholds import keep_used_in_trees
-from treerank._validate import TrainingData, validate_rows
+from treerank._validate import validate_rows
 
 # Up to this many rows every value is a code of its own; above, 255 quantiles do as well.
 EXACT_ROWS = 10_000
@@ -47,7 +47,8 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
         self,
         tree: CellTree,
         binning: Binning,
-        data: TrainingData,
+        names: list[str],
+        classes: NDArray[Any],
         strength: float,
         monotonic: NDArray[np.int8],
     ) -> None:
@@ -58,15 +59,14 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
         leaves, scores, upper = rank_leaves(tree, binning, strength, monotonic)
         stratum = np.full(tree.n_cells, -1, dtype=np.int32)
         stratum[leaves] = np.arange(len(leaves))
-        names = data.table.names
-        self.classes_ = data.classes
+        self.classes_ = classes
         self.tree_ = tree
         self._binning = binning
         self._stratum = stratum
         self._posterior = class_shares(upper)
         self.partition_ = OrderedPartition(
             tree.counts[leaves],
-            classes=data.classes,
+            classes=classes,
             scores=scores,
             rules=_Rules(tree, binning, names, leaves),
         )

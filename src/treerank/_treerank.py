@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._binning import Binning, Codes, fit_binning
-from treerank._encoding import fit_encoding
-from treerank._grow import TreeRankOptions, check_monotonic, grow_trees
-from treerank._grow_cells import grow_cell_trees, is_function
+from treerank._binning import Coded, code_table
+from treerank._grow import TreeRankOptions, check_monotonic
+from treerank._grow_cells import is_function
 from treerank._leafrank import DATA_PARAMETERS, LeafRank
+from treerank._local_rows import LocalRows, TrainingRows
 from treerank._params import (
     check_choice,
     check_count_or_share,
@@ -30,7 +29,7 @@ from treerank._penalty import (
     check_share_within,
     prune_by_penalty,
 )
-from treerank._prune import STRENGTHS, PruningPath, assign_folds, choose_subtree, count_held_out
+from treerank._prune import STRENGTHS, PruningPath, choose_subtree
 from treerank._ranker import TreeRanker, check_max_bins
 from treerank._seed import seed_of
 from treerank._tree import CellTree
@@ -231,60 +230,45 @@ class TreeRank(TreeRanker):
             data = validate_training_data(
                 self, X, y, sample_weight, self.categorical_features, label_order=self.label_order
             )
-            options, strengths = self._options(data.table), self._strengths()
-            n_jobs = check_n_jobs(self.n_jobs)
+            options, n_jobs = self._options(data.table), check_n_jobs(self.n_jobs)
             max_bins = check_max_bins(self.max_bins, data.table.n_rows)
-            binning = fit_binning(data.table, data.weights, max_bins, n_jobs)
-            monotonic = check_monotonic(self.monotonic_cst, data.table.names, binning)
-            codes = binning.transform(data.table, n_jobs)
-            strength = self._grow(codes, data, binning, monotonic, options, strengths, n_jobs)
-            self._keep(self.tree_, binning, data, strength, monotonic)
-            self._drop_unused_thresholds()
+            self._fit_coded(data, code_table(data.table, data.weights, max_bins, n_jobs), options)
         return self
 
+    def _fit_coded(self, data: TrainingData, coded: Coded, options: TreeRankOptions) -> None:
+        """Fit to rows that are coded already."""
+        monotonic = check_monotonic(self.monotonic_cst, data.table.names, coded.binning)
+        splitter = None if options.leafrank is not None else self.splitter
+        n_jobs = check_n_jobs(self.n_jobs)
+        self._fit_rows(LocalRows(data, coded, monotonic, splitter, n_jobs, self.verbose), options)
+
+    def _fit_rows(self, rows: TrainingRows, options: TreeRankOptions) -> None:
+        """Grow, prune and read off the tree of the training rows, wherever they are."""
+        strength = self._grow(rows, options, self._strengths())
+        self._keep(self.tree_, rows.binning, rows.names, rows.classes, strength, rows.monotonic)
+        self._drop_unused_thresholds()
+
     def _grow(
-        self,
-        codes: Codes,
-        data: TrainingData,
-        binning: Binning,
-        monotonic: NDArray[np.int8],
-        options: TreeRankOptions,
-        strengths: NDArray[np.float64],
-        n_jobs: int,
+        self, rows: TrainingRows, options: TreeRankOptions, strengths: NDArray[np.float64]
     ) -> float:
         """Set the trees and the pruning path; return the strength of shrinkage."""
         prune = self.pruning == "cv"
         folds = None
         if prune or len(strengths) > 1:
-            folds = assign_folds(self.cv, codes, data, options.seed)
-        parts = [] if folds is None else [folds.held_out(f) for f in range(folds.n_folds)]
-        encoded: NDArray[Any] = codes
-        trees: Sequence[CellTree]
-        if options.leafrank is not None:
-            trees = grow_trees(
-                codes, data, binning, monotonic, options, parts, n_jobs, self.verbose
-            )
-        else:
-            encoding, encoded = fit_encoding(data.table, binning, data.weights)
-            trees = grow_cell_trees(
-                encoded, codes, data, encoding, splitter=self.splitter, options=options,
-                held_out=parts, n_jobs=n_jobs, verbose=self.verbose,
-            )  # fmt: skip
-        tree: CellTree = trees[0]
-        fold_trees: list[CellTree] = list(trees[1:])
+            folds = rows.folds(self.cv, options.seed)
+        tree, *fold_trees = rows.grow(options, folds)
         self.unpruned_tree_ = tree
         self.pruning_path_ = None
         if self.pruning == "penalty":
-            penalty = self._penalty(data)
+            penalty = self._penalty(len(rows.names), len(rows.classes))
             check_share_within(penalty.bounds, tree)
             tree, self.pruning_path_ = prune_by_penalty(tree, penalty)
             fold_trees = [prune_by_penalty(fold_tree, penalty)[0] for fold_tree in fold_trees]
         self.tree_ = tree
         self.shrinkage_ = float(strengths[0])
         if folds is not None:
-            held_out = count_held_out(fold_trees, parts, encoded, data, n_jobs)
             path, self.shrinkage_ = choose_subtree(
-                tree, held_out, strengths, prune, self.one_standard_error
+                tree, rows.held_out(fold_trees, folds), strengths, prune, self.one_standard_error
             )
             self.tree_ = tree.subtree(tree.sequence[1] > path.chosen)
             self.pruning_path_ = self.pruning_path_ or path
@@ -315,11 +299,11 @@ class TreeRank(TreeRanker):
             tournament_gain=check_choice("tournament_gain", self.tournament_gain, ["vus", "local"]),
         )
 
-    def _penalty(self, data: TrainingData) -> StructuralPenalty:
+    def _penalty(self, n_features: int, n_classes: int) -> StructuralPenalty:
         """Penalty that fits the splitter: tests of LeafRank, or the cubes of a grid."""
-        if len(data.classes) > 2:
+        if n_classes > 2:
             raise ValueError(
-                f"Got pruning='penalty' with {len(data.classes)} classes; expected two, for which "
+                f"Got pruning='penalty' with {n_classes} classes; expected two, for which "
                 "its theorem holds. Use pruning='cv'."
             )
         if not isinstance(self.splitter, LeafRank | DyadicGrid | None):
@@ -330,7 +314,7 @@ class TreeRank(TreeRanker):
         return StructuralPenalty(
             constant=self._penalty_constant(),
             bounds=check_penalty_bounds(self.penalty_bounds),
-            n_features=data.table.n_features,
+            n_features=n_features,
             resolution=getattr(self.splitter, "resolution", None),
         )
 

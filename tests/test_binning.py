@@ -20,7 +20,7 @@ columns = arrays(np.float64, st.integers(1, 60), elements=numbers)
 
 
 def find(values, max_bins, weights=None, n_jobs=1):
-    sample = _core.threshold_sample(len(values), 200_000)
+    sample = np.arange(len(values), dtype=np.uint32)
     return _core.find_thresholds(values[:, np.newaxis], sample, weights, max_bins, n_jobs)[0]
 
 
@@ -80,7 +80,7 @@ def test_any_layout_of_the_table_gives_the_same_codes(n, p, seed):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, p)).round(1)
     x[rng.random((n, p)) < 0.1] = np.nan
-    sample = _core.threshold_sample(n, 200_000)
+    sample = np.arange(n, dtype=np.uint32)
     results = []
     for table in (x, np.asfortranarray(x), np.repeat(x, 2, axis=0)[::2], x.astype(np.float32)):
         for n_jobs in (1, 3):
@@ -91,11 +91,25 @@ def test_any_layout_of_the_table_gives_the_same_codes(n, p, seed):
     assert all(np.array_equal(results[0], codes) for codes in results[1:])
 
 
+def threshold_sample(n_rows, limit):
+    return _core.sampled_rows(0, n_rows, _core.sample_bound(n_rows, limit))
+
+
+@given(st.integers(1, 3000), st.integers(1, 3000), st.integers(0, 3000))
+def test_blocks_of_rows_make_up_the_sample(n_rows, limit, cut):
+    cut = min(cut, n_rows)
+    bound = _core.sample_bound(n_rows, limit)
+    parts = [_core.sampled_rows(0, cut, bound), cut + _core.sampled_rows(cut, n_rows - cut, bound)]
+    sample = threshold_sample(n_rows, limit)
+    assert np.array_equal(np.concatenate(parts), sample)
+    assert len(sample) == min(n_rows, limit)
+
+
 def test_the_sample_of_rows_is_spread_and_of_the_size_asked_for():
-    sample = _core.threshold_sample(100_000, 1_000)
+    sample = threshold_sample(100_000, 1_000)
     assert len(sample) == len(np.unique(sample)) == 1_000
     assert abs(sample.mean() - 50_000) < 5_000
-    first = _core.threshold_sample(50_000, 1_000)
+    first = threshold_sample(50_000, 1_000)
     assert np.isin(sample[sample < 50_000], first).all()
 
 

@@ -64,13 +64,15 @@ auto py_row_hashes(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels
 }  // namespace
 
 void bind_binning(nb::module_& m) {
+    m.def("sample_bound", &sample_bound, nb::arg("n_rows"), nb::arg("limit"),
+          "Largest hash of a row's number with which it decides the thresholds.");
     m.def(
-        "threshold_sample",
-        [](std::size_t n_rows, std::size_t limit) {
-            return to_numpy(threshold_sample(n_rows, limit));
+        "sampled_rows",
+        [](std::uint64_t first_row, std::size_t n_rows, std::uint64_t bound) {
+            return to_numpy(sampled_rows(first_row, n_rows, bound));
         },
-        nb::arg("n_rows"), nb::arg("limit"),
-        "Numbers of the rows that decide the thresholds: all, or those with the smallest hashes.");
+        nb::arg("first_row"), nb::arg("n_rows"), nb::arg("bound"),
+        "The rows of a block that decide the thresholds, counted from its first row.");
     const char* thresholds_doc = "Thresholds of every column, ascending.";
     m.def("find_thresholds", &py_find_thresholds<double>, nb::arg("x").noconvert(),
           nb::arg("sample").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("max_bins"),

@@ -48,20 +48,31 @@ void encode_block(const NumberMatrix<Value>& numbers, std::size_t column, std::s
 
 }  // namespace
 
-std::vector<std::uint32_t> threshold_sample(std::size_t n_rows, std::size_t limit) {
-    std::vector<std::uint32_t> sample;
-    if (n_rows <= limit) {
-        sample.resize(n_rows);
-        for (std::size_t i = 0; i < n_rows; ++i) sample[i] = static_cast<std::uint32_t>(i);
-        return sample;
+// Hashes are spread evenly, so that about limit + margin of them lie below a first guess:
+// only these are kept.
+std::uint64_t sample_bound(std::size_t n_rows, std::size_t limit) {
+    constexpr std::uint64_t everything = std::numeric_limits<std::uint64_t>::max();
+    if (n_rows <= limit) return everything;
+    std::vector<std::uint64_t> hashes;
+    for (double margin = 0.01;; margin *= 2) {
+        const double share = static_cast<double>(limit) * (1 + margin) + 1000;
+        const double guess = share / static_cast<double>(n_rows) * 0x1p64;
+        const auto cut = guess < 0x1p63 ? static_cast<std::uint64_t>(guess) : everything;
+        hashes.clear();
+        for (std::size_t i = 0; i < n_rows; ++i)
+            if (const std::uint64_t hash = mix(i); hash <= cut) hashes.push_back(hash);
+        if (hashes.size() >= limit) break;
     }
-    std::vector<std::uint64_t> hashes(n_rows);
-    for (std::size_t i = 0; i < n_rows; ++i) hashes[i] = mix(i);
-    std::vector<std::uint64_t> sorted = hashes;
-    std::nth_element(sorted.begin(), sorted.begin() + limit - 1, sorted.end());
-    const std::uint64_t bound = sorted[limit - 1];
+    const auto last = hashes.begin() + static_cast<std::ptrdiff_t>(limit - 1);
+    std::nth_element(hashes.begin(), last, hashes.end());
+    return *last;
+}
+
+std::vector<std::uint32_t> sampled_rows(std::uint64_t first_row, std::size_t n_rows,
+                                        std::uint64_t bound) {
+    std::vector<std::uint32_t> sample;
     for (std::size_t i = 0; i < n_rows; ++i)
-        if (hashes[i] <= bound) sample.push_back(static_cast<std::uint32_t>(i));
+        if (mix(first_row + i) <= bound) sample.push_back(static_cast<std::uint32_t>(i));
     return sample;
 }
 

@@ -25,10 +25,13 @@ struct NumberMatrix {
     }
 };
 
-// Numbers of the rows that decide the thresholds: all, or the `limit` rows whose
-// numbers have the smallest hashes. Depends on nothing else, so any cut of the
+// The rows that decide the thresholds are all, or the `limit` rows whose numbers have the
+// smallest hashes: those up to this bound. Depends on nothing else, so that any cut of the
 // rows into blocks gives the same sample.
-std::vector<std::uint32_t> threshold_sample(std::size_t n_rows, std::size_t limit);
+std::uint64_t sample_bound(std::size_t n_rows, std::size_t limit);
+// Which rows of a block are in the sample, counted from the block's first row.
+std::vector<std::uint32_t> sampled_rows(std::uint64_t first_row, std::size_t n_rows,
+                                        std::uint64_t bound);
 
 // At most max_bins - 1 thresholds for each column, ascending. Few distinct values:
 // one between each two neighbours. Many: bins of about equal mass, values that

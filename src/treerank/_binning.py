@@ -127,7 +127,8 @@ class Seen:
 def code_table(table: Table, weights: Weights, max_bins: int, n_jobs: int) -> Coded:
     """Bin a table that is in memory."""
     units = weights.as_units
-    sample = Sample(table, _core.threshold_sample(table.n_rows, SAMPLE_ROWS), units)
+    bound = _core.sample_bound(table.n_rows, SAMPLE_ROWS)
+    sample = Sample(table, _core.sampled_rows(0, table.n_rows, bound), units)
     binning = fit_binning(sample, look_over(table, units), max_bins, n_jobs)
     return Coded(binning.transform(table, n_jobs), binning, sample)
 

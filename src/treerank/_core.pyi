@@ -22,9 +22,12 @@ MAX_REPEAT: int = 15
 
 MAX_CATEGORY_CODES: int = 256
 
-def threshold_sample(n_rows: int, limit: int) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+def sample_bound(n_rows: int, limit: int) -> int:
+    """Largest hash of a row's number with which it decides the thresholds."""
+
+def sampled_rows(first_row: int, n_rows: int, bound: int) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
     """
-    Numbers of the rows that decide the thresholds: all, or those with the smallest hashes.
+    The rows of a block that decide the thresholds, counted from its first row.
     """
 
 @overload

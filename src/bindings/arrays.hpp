@@ -22,6 +22,11 @@ using Matrix = nb::ndarray<const T, nb::numpy, nb::ndim<2>, nb::c_contig>;
 template <class T>
 using Numbers = nb::ndarray<const T, nb::numpy, nb::ndim<2>>;  // any strides
 
+template <class T>
+std::vector<T> to_vector(const Vector<T>& values) {
+    return {values.data(), values.data() + values.size()};
+}
+
 // Hands a vector to NumPy without a copy.
 template <class T>
 nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T>&& values) {
@@ -32,11 +37,10 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T>&& values) {
 
 // Hands structs to NumPy as rows of bytes; Python views them as records.
 template <class Struct>
-nb::object to_records(std::vector<Struct>&& values) {
+nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<2>> to_records(std::vector<Struct>&& values) {
     auto* held = new std::vector<Struct>(std::move(values));
     nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<Struct>*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<2>>(
-        held->data(), {held->size(), sizeof(Struct)}, owner));
+    return {held->data(), {held->size(), sizeof(Struct)}, owner};
 }
 
 using Records = Matrix<std::uint8_t>;
@@ -56,6 +60,7 @@ CodeMatrix<Code> code_matrix(const Matrix<Code>& codes) {
 
 void bind_binning(nb::module_& m);
 void bind_grow(nb::module_& m);
+void bind_levels(nb::module_& m);
 void bind_forest(nb::module_& m);
 void bind_boosting(nb::module_& m);
 void bind_geometric(nb::module_& m);

@@ -9,13 +9,8 @@ AxisTree axis_tree(const Records& nodes, const Records& sets) {
     return {from_records<AxisNode>(nodes, "nodes"), from_records<CategorySet>(sets, "sets")};
 }
 
-template <class T>
-std::vector<T> to_vector(const Vector<T>& values) {
-    return {values.data(), values.data() + values.size()};
-}
-
-nb::object py_expand(const Records& nodes, const Records& sets, const Vector<std::int32_t>& n_codes,
-                     std::size_t max_nodes) {
+auto py_expand(const Records& nodes, const Records& sets, const Vector<std::int32_t>& n_codes,
+               std::size_t max_nodes) {
     return to_records(expand(axis_tree(nodes, sets), to_vector(n_codes), max_nodes).nodes);
 }
 

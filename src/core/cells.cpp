@@ -20,9 +20,9 @@ void run_in(Team* team, std::size_t n, const std::function<void(std::size_t)>& j
     for (std::size_t i = 0; i < n; ++i) job(i);
 }
 
-void flatten_tests(Growing& from, Cell& cell, RankTree& tree) {
+void flatten_tests(Growing& from, Cell& cell, RankTree& tree, bool take) {
     cell.first_test = static_cast<std::int32_t>(tree.tests.size());
-    if (tree.tests.empty()) {
+    if (take && tree.tests.empty()) {
         tree.tests = std::move(from.tests);
         tree.test_mass = std::move(from.test_mass);
         tree.category_sets = std::move(from.category_sets);
@@ -66,7 +66,7 @@ RowBuffers::RowBuffers(std::vector<Row> sample)
       work(std::make_unique_for_overwrite<Row[]>(rows.size())),
       scratch(std::make_unique_for_overwrite<Row[]>(rows.size())) {}
 
-RankTree flatten(Growing& root, std::size_t n_classes) {
+RankTree flatten(Growing& root, std::size_t n_classes, bool take) {
     RankTree tree;
     tree.n_classes = static_cast<std::int32_t>(n_classes);
     struct Pending {
@@ -81,10 +81,12 @@ RankTree flatten(Growing& root, std::size_t n_classes) {
         const auto number = static_cast<std::int32_t>(tree.cells.size());
         if (next.parent >= 0)
             (next.left ? tree.cells[next.parent].left : tree.cells[next.parent].right) = number;
+        next.from->number = number;
         Cell cell = next.from->cell;
         cell.parent = next.parent;
+        cell.left = cell.right = cell.first_test = cell.last_test = -1;
         if (next.from->left != nullptr) {
-            flatten_tests(*next.from, cell, tree);
+            flatten_tests(*next.from, cell, tree, take);
             stack.push_back({next.from->right, number, false});
             stack.push_back({next.from->left, number, true});
         }

@@ -25,10 +25,12 @@ struct Growing {
     std::vector<CategorySet> category_sets;
     Growing* left = nullptr;
     Growing* right = nullptr;
+    std::int32_t number = -1;  // in the flat tree
 };
 
-// Numbers the cells in preorder, whatever order they were grown in; takes their tests.
-RankTree flatten(Growing& root, std::size_t n_classes);
+// Numbers the cells in preorder, whatever order they were grown in; takes their tests, or
+// copies them.
+RankTree flatten(Growing& root, std::size_t n_classes, bool take = true);
 
 struct RowBuffers {
     explicit RowBuffers(std::vector<Row> sample);

@@ -18,12 +18,10 @@ constexpr std::int32_t kGivenHistogram = std::numeric_limits<std::int32_t>::max(
 template <class Code, class Count>
 LeafRank<Code, Count>::LeafRank(const Features& features, const LeafRankOptions& options,
                                 Watch& watch, Team* team)
-    : features_(features),
-      options_(options),
+    : LeafRankTree(features, options),
       watch_(watch),
       team_(team != nullptr && team->size() > 1 ? team : nullptr),
       kernels_(kernels<Code, Count>()),
-      monotonic_(features.any_monotonic()),
       // Scanning a histogram costs as many steps as there are codes; below a
       // quarter of that many rows, walking the occupied codes is cheaper.
       sparse_rows_(features.histogram_size() / features.size() / 4),
@@ -54,27 +52,6 @@ void LeafRank<Code, Count>::count(const View<Code>& view, const Row* rows, std::
 }
 
 template <class Code, class Count>
-bool LeafRank<Code, Count>::may_split(const Open& open) const {
-    const ClassMass mass = nodes[open.node].mass;
-    const bool deep = options_.max_depth >= 0 && open.depth >= options_.max_depth;
-    return !deep && !mass.pure() && mass.total() >= options_.min_mass_split &&
-           mass.total() >= 2 * options_.min_mass_leaf;
-}
-
-template <class Code, class Count>
-CutSearch LeafRank<Code, Count>::search_of(const Open& open) const {
-    CutSearch search;
-    search.criterion = options_.criterion;
-    search.node = nodes[open.node].mass;
-    search.positive_cost = cell_.negative;
-    search.negative_cost = cell_.positive;
-    search.min_mass_leaf = options_.min_mass_leaf;
-    search.lower = open.lower;
-    search.upper = open.upper;
-    return search;
-}
-
-template <class Code, class Count>
 SearchedNode<Count> LeafRank<Code, Count>::searched(const Open& open) const {
     const Count* histogram = open.histogram == kGivenHistogram ? given_
                              : open.histogram >= 0             ? pool_[open.histogram].get()
@@ -82,36 +59,27 @@ SearchedNode<Count> LeafRank<Code, Count>::searched(const Open& open) const {
     return {rows_ + open.first, open.last - open.first, histogram, open.key, search_of(open)};
 }
 
-// Draws features until some of them can split: as many as asked for at first,
-// then, if none of those has a cut, one after another.
 template <class Code, class Count>
 Split LeafRank<Code, Count>::find_split(Open& open) {
     const std::size_t n = open.last - open.first;
-    const std::size_t all = cell_features_.size();
+    const auto best_of = [&](const std::vector<std::int32_t>& features) {
+        return test_search_.best_of(searched(open), features.data(), features.size());
+    };
     const auto wanted = static_cast<std::size_t>(options_.max_features);
-    if (uses_all_features() || wanted >= all) {
+    if (uses_all_features() || wanted >= cell_features_.size()) {
         if (open.histogram < 0 && !is_sparse(n)) {
             open.histogram = take_histogram();
             count(*view_, rows_ + open.first, n, cell_features_, pool_[open.histogram].get());
         }
-        return test_search_.best_of(searched(open), cell_features_.data(), all);
+        return best_of(cell_features_);
     }
-    std::vector<std::int32_t>& order = order_;
-    order = cell_features_;
-    Split best;
-    for (std::size_t first = 0; first < all && best.gain <= 0;) {
-        const std::size_t k = first == 0 ? wanted : 1;
-        draw_to_front(order, first, k, open.key);
-        drawn_.assign(order.begin() + first, order.begin() + first + k);
-        std::sort(drawn_.begin(), drawn_.end());
+    return best_of_drawn(cell_features_, wanted, open.key, draws_, [&](const auto& drawn) {
         if (!is_sparse(n)) {
             if (open.histogram < 0) open.histogram = take_histogram();
-            count(*view_, rows_ + open.first, n, drawn_, pool_[open.histogram].get());
+            count(*view_, rows_ + open.first, n, drawn, pool_[open.histogram].get());
         }
-        best = test_search_.best_of(searched(open), drawn_.data(), drawn_.size());
-        first += k;
-    }
-    return best;
+        return best_of(drawn);
+    });
 }
 
 template <class Code, class Count>
@@ -158,44 +126,14 @@ void LeafRank<Code, Count>::hand_down(const Open& parent, Open& left, Open& righ
 
 template <class Code, class Count>
 std::pair<typename LeafRank<Code, Count>::Open, typename LeafRank<Code, Count>::Open>
-LeafRank<Code, Count>::apply(Open open, Split split) {
+LeafRank<Code, Count>::apply(const Open& open, Split split) {
     if (features_.missing_by_cell_mean()) test_search_.follow_stand_in(split);
     const std::size_t middle = open.first + part_rows(open, split);
-    const auto left_node = static_cast<std::int32_t>(nodes.size());
-    const ClassMass mass = nodes[open.node].mass;
-    nodes.resize(nodes.size() + 2);
-    nodes[left_node].mass = split.left;
-    nodes[left_node + 1].mass = mass - split.left;
-    LeafRankNode& node = nodes[open.node];
-    node.test = split.test;
-    node.left = left_node;
-    node.right = left_node + 1;
-    if (split.test.categorical) {
-        node.test.cut = static_cast<std::int32_t>(category_sets.size());
-        category_sets.push_back(split.set);
-    }
-    Open left{left_node,           open.depth + 1, open.first, middle,
-              key_of(open.key, 0), open.lower,     open.upper, -1};
-    Open right{left_node + 1,       open.depth + 1, middle,     open.last,
-               key_of(open.key, 1), open.lower,     open.upper, -1};
-    const std::int8_t sign = features_.monotonic[split.test.feature];
-    if (sign != 0) {
-        const CutSearch search = search_of(open);
-        const double mid =
-            (bounded_value(search, split.left) + bounded_value(search, mass - split.left)) / 2;
-        (sign > 0 ? left : right).upper = mid;
-        (sign > 0 ? right : left).lower = mid;
-    }
-    note_value(open);
+    const auto [left_node, right_node] = LeafRankTree::split(open, split);
+    Open left{left_node, open.first, middle};
+    Open right{right_node, middle, open.last};
     hand_down(open, left, right);
     return {left, right};
-}
-
-template <class Code, class Count>
-void LeafRank<Code, Count>::note_value(const Open& open) {
-    if (!monotonic_) return;
-    values.resize(nodes.size());
-    values[open.node] = bounded_value(search_of(open), nodes[open.node].mass);
 }
 
 template <class Code, class Count>
@@ -251,10 +189,7 @@ void LeafRank<Code, Count>::grow_best_first(Open root) {
             release(open.histogram);
             return close(open);
         }
-        const double cost = options_.criterion == Criterion::kGini
-                                ? search_of(open).cost(nodes[open.node].mass)
-                                : 1;
-        queue.push({split.gain / cost, open, split});
+        queue.push({priority(open, split), open, split});
     };
     enqueue(root);
     while (!queue.empty()) {
@@ -273,24 +208,40 @@ void LeafRank<Code, Count>::grow_best_first(Open root) {
 }
 
 template <class Code, class Count>
-void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch,
-                                 ClassMass cell, const std::vector<std::int32_t>& features,
-                                 std::uint64_t key, Count* root) {
+void LeafRank<Code, Count>::enter(const View<Code>& view, Row* rows, std::size_t n, Row* scratch,
+                                  ClassMass cell, const std::vector<std::int32_t>& features) {
     view_ = &view;
     rows_ = rows;
     scratch_rows_ = scratch;
-    cell_ = cell;
     cell_features_ = features;
-    given_ = root;
-    nodes.assign(1, LeafRankNode{});
-    nodes[0].mass = cell;
-    category_sets.clear();
+    plant(cell);
     leaves.clear();
-    values.clear();
     test_search_.enter(view, rows, n);
+}
+
+template <class Code, class Count>
+void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch,
+                                 ClassMass cell, const std::vector<std::int32_t>& features,
+                                 std::uint64_t key, Count* root) {
+    enter(view, rows, n, scratch, cell, features);
+    given_ = root;
     const bool known = root != nullptr && uses_all_features() && !is_sparse(n);
-    const Open open{0, 0, 0, n, key, 0.0, 1.0, known ? kGivenHistogram : -1};
-    if (options_.max_leaf_nodes >= 0)
+    const Open open{{0, 0, key}, 0, n, known ? kGivenHistogram : -1};
+    if (grows_best_first())
+        grow_best_first(open);
+    else
+        grow_depth_first(open);
+}
+
+template <class Code, class Count>
+void LeafRank<Code, Count>::grow_node(const View<Code>& view, Row* rows, std::size_t n,
+                                      Row* scratch, ClassMass cell,
+                                      const std::vector<std::int32_t>& features,
+                                      const OpenNode& node, ClassMass mass) {
+    enter(view, rows, n, scratch, cell, features);
+    nodes[0].mass = mass;
+    const Open open{node, 0, n, -1};
+    if (grows_best_first())
         grow_best_first(open);
     else
         grow_depth_first(open);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/kernels.hpp"
-#include "core/leaf_order.hpp"
+#include "core/leafrank_tree.hpp"
 #include "core/parallel.hpp"
 #include "core/test_search.hpp"
 #include "core/types.hpp"
@@ -24,7 +24,7 @@ struct LeafRows {
 
 // Grows LeafRank trees, one cell after another, in buffers of its own.
 template <class Code, class Count>
-class LeafRank {
+class LeafRank : public LeafRankTree {
   public:
     LeafRank(const Features& features, const LeafRankOptions& options, Watch& watch, Team* team);
 
@@ -33,6 +33,9 @@ class LeafRank {
     // is known (it is overwritten), else null.
     void grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassMass cell,
               const std::vector<std::int32_t>& features, std::uint64_t key, Count* root);
+    // Grows what is below a node further down, of mass `mass`.
+    void grow_node(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassMass cell,
+                   const std::vector<std::int32_t>& features, const OpenNode& node, ClassMass mass);
     LeafOrder cut(ClassMass cell, double min_mass, const std::vector<double>& size = {}) const;
     // Makes leaves of the nodes that are not to be split.
     void collapse(const std::vector<std::uint8_t>& keep_split);
@@ -46,47 +49,33 @@ class LeafRank {
     // The team, if there is one and n rows are worth calling it; else null.
     Team* team_for(std::size_t n) const { return treerank::team_for(team_, n); }
     bool is_sparse(std::size_t n) const { return n <= sparse_rows_; }
-    bool uses_all_features() const { return options_.max_features < 0; }
 
-    std::vector<LeafRankNode> nodes;
-    std::vector<CategorySet> category_sets;
     std::vector<LeafRows> leaves;
-    // By node, under monotone constraints: the share of positives, kept within bounds.
-    std::vector<double> values;
 
   private:
-    struct Open {  // a node that may still be split
-        std::int32_t node;
-        std::int32_t depth;
-        std::size_t first;
-        std::size_t last;
-        std::uint64_t key;
-        double lower;
-        double upper;
-        std::int32_t histogram;  // number in the pool, -1: not counted
+    struct Open : OpenNode {
+        std::size_t first = 0;
+        std::size_t last = 0;
+        std::int32_t histogram = -1;  // number in the pool, -1: not counted
     };
 
-    bool may_split(const Open& open) const;
-    CutSearch search_of(const Open& open) const;
     SearchedNode<Count> searched(const Open& open) const;
     Split find_split(Open& open);
-    std::pair<Open, Open> apply(Open open, Split split);
+    std::pair<Open, Open> apply(const Open& open, Split split);
     std::size_t part_rows(const Open& open, const Split& split);
     void hand_down(const Open& parent, Open& left, Open& right);
-    void note_value(const Open& open);
     void close(const Open& open);
+    void enter(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassMass cell,
+               const std::vector<std::int32_t>& features);
     void grow_depth_first(Open root);
     void grow_best_first(Open root);
 
     std::int32_t take_histogram();
     void release(std::int32_t& number);
 
-    const Features& features_;
-    const LeafRankOptions options_;
     Watch& watch_;
     Team* team_;
     const Kernels<Code, Count>& kernels_;
-    const bool monotonic_;
     std::size_t sparse_rows_ = 0;
     TestSearch<Code, Count> test_search_;
 
@@ -94,10 +83,8 @@ class LeafRank {
     const View<Code>* view_ = nullptr;
     Row* rows_ = nullptr;
     Row* scratch_rows_ = nullptr;
-    ClassMass cell_;
     std::vector<std::int32_t> cell_features_;
-    std::vector<std::int32_t> order_;  // features in the order of their draw
-    std::vector<std::int32_t> drawn_;
+    FeatureDraws draws_;
     Count* given_ = nullptr;
 
     std::vector<std::unique_ptr<Count[]>> pool_;

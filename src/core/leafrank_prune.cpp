@@ -31,11 +31,6 @@ std::vector<double> tried_lambdas(const std::vector<double>& lambdas) {
     return tried;
 }
 
-bool goes_left(const Test& test, std::uint32_t code, const std::vector<CategorySet>& sets) {
-    if (test.categorical) return sets[test.cut].contains(code);
-    return code == 0 ? test.missing_left : static_cast<std::int32_t>(code) <= test.cut;
-}
-
 }  // namespace
 
 template <class Code, class Count>

@@ -36,10 +36,12 @@ TestSearch<Code, Count>::TestSearch(const Features& features, const LeafRankOpti
 }
 
 template <class Code, class Count>
-void TestSearch<Code, Count>::enter(const View<Code>& view, const Row* rows, std::size_t n) {
+void TestSearch<Code, Count>::enter(const View<Code>& view, const Row* rows, std::size_t n,
+                                    const Count* histogram) {
     view_ = &view;
     cell_.rows = rows;
     cell_.n = n;
+    cell_.histogram = histogram;
     if (features_.missing_by_cell_mean()) stand_in_.assign(features_.size(), -1);
 }
 
@@ -180,12 +182,12 @@ BestCut TestSearch<Code, Count>::random_cut(const Node& node, std::int32_t featu
                                             const CutSearch& search, Scratch& scratch) {
     CodeRange<Code> range;
     const Count* histogram = node.histogram != nullptr ? histogram_of(node, feature) : nullptr;
-    const auto& codes = view_->codes_for(node.n);
-    const Code* column = codes.column(feature);
     if (histogram != nullptr) {
         for (std::int32_t code = 0; code < features_.n_codes[feature]; ++code)
             if (!is_empty(histogram[code])) range.add(static_cast<Code>(code));
     } else {
+        const auto& codes = view_->codes_for(node.n);
+        const Code* column = codes.column(feature);
         for (std::size_t i = 0; i < node.n; ++i)
             range.add(column[row_id(node.rows[i]) * codes.step]);
     }
@@ -198,7 +200,8 @@ BestCut TestSearch<Code, Count>::random_cut(const Node& node, std::int32_t featu
     } else {
         Count* sums = scratch.counts.data();
         sums[0] = sums[1] = sums[2] = Count{};
-        kernels_.sum_sides(node.rows, node.n, view_->weights, column, codes.step,
+        const auto& codes = view_->codes_for(node.n);
+        kernels_.sum_sides(node.rows, node.n, view_->weights, codes.column(feature), codes.step,
                            static_cast<Code>(cut), sums);
         missing = sums[0];
         values = sums[1];

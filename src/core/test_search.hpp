@@ -38,7 +38,9 @@ class TestSearch {
     TestSearch(const Features& features, const LeafRankOptions& options, Team* team);
 
     // The cell whose nodes are searched from now on; a missing value may count as its mean.
-    void enter(const View<Code>& view, const Row* rows, std::size_t n);
+    // `histogram` is the cell's where the rows are elsewhere.
+    void enter(const View<Code>& view, const Row* rows, std::size_t n,
+               const Count* histogram = nullptr);
     Split best_of(const SearchedNode<Count>& node, const std::int32_t* features, std::size_t n);
     // Sends missing where the code goes that it counts as.
     void follow_stand_in(Split& split);

@@ -9,24 +9,12 @@
 #include "core/cells.hpp"
 #include "core/leafrank_prune.hpp"
 #include "core/partition.hpp"
+#include "core/podium.hpp"
 #include "core/random.hpp"
-#include "core/vus.hpp"
 
 namespace treerank {
 
 namespace {
-
-using Masses = std::vector<double>;  // by class, in units
-
-// A split of a cell by the best cut of one pair of classes.
-struct Candidate {
-    std::int32_t worse_class;
-    std::int32_t better_class;
-    std::vector<LeafRankNode> tests;
-    Masses test_mass;  // tests x classes
-    std::vector<CategorySet> category_sets;
-    Masses left;
-};
 
 template <class Code, class Count>
 struct OpenCell {
@@ -51,28 +39,6 @@ void pair_up(const WideCount* worse, const WideCount* better, WideCount* pair, s
     for (std::size_t i = 0; i < n; ++i) pair[i] = {worse[i].negative, better[i].negative};
 }
 
-// Neighbours among the classes that the cell has, or all pairs of them.
-std::vector<std::pair<std::int32_t, std::int32_t>> pairs_of(const Masses& mass,
-                                                            Tournament tournament) {
-    std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
-    const auto n_classes = static_cast<std::int32_t>(mass.size());
-    for (std::int32_t worse = 0; worse < n_classes; ++worse) {
-        if (mass[worse] == 0) continue;
-        for (std::int32_t better = worse + 1; better < n_classes; ++better) {
-            if (mass[better] == 0) continue;
-            pairs.push_back({worse, better});
-            if (tournament == Tournament::kAdjacent) break;
-        }
-    }
-    return pairs;
-}
-
-double sum_of(const Masses& mass) {
-    double sum = 0;
-    for (const double m : mass) sum += m;
-    return sum;
-}
-
 // Finds the candidates of cells and parts their rows; one a thread.
 template <class Code, class Count>
 class CellSplitter {
@@ -92,14 +58,8 @@ class CellSplitter {
 
     std::deque<Growing> grown;  // a deque keeps addresses
 
-    bool may_split(const Growing& cell) const {
-        const bool deep = options_.max_depth >= 0 && cell.cell.depth >= options_.max_depth;
-        const double mass = sum_of(cell.class_mass);
-        return !deep && mass >= options_.min_mass_split && mass >= 2 * options_.min_mass_leaf;
-    }
-
     void find_candidates(Open& open) {
-        if (!may_split(*open.cell)) return;
+        if (!may_split(*open.cell, options_)) return;
         watch_.check();
         Row* rows = buffers_.rows.data() + open.first;
         if (auto view = compact_view(*open.view, rows, open.size(), team_for(open)))
@@ -187,7 +147,7 @@ class CellSplitter {
     void hand_down(Open& open, Open& better, Open& worse) {
         Open& small = better.size() <= worse.size() ? better : worse;
         Open& large = better.size() <= worse.size() ? worse : better;
-        if (!may_split(*large.cell) || !shares_histograms(large.size())) return;
+        if (!may_split(*large.cell, options_) || !shares_histograms(large.size())) return;
         std::vector<std::int32_t> all(table_.features.size());
         for (std::size_t f = 0; f < all.size(); ++f) all[f] = static_cast<std::int32_t>(f);
         small.histograms = new_histograms(table_.n_classes);
@@ -196,7 +156,8 @@ class CellSplitter {
         kernels<Code, Count>().subtract(large.histograms.get(), large.histograms.get(),
                                         small.histograms.get(),
                                         table_.n_classes * table_.features.histogram_size());
-        if (!may_split(*small.cell) || !shares_histograms(small.size())) small.histograms.reset();
+        if (!may_split(*small.cell, options_) || !shares_histograms(small.size()))
+            small.histograms.reset();
     }
 
     void try_pair(Open& open, std::int32_t worse, std::int32_t better,
@@ -218,26 +179,10 @@ class CellSplitter {
                            scratch(open));
         if (leafrank_.nodes.size() < 3) return;  // nothing to tell them apart
         route(open, leafrank_.nodes, leafrank_.category_sets);
-        Masses test_mass = masses_by_test(open, leafrank_.nodes);
-        std::vector<double> size(leafrank_.nodes.size());
-        for (std::size_t i = 0; i < size.size(); ++i)
-            for (std::size_t k = 0; k < mass.size(); ++k) size[i] += test_mass[i * mass.size() + k];
-        const LeafOrder order = leafrank_.cut(pair, options_.min_mass_leaf, size);
-        if (order.n_left == 0) return;
-        Candidate candidate{worse,
-                            better,
-                            leafrank_.nodes,
-                            std::move(test_mass),
-                            leafrank_.category_sets,
-                            Masses(mass.size())};
-        for (std::size_t i = 0; i < order.leaves.size(); ++i) {
-            const std::int32_t leaf = order.leaves[i];
-            candidate.tests[leaf].side = i < order.n_left ? 0 : 1;
-            if (i >= order.n_left) continue;
-            for (std::size_t k = 0; k < mass.size(); ++k)
-                candidate.left[k] += candidate.test_mass[leaf * mass.size() + k];
-        }
-        open.candidates.push_back(std::move(candidate));
+        if (auto candidate =
+                make_candidate({worse, better}, leafrank_, mass,
+                               masses_by_test(open, leafrank_.nodes), options_.min_mass_leaf))
+            open.candidates.push_back(std::move(*candidate));
     }
 
     // Parts a copy of the cell's rows, of all classes, into the leaves of a LeafRank tree.
@@ -279,10 +224,7 @@ class CellSplitter {
             for (std::size_t k = 0; k < n_classes; ++k)
                 mass[leaf.node * n_classes + k] = static_cast<double>(units[k]);
         }
-        for (std::size_t i = nodes.size(); i-- > 0;)  // children come after their parents
-            for (std::size_t k = 0; nodes[i].left >= 0 && k < n_classes; ++k)
-                mass[i * n_classes + k] =
-                    mass[nodes[i].left * n_classes + k] + mass[nodes[i].right * n_classes + k];
+        add_up(nodes, n_classes, mass);
         return mass;
     }
 
@@ -294,90 +236,6 @@ class CellSplitter {
     std::optional<LeafRankPruner<Code, Count>> pruner_;
     std::vector<Row> unpermuted_;  // the rows of a pair as they were before growth
     std::vector<LeafRows> leaves_;
-};
-
-// The ordered partition while it grows, best cell first.
-class Podium {
-  public:
-    Podium(Growing& root, const TreeRankOptions& options)
-        : options_(options),
-          total_(root.class_mass),
-          n_present_(shares_of(total_, total_).size()),
-          cells_{&root} {}
-
-    // Chooses the winners of a level, from the best cell to the worst; the cells of the level
-    // are in that order too. What a candidate adds is reckoned with the winners chosen so far.
-    template <class Open>
-    void choose(std::vector<Open>& level) {
-        std::vector<Chains> worse(cells_.size());
-        Chains below = no_worse_cell();
-        for (std::size_t i = cells_.size(); i-- > 0;) {
-            worse[i] = below;
-            append_better(below, shares_of(cells_[i]->class_mass, total_));
-        }
-        Chains above = no_better_cell(n_present_);
-        std::size_t next = 0;
-        for (std::size_t i = 0; i < cells_.size(); ++i) {
-            Masses first = cells_[i]->class_mass, second(total_.size());
-            if (next < level.size() && level[next].cell == cells_[i]) {
-                Open& open = level[next++];
-                if (pick(open, worse[i], above)) {
-                    first = open.winner->left;
-                    for (std::size_t k = 0; k < second.size(); ++k)
-                        second[k] = open.cell->class_mass[k] - first[k];
-                }
-            }
-            append_worse(above, shares_of(first, total_));
-            append_worse(above, shares_of(second, total_));
-        }
-    }
-
-    // Puts the children of split cells into the places of their parents.
-    void update() {
-        std::vector<Growing*> now;
-        for (Growing* cell : cells_) {
-            if (cell->left == nullptr) {
-                now.push_back(cell);
-            } else {
-                now.push_back(cell->left);
-                now.push_back(cell->right);
-            }
-        }
-        cells_ = std::move(now);
-    }
-
-  private:
-    // The largest gain wins; on ties the pair of lower classes.
-    template <class Open>
-    bool pick(Open& open, const Chains& worse, const Chains& better) const {
-        const bool local = options_.tournament_gain == TournamentGain::kLocal;
-        const Chains nothing_below = no_worse_cell();
-        const Chains nothing_above = no_better_cell(n_present_);
-        double best = options_.min_auc_gain;
-        for (const Candidate& candidate : open.candidates) {
-            const double gain =
-                vus_increase(local ? nothing_below : worse, local ? nothing_above : better,
-                             open.cell->class_mass, candidate.left, total_);
-            if (!(gain > best)) continue;
-            best = gain;
-            open.winner = &candidate;
-        }
-        if (open.winner == nullptr) return false;
-        Growing& cell = *open.cell;
-        cell.cell.auc_gain =
-            local ? vus_increase(worse, better, cell.class_mass, open.winner->left, total_) : best;
-        cell.cell.worse_class = open.winner->worse_class;
-        cell.cell.better_class = open.winner->better_class;
-        cell.tests = open.winner->tests;
-        cell.category_sets = open.winner->category_sets;
-        if (total_.size() > 2) cell.test_mass = open.winner->test_mass;
-        return true;
-    }
-
-    const TreeRankOptions& options_;
-    const Masses total_;
-    const std::size_t n_present_;  // classes that the sample has
-    std::vector<Growing*> cells_;
 };
 
 // Grows all cells of a depth together: large ones one by one with the whole team, the others

@@ -220,11 +220,19 @@ ClassMass total_mass(const std::vector<Row>& rows, const std::int64_t* weights) 
     return {static_cast<double>(mass[0]), static_cast<double>(mass[1])};
 }
 
+// Where growth begins: at the root, or at a cell further down.
+struct Start {
+    std::uint64_t key;
+    std::int32_t depth = 0;
+    std::optional<ClassMass> total = std::nullopt;  // of the whole sample, if that is larger
+};
+
 template <class Code, class Count>
-RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, std::uint64_t key,
+RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, const Start& start,
                        const TreeRankOptions& options, Team* team, Watch& watch) {
     RowBuffers buffers(std::move(sample));
-    const ClassMass total = total_mass(buffers.rows, table.weights);
+    const ClassMass mass = total_mass(buffers.rows, table.weights);
+    const ClassMass total = start.total.value_or(mass);
     const std::size_t n = buffers.rows.size();
 
     auto view = std::make_shared<View<Code>>();
@@ -235,8 +243,9 @@ RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, std::u
 
     CellGrower<Code, Count> together(table.features, options, total, buffers, watch, team);
     Growing& root = together.grown.emplace_back();
-    root.mass = total;
-    Task<Code, Count> task{&root, view, 0, n, key, {}};
+    root.mass = mass;
+    root.cell.depth = start.depth;
+    Task<Code, Count> task{&root, view, 0, n, start.key, {}};
     view.reset();
     if (team == nullptr || team->size() == 1) {
         together.grow_below(std::move(task));
@@ -272,9 +281,20 @@ RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, std::uint6
     if (table.n_classes > 2 || options.by_level)
         return grow_tournament(table, std::move(sample), key, options, team, watch);
     return table.weights == nullptr ? grow_counting<Code, PackedCount>(table, std::move(sample),
-                                                                       key, options, team, watch)
-                                    : grow_counting<Code, WideCount>(table, std::move(sample), key,
-                                                                     options, team, watch);
+                                                                       {key}, options, team, watch)
+                                    : grow_counting<Code, WideCount>(table, std::move(sample),
+                                                                     {key}, options, team, watch);
+}
+
+template <class Code>
+RankTree grow_cell(const Table<Code>& table, std::vector<Row> rows, std::uint64_t key,
+                   std::int32_t depth, ClassMass total, const TreeRankOptions& options,
+                   Watch& watch) {
+    const Start start{key, depth, total};
+    return table.weights == nullptr ? grow_counting<Code, PackedCount>(
+                                          table, std::move(rows), start, options, nullptr, watch)
+                                    : grow_counting<Code, WideCount>(table, std::move(rows), start,
+                                                                     options, nullptr, watch);
 }
 
 template <class Code>
@@ -298,6 +318,10 @@ template RankTree grow_tree(const Table<std::uint8_t>&, std::vector<Row>, std::u
                             const TreeRankOptions&, Team*, Watch&);
 template RankTree grow_tree(const Table<std::uint16_t>&, std::vector<Row>, std::uint64_t,
                             const TreeRankOptions&, Team*, Watch&);
+template RankTree grow_cell(const Table<std::uint8_t>&, std::vector<Row>, std::uint64_t,
+                            std::int32_t, ClassMass, const TreeRankOptions&, Watch&);
+template RankTree grow_cell(const Table<std::uint16_t>&, std::vector<Row>, std::uint64_t,
+                            std::int32_t, ClassMass, const TreeRankOptions&, Watch&);
 template std::vector<RankTree> grow_trees(const Table<std::uint8_t>&, std::size_t, const SampleOf&,
                                           const TreeRankOptions&, Team&, Watch&);
 template std::vector<RankTree> grow_trees(const Table<std::uint16_t>&, std::size_t, const SampleOf&,

@@ -30,6 +30,13 @@ template <class Code>
 RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, std::uint64_t key,
                    const TreeRankOptions& options, Team* team, Watch& watch);
 
+// Grows a cell of a tree of two classes to the end: `depth` and `key` are its own, `total` is
+// the mass of the whole sample.
+template <class Code>
+RankTree grow_cell(const Table<Code>& table, std::vector<Row> rows, std::uint64_t key,
+                   std::int32_t depth, ClassMass total, const TreeRankOptions& options,
+                   Watch& watch);
+
 // Grows several trees on one table. Trees, cells and features are shared out over
 // the team; the result does not depend on its size.
 template <class Code>

@@ -141,6 +141,11 @@ struct Test {
     std::uint16_t unused = 0;
 };
 
+inline bool goes_left(const Test& test, std::uint32_t code, const std::vector<CategorySet>& sets) {
+    if (test.categorical) return sets[test.cut].contains(code);
+    return code == 0 ? test.missing_left : static_cast<std::int32_t>(code) <= test.cut;
+}
+
 enum class Criterion { kGini, kEntropy, kAuc };
 
 struct LeafRankOptions {

@@ -87,6 +87,105 @@ def best_cut(codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C
     The best cut of one feature: (gain, last code on the left, missing goes left).
     """
 
+class LevelGrowth:
+    """A ranking tree grown from sums over parts of rows."""
+
+    def __init__(self, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], tree: int, code_values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)] | None, aside_mass: float, histogram_bytes: int) -> None: ...
+
+    @property
+    def done(self) -> bool: ...
+
+    @property
+    def depth(self) -> int: ...
+
+    @property
+    def n_slots(self) -> int: ...
+
+    @property
+    def n_trials(self) -> int: ...
+
+    def tree(self) -> tuple: ...
+
+    def resume(self, cells: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], mass: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], tests: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], test_mass: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], depth: int, aside: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]) -> None: ...
+
+    def start_level(self) -> None: ...
+
+    def roots(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
+
+    def aside_roots(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
+
+    def wanted(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    @overload
+    def give(self, counts: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order='C', writable=False)]) -> None: ...
+
+    @overload
+    def give(self, counts: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', writable=False)]) -> None: ...
+
+    def advance(self) -> None: ...
+
+    def steps(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
+
+    def step_sets(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
+
+    def aside_nodes(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
+
+    def trial_features(self, arg: int, /) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    def graft_node(self, at: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], nodes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]) -> None: ...
+
+    def grown_trials(self) -> tuple: ...
+
+    def finish_level(self, masses: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None) -> None: ...
+
+    def aside_cells(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
+
+    def graft_cell(self, aside: int, cells: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], mass: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], tests: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], test_mass: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]) -> None: ...
+
+def place_rows(labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, cell_of_row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], roots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)]) -> tuple:
+    """Rows of a part by the slot of each trial: (rows, starts)."""
+
+@overload
+def step_rows(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], steps: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)]) -> tuple: ...
+
+@overload
+def step_rows(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], steps: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)]) -> tuple:
+    """
+    Moves the rows of each slot: (rows, starts) that go on, and those set aside.
+    """
+
+@overload
+def count_slots(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], wide: bool) -> object: ...
+
+@overload
+def count_slots(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], wide: bool) -> object:
+    """
+    Histograms of slots: a packed word a code, or two words where `wide` or weighted.
+    """
+
+@overload
+def trial_masses(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, cell_of_row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], cells: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], nodes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_classes: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+@overload
+def trial_masses(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, cell_of_row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], cells: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], nodes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_classes: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """Masses of all classes in the leaves of every trial: nodes x classes."""
+
+@overload
+def grow_node(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, code_values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)] | None, node: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]) -> tuple: ...
+
+@overload
+def grow_node(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, code_values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)] | None, node: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]) -> tuple:
+    """
+    The LeafRank tree below a node whose rows are all here: (nodes, category sets, values).
+    """
+
+@overload
+def grow_cell(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, code_values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)] | None, cell: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], total: tuple[float, float]) -> tuple: ...
+
+@overload
+def grow_cell(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, code_values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)] | None, cell: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], total: tuple[float, float]) -> tuple:
+    """The ranking tree below a cell of two classes whose rows are all here."""
+
 @overload
 def grow_forest(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int, progress: object | None, n_classes: int = 2) -> tuple: ...
 
@@ -150,7 +249,7 @@ def grow_boosted_tree(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, 
     A ranking tree grown on fixed-point gradients (rows x gradient, curvature): (slots, value of each slot, cell or category set of each slot, category sets, importance).
     """
 
-def expand_boxes(nodes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], max_nodes: int) -> object:
+def expand_boxes(nodes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], max_nodes: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]:
     """
     The nodes of an axis-parallel tree or graph as a tree in preorder, without empty boxes.
     """

@@ -1,0 +1,408 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "bindings/arrays.hpp"
+#include "bindings/options.hpp"
+#include "core/level_growth.hpp"
+#include "core/part_rows.hpp"
+#include "core/random.hpp"
+
+namespace treerank {
+
+namespace {
+
+using OptionalBytes = std::optional<Vector<std::uint8_t>>;
+using OptionalUnits = std::optional<Vector<std::int64_t>>;
+using OptionalValues = std::optional<Matrix<double>>;
+
+nb::tuple to_tuple(RankTree&& tree) {
+    return nb::make_tuple(to_records(std::move(tree.cells)), to_numpy(std::move(tree.cell_mass)),
+                          to_records(std::move(tree.tests)),
+                          to_records(std::move(tree.category_sets)),
+                          to_numpy(std::move(tree.test_mass)));
+}
+
+// A tree that comes back from Python, its numbers checked before they index anything.
+RankTree rank_tree(const Records& cells, const Vector<double>& mass, const Records& tests,
+                   const Records& sets, const Vector<double>& test_mass, std::size_t n_classes) {
+    RankTree tree;
+    tree.n_classes = static_cast<std::int32_t>(n_classes);
+    tree.cells = from_records<Cell>(cells, "cells");
+    tree.cell_mass = to_vector(mass);
+    tree.tests = from_records<LeafRankNode>(tests, "tests");
+    tree.category_sets = from_records<CategorySet>(sets, "category sets");
+    tree.test_mass = to_vector(test_mass);
+    if (!is_sound(tree)) throw nb::value_error("tree: cells or tests that do not fit together");
+    return tree;
+}
+
+Features all_features(const Vector<std::int32_t>& n_codes, const Vector<std::uint8_t>& categorical,
+                      const Vector<std::int8_t>& monotonic, const OptionalValues& code_values) {
+    Features features = make_features(n_codes, categorical, monotonic, n_codes.size());
+    if (code_values) set_code_values(features, *code_values);
+    return features;
+}
+
+PartSample part_sample(const Vector<std::uint8_t>& labels, const OptionalBytes& repeats,
+                       const OptionalUnits& weights, const Vector<std::int32_t>& cell_of_row) {
+    const std::size_t n = labels.size();
+    if ((repeats && repeats->size() != n) || (weights && weights->size() != n) ||
+        cell_of_row.size() != n || n > kMaxRows)
+        throw nb::value_error("part: arrays of different lengths, or too many rows");
+    return {n, labels.data(), repeats ? repeats->data() : nullptr,
+            weights ? weights->data() : nullptr};
+}
+
+Placed placed_of(const Vector<std::uint32_t>& rows, const Vector<std::int64_t>& starts,
+                 std::size_t n_rows) {
+    Placed placed{to_vector(rows), to_vector(starts)};
+    const auto& at = placed.starts;
+    bool sound = !at.empty() && at.front() == 0 && at.back() == std::ssize(placed.rows);
+    for (std::size_t s = 0; s + 1 < at.size(); ++s) sound = sound && at[s] <= at[s + 1];
+    for (const Row row : placed.rows) sound = sound && row_id(row) < n_rows;
+    if (!sound) throw nb::value_error("rows: slots that do not fit the part");
+    return placed;
+}
+
+nb::tuple from_placed(Placed&& placed) {
+    return nb::make_tuple(to_numpy(std::move(placed.rows)), to_numpy(std::move(placed.starts)));
+}
+
+template <class Code>
+Table<Code> table_of(const Matrix<Code>& codes, const OptionalUnits& weights, Features features) {
+    if (features.size() != codes.shape(0) || (weights && weights->size() != codes.shape(1)))
+        throw nb::value_error("table: arrays that do not fit together");
+    Table<Code> table;
+    table.codes = code_matrix(codes);
+    table.features = std::move(features);
+    table.weights = weights ? weights->data() : nullptr;
+    return table;
+}
+
+std::vector<Row> rows_below(const Vector<std::uint32_t>& rows, std::size_t n) {
+    const Vector<std::uint32_t>& all = rows;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (row_id(all.data()[i]) >= n) throw nb::value_error("rows: no such row");
+    return to_vector(rows);
+}
+
+nb::tuple py_place_rows(const Vector<std::uint8_t>& labels, const OptionalBytes& repeats,
+                        const OptionalUnits& weights, const Vector<std::int32_t>& cell_of_row,
+                        const Records& roots) {
+    const PartSample sample = part_sample(labels, repeats, weights, cell_of_row);
+    const auto parsed = from_records<TrialRoot>(roots, "roots");
+    Placed placed;
+    {
+        nb::gil_scoped_release release;
+        placed = place_rows(sample, cell_of_row.data(), parsed);
+    }
+    return from_placed(std::move(placed));
+}
+
+template <class Code>
+nb::tuple py_step_rows(const Matrix<Code>& codes, const Vector<std::uint32_t>& rows,
+                       const Vector<std::int64_t>& starts, const Records& steps,
+                       const Records& sets) {
+    const Placed placed = placed_of(rows, starts, codes.shape(1));
+    const auto parsed = from_records<Step>(steps, "steps");
+    const auto category_sets = from_records<CategorySet>(sets, "category sets");
+    if (parsed.size() != placed.n_slots()) throw nb::value_error("steps: one a slot expected");
+    for (const Step& step : parsed)
+        if (step.test.feature >= static_cast<std::int64_t>(codes.shape(0)) ||
+            (step.test.feature >= 0 && step.test.categorical &&
+             (step.test.cut < 0 || step.test.cut >= std::ssize(category_sets))))
+            throw nb::value_error("steps: no such feature or category set");
+    Placed next, aside;
+    {
+        nb::gil_scoped_release release;
+        next = step_rows(code_matrix(codes), placed, parsed, category_sets, aside);
+    }
+    return nb::make_tuple(to_numpy(std::move(next.rows)), to_numpy(std::move(next.starts)),
+                          to_numpy(std::move(aside.rows)), to_numpy(std::move(aside.starts)));
+}
+
+// Counters of packed rows are widened where the sum over all parts would not fit.
+template <class Code>
+nb::object py_count_slots(const Matrix<Code>& codes, const OptionalUnits& weights,
+                          const Vector<std::uint32_t>& rows, const Vector<std::int64_t>& starts,
+                          const Vector<std::int32_t>& slots, const Vector<std::int32_t>& n_codes,
+                          bool wide) {
+    const Placed placed = placed_of(rows, starts, codes.shape(1));
+    const std::vector<std::int32_t> wanted = to_vector(slots);
+    for (const std::int32_t slot : wanted)
+        if (slot < 0 || slot >= std::ssize(placed.starts) - 1)
+            throw nb::value_error("slots: no such slot");
+    if (n_codes.size() != codes.shape(0) || (weights && weights->size() != codes.shape(1)))
+        throw nb::value_error("count_slots: arrays that do not fit together");
+    Features features;
+    features.n_codes = to_vector(n_codes);
+    features.offset = offsets_of(features.n_codes);
+    std::vector<PackedCount> packed;
+    std::vector<WideCount> counted;
+    {
+        nb::gil_scoped_release release;
+        const std::size_t size = wanted.size() * features.histogram_size();
+        if (weights) {
+            counted.resize(size);
+            count_slots(code_matrix(codes), weights->data(), placed, wanted, features,
+                        counted.data());
+        } else {
+            packed.resize(size);
+            count_slots(code_matrix(codes), nullptr, placed, wanted, features, packed.data());
+            for (std::size_t i = 0; wide && i < size; ++i)
+                counted.push_back({static_cast<std::int64_t>(packed[i] & 0xffffffffULL),
+                                   static_cast<std::int64_t>(packed[i] >> 32)});
+        }
+    }
+    if (!weights && !wide) return nb::cast(to_numpy(std::move(packed)));
+    std::vector<std::int64_t> flat(2 * counted.size());
+    std::memcpy(flat.data(), counted.data(), flat.size() * sizeof(std::int64_t));
+    return nb::cast(to_numpy(std::move(flat)));
+}
+
+template <class Code>
+auto py_trial_masses(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
+                     const OptionalBytes& repeats, const OptionalUnits& weights,
+                     const Vector<std::int32_t>& cell_of_row, const Vector<std::int32_t>& cells,
+                     const Vector<std::int32_t>& starts, const Records& nodes, const Records& sets,
+                     std::size_t n_classes) {
+    const PartSample sample = part_sample(labels, repeats, weights, cell_of_row);
+    check_classes(labels, n_classes);
+    LevelGrowth::GrownTrials trials{to_vector(cells), to_vector(starts),
+                                    from_records<LeafRankNode>(nodes, "nodes"),
+                                    from_records<CategorySet>(sets, "category sets")};
+    bool sound = codes.shape(1) == sample.n && trials.starts.size() == trials.cells.size() + 1;
+    const auto n_nodes = std::ssize(trials.nodes);
+    for (const std::int32_t start : trials.starts) sound = sound && start >= 0 && start <= n_nodes;
+    for (std::ptrdiff_t i = 0; i < n_nodes; ++i) {
+        const LeafRankNode& node = trials.nodes[i];
+        if (node.left < 0) continue;
+        sound = sound && node.left > i && node.right > i && node.left < n_nodes &&
+                node.right < n_nodes && node.test.feature >= 0 &&
+                node.test.feature < static_cast<std::int64_t>(codes.shape(0)) &&
+                (!node.test.categorical ||
+                 (node.test.cut >= 0 && node.test.cut < std::ssize(trials.category_sets)));
+    }
+    if (!sound) throw nb::value_error("trial_masses: arrays that do not fit together");
+    std::vector<std::int64_t> masses;
+    {
+        nb::gil_scoped_release release;
+        masses = trial_masses(code_matrix(codes), sample, cell_of_row.data(), trials, n_classes);
+    }
+    return to_numpy(std::move(masses));
+}
+
+template <class Code>
+nb::tuple py_grow_node(const Matrix<Code>& codes, const Vector<std::uint32_t>& rows,
+                       const OptionalUnits& weights, const Vector<std::int32_t>& n_codes,
+                       const Vector<std::uint8_t>& categorical,
+                       const Vector<std::int8_t>& monotonic, const nb::dict& options,
+                       const OptionalValues& code_values, const Records& node,
+                       const Vector<std::int32_t>& features) {
+    const Table<Code> table =
+        table_of(codes, weights, all_features(n_codes, categorical, monotonic, code_values));
+    const auto nodes = from_records<AsideNode>(node, "node");
+    if (nodes.size() != 1) throw nb::value_error("grow_node: one node expected");
+    std::vector<Row> here = rows_below(rows, codes.shape(1));
+    const TreeRankOptions parsed = treerank_options(options);
+    GrownNode grown;
+    {
+        nb::gil_scoped_release release;
+        Watch watch;
+        grown = grow_node(table, std::move(here), nodes[0], to_vector(features), parsed.leafrank,
+                          watch);
+    }
+    return nb::make_tuple(to_records(std::move(grown.nodes)),
+                          to_records(std::move(grown.category_sets)),
+                          to_numpy(std::move(grown.values)));
+}
+
+template <class Code>
+nb::tuple py_grow_cell(const Matrix<Code>& codes, const Vector<std::uint32_t>& rows,
+                       const OptionalUnits& weights, const Vector<std::int32_t>& n_codes,
+                       const Vector<std::uint8_t>& categorical,
+                       const Vector<std::int8_t>& monotonic, const nb::dict& options,
+                       const OptionalValues& code_values, const Records& cell,
+                       std::pair<double, double> total) {
+    const Table<Code> table =
+        table_of(codes, weights, all_features(n_codes, categorical, monotonic, code_values));
+    const auto cells = from_records<AsideCell>(cell, "cell");
+    if (cells.size() != 1) throw nb::value_error("grow_cell: one cell expected");
+    std::vector<Row> here = rows_below(rows, codes.shape(1));
+    const TreeRankOptions parsed = treerank_options(options);
+    RankTree tree;
+    {
+        nb::gil_scoped_release release;
+        Watch watch;
+        tree = grow_cell(table, std::move(here), cells[0].key, cells[0].depth,
+                         {total.first, total.second}, parsed, watch);
+    }
+    return to_tuple(std::move(tree));
+}
+
+template <class Code>
+void bind_for_codes(nb::module_& m) {
+    m.def("step_rows", &py_step_rows<Code>, nb::arg("codes").noconvert(),
+          nb::arg("rows").noconvert(), nb::arg("starts").noconvert(), nb::arg("steps").noconvert(),
+          nb::arg("sets").noconvert(),
+          "Moves the rows of each slot: (rows, starts) that go on, and those set aside.");
+    m.def("count_slots", &py_count_slots<Code>, nb::arg("codes").noconvert(),
+          nb::arg("weights").noconvert().none(), nb::arg("rows").noconvert(),
+          nb::arg("starts").noconvert(), nb::arg("slots").noconvert(),
+          nb::arg("n_codes").noconvert(), nb::arg("wide"),
+          "Histograms of slots: a packed word a code, or two words where `wide` or weighted.");
+    m.def("trial_masses", &py_trial_masses<Code>, nb::arg("codes").noconvert(),
+          nb::arg("labels").noconvert(), nb::arg("repeats").noconvert().none(),
+          nb::arg("weights").noconvert().none(), nb::arg("cell_of_row").noconvert(),
+          nb::arg("cells").noconvert(), nb::arg("starts").noconvert(), nb::arg("nodes").noconvert(),
+          nb::arg("sets").noconvert(), nb::arg("n_classes"),
+          "Masses of all classes in the leaves of every trial: nodes x classes.");
+    m.def(
+        "grow_node", &py_grow_node<Code>, nb::arg("codes").noconvert(), nb::arg("rows").noconvert(),
+        nb::arg("weights").noconvert().none(), nb::arg("n_codes").noconvert(),
+        nb::arg("categorical").noconvert(), nb::arg("monotonic").noconvert(), nb::arg("options"),
+        nb::arg("code_values").noconvert().none(), nb::arg("node").noconvert(),
+        nb::arg("features").noconvert(),
+        "The LeafRank tree below a node whose rows are all here: (nodes, category sets, values).");
+    m.def("grow_cell", &py_grow_cell<Code>, nb::arg("codes").noconvert(),
+          nb::arg("rows").noconvert(), nb::arg("weights").noconvert().none(),
+          nb::arg("n_codes").noconvert(), nb::arg("categorical").noconvert(),
+          nb::arg("monotonic").noconvert(), nb::arg("options"),
+          nb::arg("code_values").noconvert().none(), nb::arg("cell").noconvert(), nb::arg("total"),
+          "The ranking tree below a cell of two classes whose rows are all here.");
+}
+
+template <class Struct>
+auto records_of(const std::vector<Struct>& values) {
+    return to_records(std::vector<Struct>(values));
+}
+
+void make_growth(LevelGrowth* self, const Vector<std::int32_t>& n_codes,
+                 const Vector<std::uint8_t>& categorical, const Vector<std::int8_t>& monotonic,
+                 const nb::dict& options, const Vector<double>& total, std::size_t tree,
+                 const OptionalValues& code_values, double aside_mass,
+                 std::size_t histogram_bytes) {
+    if (total.size() < 2 || total.size() > kMaxClasses)
+        throw nb::value_error("total: from 2 to 32 classes expected");
+    const TreeRankOptions parsed = treerank_options(options);
+    new (self)
+        LevelGrowth(all_features(n_codes, categorical, monotonic, code_values), parsed,
+                    to_vector(total), key_of(parsed.seed, tree), aside_mass, histogram_bytes);
+}
+
+void give_packed(LevelGrowth& growth, const Matrix<std::uint64_t>& counts) {
+    std::vector<WideCount> wide(counts.size());
+    for (std::size_t i = 0; i < wide.size(); ++i)
+        wide[i] = {static_cast<std::int64_t>(counts.data()[i] & 0xffffffffULL),
+                   static_cast<std::int64_t>(counts.data()[i] >> 32)};
+    if (counts.shape(1) != growth.histogram_size())
+        throw nb::value_error("give: histograms of another size");
+    growth.give(wide.data(), counts.shape(0));
+}
+
+void give_wide(LevelGrowth& growth, const Matrix<std::int64_t>& counts) {
+    if (counts.shape(1) != 2 * growth.histogram_size())
+        throw nb::value_error("give: histograms of another size");
+    growth.give(reinterpret_cast<const WideCount*>(counts.data()), counts.shape(0));
+}
+
+void finish_level(LevelGrowth& growth, const OptionalUnits& masses) {
+    if (masses && masses->size() != growth.n_trial_nodes() * growth.n_classes())
+        throw nb::value_error("finish_level: a mass for each node and class expected");
+    growth.finish_level(masses ? masses->data() : nullptr);
+}
+
+void bind_growth(nb::module_& m) {
+    nb::class_<LevelGrowth>(m, "LevelGrowth", "A ranking tree grown from sums over parts of rows.")
+        .def("__init__", &make_growth, nb::arg("n_codes").noconvert(),
+             nb::arg("categorical").noconvert(), nb::arg("monotonic").noconvert(),
+             nb::arg("options"), nb::arg("total").noconvert(), nb::arg("tree"),
+             nb::arg("code_values").noconvert().none(), nb::arg("aside_mass"),
+             nb::arg("histogram_bytes"))
+        .def_prop_ro("done", &LevelGrowth::done)
+        .def_prop_ro("depth", &LevelGrowth::depth)
+        .def_prop_ro("n_slots", &LevelGrowth::n_slots)
+        .def_prop_ro("n_trials", &LevelGrowth::n_trials)
+        .def("tree", [](LevelGrowth& growth) { return to_tuple(growth.tree()); })
+        .def(
+            "resume",
+            [](LevelGrowth& growth, const Records& cells, const Vector<double>& mass,
+               const Records& tests, const Records& sets, const Vector<double>& test_mass,
+               std::int32_t depth, const Vector<std::int32_t>& aside) {
+                growth.resume(rank_tree(cells, mass, tests, sets, test_mass, growth.n_classes()),
+                              depth, to_vector(aside));
+            },
+            nb::arg("cells").noconvert(), nb::arg("mass").noconvert(), nb::arg("tests").noconvert(),
+            nb::arg("sets").noconvert(), nb::arg("test_mass").noconvert(), nb::arg("depth"),
+            nb::arg("aside").noconvert())
+        .def("start_level", &LevelGrowth::start_level)
+        .def("roots", [](const LevelGrowth& growth) { return records_of(growth.roots()); })
+        .def("aside_roots",
+             [](const LevelGrowth& growth) { return records_of(growth.aside_roots()); })
+        .def("wanted",
+             [](const LevelGrowth& growth) {
+                 return to_numpy(std::vector<std::int32_t>(growth.wanted()));
+             })
+        .def("give", &give_packed, nb::arg("counts").noconvert())
+        .def("give", &give_wide, nb::arg("counts").noconvert())
+        .def("advance", &LevelGrowth::advance)
+        .def("steps", [](const LevelGrowth& growth) { return records_of(growth.steps()); })
+        .def("step_sets", [](const LevelGrowth& growth) { return records_of(growth.step_sets()); })
+        .def("aside_nodes",
+             [](const LevelGrowth& growth) { return records_of(growth.aside_nodes()); })
+        .def("trial_features",
+             [](const LevelGrowth& growth, std::size_t trial) {
+                 return to_numpy(growth.trial_features(trial));
+             })
+        .def(
+            "graft_node",
+            [](LevelGrowth& growth, const Records& at, const Records& nodes, const Records& sets,
+               const Vector<double>& values) {
+                const auto place = from_records<AsideNode>(at, "node");
+                if (place.size() != 1) throw nb::value_error("graft_node: one node expected");
+                growth.graft_node(place[0], from_records<LeafRankNode>(nodes, "nodes"),
+                                  from_records<CategorySet>(sets, "category sets"),
+                                  to_vector(values));
+            },
+            nb::arg("at").noconvert(), nb::arg("nodes").noconvert(), nb::arg("sets").noconvert(),
+            nb::arg("values").noconvert())
+        .def("grown_trials",
+             [](LevelGrowth& growth) {
+                 auto grown = growth.grown_trials();
+                 return nb::make_tuple(to_numpy(std::move(grown.cells)),
+                                       to_numpy(std::move(grown.starts)),
+                                       to_records(std::move(grown.nodes)),
+                                       to_records(std::move(grown.category_sets)));
+             })
+        .def("finish_level", &finish_level, nb::arg("masses").noconvert().none())
+        .def("aside_cells", [](LevelGrowth& growth) { return to_records(growth.aside_cells()); })
+        .def(
+            "graft_cell",
+            [](LevelGrowth& growth, std::size_t aside, const Records& cells,
+               const Vector<double>& mass, const Records& tests, const Records& sets,
+               const Vector<double>& test_mass) {
+                growth.graft_cell(
+                    aside, rank_tree(cells, mass, tests, sets, test_mass, growth.n_classes()));
+            },
+            nb::arg("aside"), nb::arg("cells").noconvert(), nb::arg("mass").noconvert(),
+            nb::arg("tests").noconvert(), nb::arg("sets").noconvert(),
+            nb::arg("test_mass").noconvert());
+}
+
+}  // namespace
+
+void bind_levels(nb::module_& m) {
+    bind_growth(m);
+    m.def("place_rows", &py_place_rows, nb::arg("labels").noconvert(),
+          nb::arg("repeats").noconvert().none(), nb::arg("weights").noconvert().none(),
+          nb::arg("cell_of_row").noconvert(), nb::arg("roots").noconvert(),
+          "Rows of a part by the slot of each trial: (rows, starts).");
+    bind_for_codes<std::uint8_t>(m);
+    bind_for_codes<std::uint16_t>(m);
+}
+
+}  // namespace treerank

@@ -1,0 +1,59 @@
+"""Parts of the rows in this process: asked as workers of a cluster are."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from treerank import _parts
+from treerank._parts import Part
+from treerank._validate import TrainingData, Weights
+
+
+class LocalParts:
+    def __init__(self, parts):
+        self.parts = parts
+        self.states = [None] * len(parts)
+        self.n_rounds = 0
+
+    def class_masses(self, samples, n_classes):
+        return _parts.add([_parts.class_masses(p, samples, n_classes) for p in self.parts])[0]
+
+    def ask(self, question, afresh):
+        self.n_rounds += 1
+        before = [None] * len(self.parts) if afresh else self.states
+        results = [
+            _parts.answer(part, state, question)
+            for part, state in zip(self.parts, before, strict=True)
+        ]
+        self.states = [state for state, _ in results]
+        return _parts.add([answers for _, answers in results])
+
+    def grow_aside(self, jobs, sizes, features, code_values):
+        pieces = [
+            _parts.take_aside(part, state, [jobs])[0]
+            for part, state in zip(self.parts, self.states, strict=True)
+        ]
+        return _parts.grow_aside(pieces, jobs, features, code_values)
+
+
+def cut(weights, rows):
+    return Weights(
+        None if weights.repeats is None else weights.repeats[rows],
+        None if weights.units is None else weights.units[rows],
+        weights.scale,
+    )
+
+
+def parts_of(codes, data: TrainingData, cuts, first_unit=None):
+    """Cut the rows at the given places."""
+    bounds = [0, *cuts, len(data.labels)]
+    parts = []
+    for first, last in pairwise(bounds):
+        rows = slice(first, last)
+        parts.append(
+            Part(
+                np.ascontiguousarray(codes[:, rows]), data.labels[rows], cut(data.weights, rows),
+                first, None if first_unit is None else first_unit[rows],
+            )
+        )  # fmt: skip
+    return parts

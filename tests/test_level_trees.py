@@ -1,0 +1,103 @@
+"""Trees grown from sums over parts of the rows are those grown on all rows together."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from local_parts import LocalParts, parts_of
+
+from treerank import LeafRank, TreeRank
+from treerank._binning import code_table
+from treerank._grow import check_monotonic, grow_trees
+from treerank._level_trees import Setting, TreeSpec, grow_level_trees
+from treerank._missing import code_values
+from treerank._parts import AllRows
+from treerank._tree import tree_from_core
+from treerank._validate import validate_training_data
+
+pytestmark = pytest.mark.core
+
+
+def table(n, n_classes, seed, n_features=4):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, n_features)).round(1)
+    x[:, -1] = rng.integers(0, 4, size=n)
+    noise = x[:, 0] + np.abs(x[:, 1]) + (x[:, -1] == 2) + rng.normal(size=n)
+    y = np.searchsorted(np.quantile(noise, np.arange(1, n_classes) / n_classes), noise)
+    x[rng.random(x.shape) < 0.05] = np.nan
+    y[:n_classes] = np.arange(n_classes)
+    return x, y
+
+
+def grow_both(model, x, y, weight, cuts, aside_rows, histogram_bytes=2**27):
+    """Trees of all rows together, and from sums over parts of them."""
+    data = validate_training_data(model, x, y, weight, model.categorical_features)
+    options = model._options(data.table)
+    coded = code_table(data.table, data.weights, 255, 1)
+    monotonic = check_monotonic(model.monotonic_cst, data.table.names, coded.binning)
+    [together] = grow_trees(coded, data, monotonic, options, [], 1, 0)
+    scale = data.weights.scale
+    setting = Setting(
+        coded.binning.n_codes, coded.binning.is_categorical, monotonic, len(data.classes), scale,
+        code_values(coded) if options.missing == "cell_mean" else None, aside_rows,
+        histogram_bytes,
+    )  # fmt: skip
+    parts = LocalParts(parts_of(coded.codes, data, [min(c, len(data.labels)) for c in cuts]))
+    spec = TreeSpec(AllRows(), options.for_core(scale), 0)
+    [arrays] = grow_level_trees(parts, [spec], setting)
+    return together, tree_from_core(arrays[:4], scale), parts
+
+
+def assert_same(one, other):
+    for name in ("cells", "counts", "tests", "category_sets"):
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+
+
+options = st.fixed_dictionaries(
+    {
+        "max_depth": st.sampled_from([1, 3, None]),
+        "min_samples_leaf": st.sampled_from([1, 5]),
+        "max_features": st.sampled_from([None, 2]),
+        "tournament": st.sampled_from(["all", "adjacent"]),
+        "tournament_gain": st.sampled_from(["vus", "local"]),
+        "missing": st.sampled_from(["learned", "cell_mean"]),
+        "categorical_features": st.sampled_from([None, [3]]),
+        "monotonic_cst": st.sampled_from([None, [1, 0, -1, 0]]),
+        "random_state": st.integers(0, 5),
+    }
+)
+splitters = st.builds(
+    LeafRank,
+    max_depth=st.sampled_from([1, 2, 3, None]),
+    criterion=st.sampled_from(["gini", "entropy", "auc"]),
+    max_features=st.sampled_from([None, 1, 2]),
+    max_leaf_nodes=st.sampled_from([None, None, 3]),
+    min_samples_leaf=st.sampled_from([1, 4]),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(20, 300),
+    st.integers(2, 4),
+    st.integers(0, 10_000),
+    options,
+    splitters,
+    st.sampled_from(["none", "whole", "broken"]),
+    st.lists(st.integers(0, 300), max_size=3),
+    st.sampled_from([0, 10, 60, 1000]),
+    st.sampled_from([2**27, 10_000]),
+)
+def test_any_cut_of_the_rows_gives_the_tree_of_all_rows(
+    n, n_classes, seed, parameters, splitter, weights, cuts, aside_rows, histogram_bytes
+):
+    x, y = table(n, n_classes, seed)
+    rng = np.random.default_rng(seed)
+    weight = {
+        "none": None,
+        "whole": rng.integers(1, 4, size=n).astype(float),
+        "broken": rng.random(n) + 0.1,
+    }[weights]
+    model = TreeRank(splitter, pruning=None, shrinkage=None, **parameters)
+    one, other, _ = grow_both(model, x, y, weight, sorted(cuts), aside_rows, histogram_bytes)
+    assert_same(one, other)

@@ -17,7 +17,7 @@ from sklearn.model_selection import train_test_split
 from treerank import BoostedTreeRank, _core
 from treerank._boosting_grow import boosting_units, fixed_point
 from treerank._boosting_losses import LOSSES
-from treerank._validate import Weights
+from treerank._weights import Weights
 from treerank.metrics import ordinal_vus_score
 
 

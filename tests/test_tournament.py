@@ -17,7 +17,8 @@ from treerank import LeafRank, OrderedPartition, RankingForest, TreeRank, _core
 from treerank._binning import code_table
 from treerank._grow import LeafRankOptions, TreeRankOptions
 from treerank._tree import tree_from_core
-from treerank._validate import Table, Weights
+from treerank._validate import Table
+from treerank._weights import Weights
 from treerank.datasets import make_ordinal_gaussians
 from treerank.metrics import ordinal_vus_score
 from treerank.metrics._ordinal import vus_of_masses

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._columns import Column, is_missing, warn_of_doubtful_category
-from treerank._validate import Table, Weights
+from treerank._validate import Table
+from treerank._weights import Weights
 
 Codes = NDArray[Any]  # uint8 or uint16
 
@@ -144,6 +145,10 @@ def look_over(table: Table, units: NDArray[np.int64] | None) -> Seen:
         return Seen(table.n_rows, has_missing, masses)
     for j, column in enumerate(table.columns):
         if column.is_categorical:
+            if column.factor is not None:
+                has_missing[j] = column.factor.has_missing
+                masses[j] = column.factor.masses(units)
+                continue
             counts = _count_levels(column, units)
             has_missing[j] = any(map(is_missing, counts))
             masses[j] = Counter({v: m for v, m in counts.items() if not is_missing(v)})
@@ -211,6 +216,8 @@ def encode_levels(column: Column, levels: list[Any] | None) -> NDArray[np.int32]
     for code, level in enumerate(levels, start=1):
         for member in level if isinstance(level, tuple) else (level,):
             code_of[member] = code
+    if column.factor is not None:
+        return column.factor.encode(code_of)
     values = column.values
     first = next((v for v in values if not is_missing(v)), None)
     known_text = {isinstance(v, str) for v in code_of}

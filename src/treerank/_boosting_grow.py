@@ -14,7 +14,7 @@ from treerank._boosting_losses import LOSSES, start_score
 from treerank._classes import ranking_quality
 from treerank._forest_arrays import ForestArrays, Sampling
 from treerank._progress import Report
-from treerank._validate import Weights
+from treerank._weights import Weights
 
 FloatArray = NDArray[np.float64]
 

@@ -6,11 +6,14 @@ import warnings
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from treerank._levels import Factor
 
 Levels = list[Any]
 
@@ -25,6 +28,7 @@ class Column:
     name: str
     values: NDArray[np.float64] | Levels  # numbers, or one level a row
     is_guess: bool = False  # text that nobody has called a category
+    factor: Factor | None = None  # the levels of a block of rows, in place of `values`
 
     @property
     def is_categorical(self) -> bool:
@@ -48,11 +52,7 @@ def frame_column(
     if dtype == nw.Object and not is_empty:
         is_text = _objects_are_levels(series.to_list(), name, named)
     elif not is_text and not dtype.is_numeric() and not is_empty:
-        raise ValueError(
-            f"Column {name!r} has type {_type_name(series)}; expected numbers, text, booleans or "
-            "categories. "
-            "Turn it into a number (for a date: days since a fixed day) or drop it."
-        )
+        refuse_type(name, series)
     if named or (is_text and not fitted):
         is_guess = dtype in (nw.String, nw.Object) and not named
         return Column(name, series.to_list(), is_guess)
@@ -63,14 +63,28 @@ def frame_column(
             f"Column {name!r} has {dtype} values; expected numbers, as in the data the model was "
             "fitted to."
         )
-    values = _as_numbers(series, name)
+    values = as_numbers(series, name)
     if np.isinf(values).any():
-        row = int(np.argmax(np.isinf(values)))
-        raise ValueError(
-            f"Column {name!r} contains infinity in {np.isinf(values).sum():,} of {len(values):,} "
-            f"rows (first: row {row}); replace it by a number, or by NaN for missing."
-        )
+        is_infinite = np.isinf(values)
+        refuse_infinity(name, int(is_infinite.sum()), len(values), int(np.argmax(is_infinite)))
     return Column(name, np.ascontiguousarray(values, dtype=np.float64))
+
+
+def refuse_infinity(name: str, n_infinite: int, n_rows: int, first: int) -> None:
+    """Complain of rows that are infinite."""
+    raise ValueError(
+        f"Column {name!r} contains infinity in {n_infinite:,} of {n_rows:,} rows (first: row "
+        f"{first}); replace it by a number, or by NaN for missing."
+    )
+
+
+def refuse_type(name: str, series: nw.Series[Any]) -> None:
+    """Complain of dates and the like."""
+    raise ValueError(
+        f"Column {name!r} has type {_type_name(series)}; expected numbers, text, booleans or "
+        "categories. "
+        "Turn it into a number (for a date: days since a fixed day) or drop it."
+    )
 
 
 def _type_name(series: nw.Series[Any]) -> str:
@@ -79,7 +93,10 @@ def _type_name(series: nw.Series[Any]) -> str:
     return str(series.dtype if series.dtype != nw.Unknown else getattr(native, "dtype", "unknown"))
 
 
-def _as_numbers(series: nw.Series[Any], name: str) -> NDArray[np.float64]:
+def as_numbers(series: nw.Series[Any], name: str) -> NDArray[np.float64]:
+    """Numbers of a column, NaN for missing."""
+    if series.dtype.is_integer():  # a cast of pyarrow's refuses those that double would round
+        return np.asarray(series.to_numpy(), dtype=np.float64)
     if series.dtype != nw.Object:
         return series.cast(nw.Float64).to_numpy()
     try:
@@ -101,20 +118,55 @@ def is_missing(value: Any) -> bool:
         return type(value).__name__ == "NAType"
 
 
+@dataclass(frozen=True)
+class Kinds:
+    """How many values of a column are numbers, text (or booleans) and neither.
+
+    What blocks of rows say adds up, the later block on the right.
+    """
+
+    n_rows: int
+    counts: dict[str, int]
+    first: dict[str, tuple[int, Any]]  # row and value
+
+    def __add__(self, other: Kinds) -> Kinds:
+        later = {kind: (self.n_rows + row, v) for kind, (row, v) in other.first.items()}
+        kinds = self.counts.keys() | other.counts.keys()
+        counts = {kind: self.counts.get(kind, 0) + other.counts.get(kind, 0) for kind in kinds}
+        return Kinds(self.n_rows + other.n_rows, counts, later | self.first)
+
+    def refuse_mixture(self, name: str) -> None:
+        """Refuse objects of no use, and text among numbers."""
+        for unfit, what in [("other", "neither numbers nor text"), ("text", "text")]:
+            if unfit in self.counts and (unfit == "other" or "number" in self.counts):
+                row, value = self.first[unfit]
+                raise ValueError(
+                    f"Column {name!r} has {what} in {self.counts[unfit]:,} of {self.n_rows:,} "
+                    f"rows (first: row {row}, {value!r}); clean it or make it a category."
+                )
+
+
+def object_kinds(values: list[Any]) -> Kinds:
+    """Count the kinds of Python objects."""
+    kinds = np.array([_kind(v) for v in values])
+    found, first, counts = np.unique(kinds, return_index=True, return_counts=True)
+    known = [k for k, kind in enumerate(found.tolist()) if kind != "missing"]
+    return Kinds(
+        len(values),
+        {str(found[k]): int(counts[k]) for k in known},
+        {str(found[k]): (int(first[k]), values[first[k]]) for k in known},
+    )
+
+
 def _objects_are_levels(values: list[Any], name: str, named: bool) -> bool:
     """Whether a column of Python objects is text or booleans rather than numbers.
 
     A mixture is refused unless the user has named the column a category.
     """
-    kind = np.array([_kind(v) for v in values])
-    for unfit, what in [("other", "neither numbers nor text"), ("text", "text")]:
-        rows = np.flatnonzero(kind == unfit)
-        if len(rows) and (unfit == "other" or (kind == "number").any()) and not named:
-            raise ValueError(
-                f"Column {name!r} has {what} in {len(rows):,} of {len(values):,} rows (first: row "
-                f"{rows[0]}, {values[rows[0]]!r}); clean it or make it a category."
-            )
-    return bool((kind != "number").all())
+    kinds = object_kinds(values)
+    if not named:
+        kinds.refuse_mixture(name)
+    return "number" not in kinds.counts
 
 
 def _kind(value: Any) -> str:

@@ -21,7 +21,7 @@ from treerank._frames import take_rows_of
 from treerank._labels import check_labels
 from treerank._params import check_integer, complain, is_whole
 from treerank._seed import seed_of
-from treerank._validate import check_weights
+from treerank._weights import check_weights
 from treerank.metrics import ordinal_vus_score
 from treerank.metrics._input import check_level
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._binning import Binning, encode_levels
-from treerank._validate import Table, Weights
+from treerank._validate import Table
+from treerank._weights import Weights
 from treerank.splitters import Box
 
 Matrix = NDArray[np.float64]  # columns x rows, like codes

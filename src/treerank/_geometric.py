@@ -28,7 +28,8 @@ from treerank._tree_sources import (
     split_off_front,
     takes_missing,
 )
-from treerank._validate import all_or_nothing, check_weights
+from treerank._validate import all_or_nothing
+from treerank._weights import check_weights
 
 # The m-estimate adds this many cases of the class of interest to each leaf.
 ADDED_CASES = 10.0

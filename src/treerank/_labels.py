@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from treerank._columns import is_missing
 
-_SEVERAL_TYPES = ValueError(
+SEVERAL_TYPES = ValueError(
     "Got labels of several types that have no order; expected numbers or text throughout."
 )
 
@@ -26,44 +26,63 @@ def check_labels(
     The order is the one declared by `label_order`, else that of an ordered categorical,
     else that of the values.
     """
-    declared = _declared_order(label_order)
-    if declared is None:
-        declared = _order_of_categories(y)
-    values = _plain_labels(column_or_1d(_labels_as_array(y), warn=True))
+    declared = _order_of_categories(y) if label_order is None else None
+    values = plain_labels(column_or_1d(labels_as_array(y), warn=True))
     if len(values) != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: "
             f"{n_rows} rows of X, {len(values)} labels."
         )
-    missing = _missing_labels(values)
+    missing = missing_labels(values)
     if missing.any():
-        raise ValueError(
-            f"Input y contains NaN or missing labels in {missing.sum():,} of {n_rows:,} rows "
-            f"(first: row {int(np.argmax(missing))}); drop those rows."
-        )
+        refuse_missing(int(missing.sum()), n_rows, int(np.argmax(missing)))
     check_classification_targets(values)
     try:
-        classes = np.unique(values)
-        numbers = np.searchsorted(classes, values)
+        distinct = np.unique(values)
+        places = np.searchsorted(distinct, values)
     except TypeError:
-        raise _SEVERAL_TYPES from None
-    if declared is not None:
-        classes, numbers = _reorder(classes, numbers, declared, label_order)
+        raise SEVERAL_TYPES from None
+    classes = settle_classes(distinct, declared, label_order, max_classes)
+    return class_numbers(distinct, classes)[places], classes
+
+
+def refuse_missing(n_missing: int, n_rows: int, first: int) -> None:
+    """Complain of rows that have no label."""
+    raise ValueError(
+        f"Input y contains NaN or missing labels in {n_missing:,} of {n_rows:,} rows "
+        f"(first: row {first}); drop those rows."
+    )
+
+
+def settle_classes(
+    distinct: NDArray[Any], categories: NDArray[Any] | None, label_order: Any, max_classes: int
+) -> NDArray[Any]:
+    """Put the distinct labels into their order: declared, of a categorical, or of the values."""
+    declared = _declared_order(label_order)
+    if declared is None:
+        declared = categories
+    classes = distinct if declared is None else _reorder(distinct, declared, label_order)
     _check_number(classes, max_classes)
     if declared is None and len(classes) > 2 and classes.dtype.kind not in "biuf":
         warnings.warn(
             f"Got text labels in no declared order; ranked {_show(classes)}, worst first. Pass "
             "label_order, an ordered categorical or numbers to say the order.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
-    return numbers.astype(np.uint8), classes
+    return classes
+
+
+def class_numbers(distinct: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.uint8]:
+    """Class number of each label."""
+    number = {label: i for i, label in enumerate(classes.tolist())}
+    return np.array([number[label] for label in distinct.tolist()], dtype=np.uint8)
 
 
 def check_known_labels(y: Any, classes: NDArray[Any]) -> NDArray[Any]:
     """Labels of rows to be judged; the AUC of labels the model does not know means nothing."""
-    y = np.asarray(_plain_labels(column_or_1d(_labels_as_array(y))))
-    missing = _missing_labels(y)
+    y = np.asarray(plain_labels(column_or_1d(labels_as_array(y))))
+    missing = missing_labels(y)
     if missing.any():
         raise ValueError(
             f"Input y contains NaN or missing labels (first: row {int(np.argmax(missing))}); "
@@ -81,7 +100,7 @@ def check_known_labels(y: Any, classes: NDArray[Any]) -> NDArray[Any]:
 def _declared_order(label_order: Any) -> NDArray[Any] | None:
     if label_order is None:
         return None
-    order = _plain_labels(np.array(list(label_order), dtype=object))
+    order = plain_labels(np.array(list(label_order), dtype=object))
     try:
         repeated = len(set(order.tolist())) < len(order)
     except TypeError:
@@ -102,22 +121,29 @@ def _order_of_categories(y: Any) -> NDArray[Any] | None:
     if not isinstance(series, nw.Series):
         return None
     if isinstance(series.dtype, nw.Enum):
-        present = set(series.unique().to_list())
-        levels = [level for level in series.dtype.categories if level in present]
-        return _plain_labels(np.array(levels, dtype=object)) if levels else None
+        return order_of_levels(list(series.dtype.categories), set(series.unique().to_list()))
     if isinstance(series.dtype, nw.Categorical) and series.n_unique() > 2:
-        shown = _show(np.array(series.unique().to_list(), dtype=object))
-        raise ValueError(
-            f"Got y as an unordered categorical of the levels {shown}; expected an order: make "
-            "it ordered, or pass label_order (worst first)."
-        )
+        refuse_unordered(series.unique().to_list())
     return None
 
 
-def _reorder(
-    classes: NDArray[Any], numbers: NDArray[np.intp], declared: NDArray[Any], label_order: Any
-) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Number the classes in the declared order."""
+def order_of_levels(levels: list[Any], present: set[Any]) -> NDArray[Any] | None:
+    """Levels that have rows, in their order."""
+    kept = [level for level in levels if level in present]
+    return plain_labels(np.array(kept, dtype=object)) if kept else None
+
+
+def refuse_unordered(levels: list[Any]) -> None:
+    """Refuse more than two levels in no order."""
+    shown = _show(np.array(levels, dtype=object))
+    raise ValueError(
+        f"Got y as an unordered categorical of the levels {shown}; expected an order: make "
+        "it ordered, or pass label_order (worst first)."
+    )
+
+
+def _reorder(classes: NDArray[Any], declared: NDArray[Any], label_order: Any) -> NDArray[Any]:
+    """Put the classes into the declared order."""
     place = {label: i for i, label in enumerate(declared.tolist())}
     unknown = [label for label in classes.tolist() if label not in place]
     absent = [label for label in declared.tolist() if label not in set(classes.tolist())]
@@ -132,7 +158,7 @@ def _reorder(
             "some of every class: stratify the sample, or leave the class out."
         )
     new_number = np.array([place[label] for label in classes.tolist()], dtype=np.intp)
-    return classes[np.argsort(new_number)], new_number[numbers]
+    return np.asarray(classes[np.argsort(new_number)])
 
 
 def _check_number(classes: NDArray[Any], max_classes: int) -> None:
@@ -156,7 +182,7 @@ def _show(classes: NDArray[Any]) -> str:
     return ", ".join(map(repr, classes[:6].tolist())) + (", …" if len(classes) > 6 else "")
 
 
-def _labels_as_array(y: Any) -> Any:
+def labels_as_array(y: Any) -> Any:
     series = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         is_text = series.dtype in (nw.Categorical, nw.Enum, nw.String, nw.Object)
@@ -166,7 +192,7 @@ def _labels_as_array(y: Any) -> Any:
     if isinstance(y, list | tuple):  # NumPy would make text of numbers among text
         known = [isinstance(v, str) for v in y if not is_missing(v)]
         if any(known) and not all(known):
-            raise _SEVERAL_TYPES
+            raise SEVERAL_TYPES
     array = np.asarray(y) if not hasattr(y, "toarray") else y
     return check_array(
         array, ensure_2d=False, allow_nd=False, dtype=None, ensure_all_finite=False,
@@ -174,14 +200,14 @@ def _labels_as_array(y: Any) -> Any:
     )  # fmt: skip
 
 
-def _plain_labels(y: NDArray[Any]) -> NDArray[Any]:
+def plain_labels(y: NDArray[Any]) -> NDArray[Any]:
     """Numbers and booleans that came as objects, as from a category of pandas."""
     if y.dtype != object or any(isinstance(v, str) for v in y):
         return y
     return np.array(y.tolist())
 
 
-def _missing_labels(y: NDArray[Any]) -> NDArray[np.bool_]:
+def missing_labels(y: NDArray[Any]) -> NDArray[np.bool_]:
     if y.dtype.kind in "fmM":
         return np.asarray(np.isnat(y) if y.dtype.kind in "mM" else np.isnan(y))
     if y.dtype == object:

@@ -21,7 +21,8 @@ from treerank import _core
 from treerank._binning import Codes
 from treerank._params import check_integer, complain
 from treerank._tree import CellTree
-from treerank._validate import TrainingData, Weights
+from treerank._validate import TrainingData
+from treerank._weights import Weights
 
 # Strengths that shrinkage="cv" tries, in rows.
 STRENGTHS = np.concatenate([[0.0], np.geomspace(1.0, 1000.0, 10)])

@@ -22,7 +22,8 @@ from treerank._grow_cells import Sample, grow_cell_tree, is_function, refuse_one
 from treerank._progress import progress_bar
 from treerank._splitter_tree import SplitterTree
 from treerank._tree import cut_weights
-from treerank._validate import TrainingData, Weights, class_sizes
+from treerank._validate import TrainingData, class_sizes
+from treerank._weights import Weights
 from treerank.splitters import as_splitter
 
 Floats = NDArray[np.float64]

@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 from treerank import _core
 from treerank._columns import Column, frame_column
 from treerank._labels import check_labels
+from treerank._weights import Weights, check_weights, quantise
 
 
 @contextmanager
@@ -49,24 +50,6 @@ class Table:
         if self.matrix is not None:
             return np.zeros(self.n_features, dtype=np.uint8)
         return np.array([column.is_categorical for column in self.columns], dtype=np.uint8)
-
-
-@dataclass(frozen=True)
-class Weights:
-    """Sample weights as integers.
-
-    `repeats`: small whole weights, one byte a row; `units`: anything else, in
-    fixed point, `scale` units to a weight of 1. Both None: every row counts once.
-    """
-
-    repeats: NDArray[np.uint8] | None = None
-    units: NDArray[np.int64] | None = None
-    scale: float = 1.0
-
-    @property
-    def as_units(self) -> NDArray[np.int64] | None:
-        """Whole numbers whatever the form; None when every row counts once."""
-        return self.repeats.astype(np.int64) if self.repeats is not None else self.units
 
 
 @dataclass(frozen=True)
@@ -116,7 +99,7 @@ def validate_training_data(
     names = _feature_names(estimator, frame)
     wanted = _wanted_categories(categorical_features, names)
     table = _make_table(n_rows, names, matrix, frame, wanted)
-    return TrainingData(table, labels, classes, _quantise(weight), given_rows, kept)
+    return TrainingData(table, labels, classes, quantise(weight), given_rows, kept)
 
 
 def class_sizes(data: TrainingData) -> NDArray[np.float64]:
@@ -196,63 +179,6 @@ def _refuse_unreadable(X: Any) -> None:
             f"Got an array of {kind} (dtype {X.dtype}); expected numbers. "
             + (_NAME_COLUMNS.capitalize() if kind == "text" else "Count days since a fixed day.")
         )
-
-
-def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """Check the weights of the rows: finite, not negative, not all zero."""
-    if sample_weight is None:
-        return None
-    try:
-        weight = np.asarray(sample_weight)
-        if weight.dtype.kind in "cmM":
-            raise TypeError
-        weight = weight.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"Got sample_weight of type {type(sample_weight).__name__} that does not hold numbers; "
-            "expected one number a row."
-        ) from None
-    if weight.ndim == 0:
-        weight = np.full(n_rows, float(weight))
-    if weight.ndim > 1:
-        raise ValueError("Sample weights must be 1D array or scalar")
-    if weight.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight.shape == {weight.shape}, expected ({n_rows},): one weight a row."
-        )
-    if not np.isfinite(weight).all():
-        raise ValueError("Input sample_weight contains NaN or infinity; expected finite weights.")
-    if (weight < 0).any():
-        row = int(np.argmax(weight < 0))
-        raise ValueError(
-            f"Got sample_weight[{row}]={weight[row]:g}; expected weights that are not negative "
-            "(Negative values in data passed to `sample_weight`)."
-        )
-    if not weight.any():
-        raise ValueError("Got sample_weight of zeros only; expected some positive weight.")
-    return weight
-
-
-def _quantise(weight: NDArray[np.float64] | None) -> Weights:
-    """Whole weights stand for repeated rows; others are relative, and average 1.
-
-    The fixed point keeps the total below 2^52, so that every sum of weights is exact
-    and does not depend on its order.
-    """
-    if weight is None or (weight == 1).all():
-        return Weights()
-    largest = weight.max()
-    if (weight == np.rint(weight)).all() and largest < 2.0**52 > weight.sum():
-        if largest <= _core.MAX_REPEAT:
-            return Weights(repeats=weight.astype(np.uint8))
-        return Weights(units=weight.astype(np.int64))
-    # By a power of two first, which is exact: the mean of huge weights is infinite, and
-    # doubles close to 0 have few digits.
-    weight = np.ldexp(weight, -np.frexp(largest)[1])
-    weight = weight / weight.mean()
-    scale = 2.0 ** np.floor(np.log2(2.0**51 / len(weight)))
-    units = np.maximum(np.rint(weight * scale), 1.0).astype(np.int64)
-    return Weights(units=units, scale=float(scale))
 
 
 def _wanted_categories(categorical_features: Any, names: list[str]) -> set[int] | None:

@@ -1,0 +1,163 @@
+"""Weights: numbers a row become whole units, the same however the rows are cut into blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank import _core
+
+# Doubles are whole multiples of 2^-1074, so that a sum of them is a whole number of these.
+_SMALLEST = 1074
+# So many sums of 27 bits are exact in a double.
+_EXACT_ROWS = 1 << 24
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Sample weights as integers.
+
+    `repeats`: small whole weights, one byte a row; `units`: anything else, in
+    fixed point, `scale` units to a weight of 1. Both None: every row counts once.
+    """
+
+    repeats: NDArray[np.uint8] | None = None
+    units: NDArray[np.int64] | None = None
+    scale: float = 1.0
+
+    @property
+    def as_units(self) -> NDArray[np.int64] | None:
+        """Whole numbers whatever the form; None when every row counts once."""
+        return self.repeats.astype(np.int64) if self.repeats is not None else self.units
+
+
+@dataclass(frozen=True)
+class WeightSums:
+    """What decides the units of weights; sums of blocks add up exactly.
+
+    `total` is in units of 2^-1074, the smallest double.
+    """
+
+    n_rows: int = 0  # that have weight
+    largest: float = 0.0
+    is_whole: bool = True
+    is_one: bool = True
+    total: int = 0
+
+    def __add__(self, other: WeightSums) -> WeightSums:
+        return WeightSums(
+            self.n_rows + other.n_rows,
+            max(self.largest, other.largest),
+            self.is_whole and other.is_whole,
+            self.is_one and other.is_one,
+            self.total + other.total,
+        )
+
+    @property
+    def mean(self) -> Fraction:
+        """Mean of the weights, exact."""
+        return Fraction(self.total, self.n_rows << _SMALLEST)
+
+
+def sum_weights(weight: NDArray[np.float64]) -> WeightSums:
+    """Sum the weights of a block, which are positive."""
+    if len(weight) == 0:
+        return WeightSums()
+    return WeightSums(
+        n_rows=len(weight),
+        largest=float(weight.max()),
+        is_whole=bool((weight == np.rint(weight)).all()),
+        is_one=bool((weight == 1).all()),
+        total=sum(
+            _exact_total(weight[i : i + _EXACT_ROWS]) for i in range(0, len(weight), _EXACT_ROWS)
+        ),
+    )
+
+
+def _exact_total(weight: NDArray[np.float64]) -> int:
+    """Sum in units of 2^-1074: upper and lower halves of the mantissas for each exponent."""
+    mantissa, exponent = np.frexp(weight)
+    whole = np.ldexp(mantissa, 53).astype(np.int64)
+    lowest = int(exponent.min())
+    upper = np.bincount(exponent - lowest, weights=whole >> 26)
+    lower = np.bincount(exponent - lowest, weights=whole & ((1 << 26) - 1))
+    total = 0  # in units of 2^(lowest - 53)
+    for shift in np.flatnonzero(upper).tolist():
+        total += ((int(upper[shift]) << 26) + int(lower[shift])) << shift
+    shift = lowest - 53 + _SMALLEST
+    return total << shift if shift >= 0 else total >> -shift  # the bits that go are zeros
+
+
+def quantise(weight: NDArray[np.float64] | None, sums: WeightSums | None = None) -> Weights:
+    """Whole weights stand for repeated rows; others are relative, and average 1.
+
+    `weight` is positive; `sums` are those of all rows if these are a block of them. The fixed
+    point keeps the total below 2^52, so that every sum of weights is exact and does not depend
+    on its order.
+    """
+    if weight is None:
+        return Weights()
+    sums = sum_weights(weight) if sums is None else sums
+    if sums.is_one:
+        return Weights()
+    if sums.is_whole and sums.total < 1 << (52 + _SMALLEST):
+        if sums.largest <= _core.MAX_REPEAT:
+            return Weights(repeats=weight.astype(np.uint8))
+        return Weights(units=weight.astype(np.int64))
+    # By a power of two first, which is exact: doubles close to 0 have few digits.
+    power = int(np.frexp(sums.largest)[1])
+    mean = float(sums.mean / Fraction(2) ** power)
+    scale = 2.0 ** np.floor(np.log2(2.0**51 / sums.n_rows))
+    relative = np.ldexp(weight, -power) / mean
+    units = np.maximum(np.rint(relative * scale), 1.0).astype(np.int64)
+    return Weights(units=units, scale=float(scale))
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Check the weights of the rows: finite, not negative, not all zero."""
+    if sample_weight is None:
+        return None
+    weight = check_weight_block(sample_weight, n_rows)
+    refuse_weightless(bool(weight.any()))
+    return weight
+
+
+def refuse_weightless(has_weight: bool) -> None:
+    """Refuse weights of which none is positive."""
+    if not has_weight:
+        raise ValueError("Got sample_weight of zeros only; expected some positive weight.")
+
+
+def check_weight_block(sample_weight: Any, n_rows: int, first_row: int = 0) -> NDArray[np.float64]:
+    """Check the weights of a block of rows, the first of which has this number."""
+    try:
+        weight = np.asarray(sample_weight)
+        if weight.dtype.kind in "cmM":
+            raise TypeError
+        weight = weight.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"Got sample_weight of type {type(sample_weight).__name__} that does not hold numbers; "
+            "expected one number a row."
+        ) from None
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.ndim > 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    if weight.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight.shape == {weight.shape}, expected ({n_rows},): one weight a row."
+        )
+    if not np.isfinite(weight).all():
+        raise ValueError("Input sample_weight contains NaN or infinity; expected finite weights.")
+    if (weight < 0).any():
+        row = int(np.argmax(weight < 0))
+        raise ValueError(
+            f"Got sample_weight[{first_row + row}]={weight[row]:g}; expected weights that are not "
+            "negative (Negative values in data passed to `sample_weight`)."
+        )
+    return weight

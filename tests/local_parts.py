@@ -6,7 +6,8 @@ import numpy as np
 
 from treerank import _parts
 from treerank._parts import Part
-from treerank._validate import TrainingData, Weights
+from treerank._validate import TrainingData
+from treerank._weights import Weights
 
 
 class LocalParts:
@@ -16,7 +17,7 @@ class LocalParts:
         self.n_rounds = 0
 
     def class_masses(self, samples, n_classes):
-        return _parts.add([_parts.class_masses(p, samples, n_classes) for p in self.parts])[0]
+        return _parts.add([_parts.class_masses(p, samples, n_classes) for p in self.parts])
 
     def ask(self, question, afresh):
         self.n_rounds += 1

@@ -18,11 +18,11 @@ from treerank._binning import Codes
 from treerank._forest_arrays import Sampling
 from treerank._prune import Folds
 from treerank._tree import RankTree, Records
-from treerank._validate import Weights
+from treerank._weights import Weights
 
 Counts = NDArray[Any]  # int64, or uint64 with the negatives in the low half of a word
 Features = tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int8]]
-LOW_BITS = 31  # of a row: its label and how often it counts
+LOW_BITS = np.uint32(31)  # of a row: its label and how often it counts
 
 
 @dataclass(frozen=True)
@@ -197,18 +197,22 @@ def _units_by(places: NDArray[Any], weights: Weights, n_places: int) -> NDArray[
     return total
 
 
-def leaf_masses(part: Part, trees: list[RankTree], samples: list[Sample], n_classes: int) -> Any:
+def leaf_masses(
+    part: Part, trees: list[RankTree], samples: list[Sample], n_classes: int
+) -> list[NDArray[np.int64]]:
     """Units of each class in the leaves of each tree: the sample's rows walk through it."""
     masses = []
     for tree, sample in zip(trees, samples, strict=True):
         place = tree.apply(part.codes).astype(np.int64) * n_classes + part.labels
         masses.append(_units_by(place, sample.of(part), tree.n_cells * n_classes))
-    return [masses]
+    return masses
 
 
 def _place(part: Part, order: Order) -> Placed:
     assert order.tree is not None
     assert order.sample is not None
+    assert order.roots is not None
+    assert order.aside_roots is not None
     weights = order.sample.of(part)
     cells = order.tree.apply(part.codes)
     slots = [
@@ -219,6 +223,8 @@ def _place(part: Part, order: Order) -> Placed:
 
 
 def _step(part: Part, placed: Placed, order: Order) -> Placed:
+    assert order.steps is not None
+    assert order.step_sets is not None
     rows, starts, aside_rows, aside_starts = _core.step_rows(
         part.codes, placed.rows, placed.starts, order.steps, order.step_sets
     )
@@ -258,7 +264,7 @@ def take_aside(part: Part, state: State, jobs: list[list[Job]]) -> list[list[Pie
 def _piece(part: Part, placed: Placed | None, slot: int) -> Piece:
     assert placed is not None
     rows = placed.aside_rows[placed.aside_starts[slot] : placed.aside_starts[slot + 1]]
-    numbers = rows >> 5
+    numbers = rows >> np.uint32(5)
     units = placed.weights.units
     return Piece(
         np.ascontiguousarray(part.codes[:, numbers]),

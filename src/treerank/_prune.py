@@ -117,16 +117,21 @@ def assign_folds(
     start = np.cumsum(dealt) - dealt - np.repeat(np.cumsum(total) - total, np.bincount(data.labels))
     n_folds = min(wanted, int(total.min()))
     if n_folds < 2:
-        warnings.warn(
-            "Got a class with a single row; cross-validation needs two of each class. The tree is "
-            "neither pruned nor shrunk.",
-            UserWarning,
-            stacklevel=4,
-        )
+        warn_of_tiny_class()
         return None
     first_unit = np.empty(len(order), dtype=np.int64)
     first_unit[order] = start
     return Folds(n_folds, first_unit, weights)
+
+
+def warn_of_tiny_class() -> None:
+    """Warn that there is nothing to hold out."""
+    warnings.warn(
+        "Got a class with a single row; cross-validation needs two of each class. The tree is "
+        "neither pruned nor shrunk.",
+        UserWarning,
+        stacklevel=5,
+    )
 
 
 def _folds_of_splitter(cv: Any, data: TrainingData) -> WholeRowFolds:

@@ -1,0 +1,153 @@
+"""Tasks on a cluster: results as futures, answers added up, and errors that say what happened.
+
+Nothing is scattered and no worker keeps anything of its own: all that a task needs comes from
+other tasks, so that the scheduler can repeat what a lost worker has done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from treerank import _parts
+from treerank._parts import Features, Job, Question, Sample
+
+# Answers that one task adds up.
+ADDED_AT_ONCE = 8
+
+
+class ClusterError(RuntimeError):
+    """A fit on a cluster has failed for a reason that lies outside of this library."""
+
+
+class Cluster:
+    """A Dask client, asked in rounds: a round is over when its result is here."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.n_rounds = 0
+
+    @property
+    def n_workers(self) -> int:
+        """Workers that are there now."""
+        return max(1, len(self.client.scheduler_info(n_workers=-1)["workers"]))
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Future of one call."""
+        return self.client.submit(function, *args, pure=False)
+
+    def give(self, value: Any) -> Any:
+        """Future of a value that many tasks need: sent once, and known to the scheduler."""
+        return self.submit(_itself, value)
+
+    def added(self, futures: Sequence[Any]) -> Any:
+        """Future of the sum of answers, added up in a tree."""
+        futures = list(futures)
+        while len(futures) > 1:
+            groups = [futures[i : i + ADDED_AT_ONCE] for i in range(0, len(futures), ADDED_AT_ONCE)]
+            futures = [self.submit(_parts.add, group) for group in groups]
+        return futures[0]
+
+    def result(self, future: Any) -> Any:
+        """Wait for the result of a future, or of each in a list: one round."""
+        self.n_rounds += 1
+        try:
+            if isinstance(future, list):
+                return self.client.gather(future)
+            return future.result()
+        except CancelledError as error:
+            raise ClusterError(
+                "Rows of the training data were lost with a worker, and cannot be computed again "
+                f"({error}). Make the collection from files or tasks rather than from data "
+                "scattered to workers, and fit again; with log=..., trees grown so far are kept."
+            ) from None
+        except Exception as error:
+            if type(error).__name__ != "KilledWorker":
+                raise
+            raise ClusterError(
+                f"Workers died again and again at the same task ({error}); the usual reason is "
+                "that they ran out of memory. Use smaller partitions, or more workers."
+            ) from None
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+class DaskParts:
+    """Parts of the training rows on the workers of a cluster."""
+
+    def __init__(self, cluster: Cluster, parts: list[Any]) -> None:
+        self.cluster = cluster
+        self.parts = parts
+        self._answers: list[Any] = []  # futures of (state, answers), one a part
+
+    def added(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Ask every part the same, and add up; the arguments are small."""
+        futures = [self.cluster.submit(function, part, *args) for part in self.parts]
+        return self.cluster.result(self.cluster.added(futures))
+
+    def class_masses(self, samples: list[Sample], n_classes: int) -> list[Any]:
+        """Units of each class in the rows of each tree, summed over the parts."""
+        return list(self.added(_parts.class_masses, samples, n_classes))
+
+    def ask(self, question: Question, afresh: bool) -> list[Any]:
+        """Ask all parts and add the answers up.
+
+        `afresh` places the rows anew, from the tree so far: what was done before need not be
+        done again when a worker is lost.
+        """
+        asked = self.cluster.give(question)
+        before: list[Any] = [None] * len(self.parts) if afresh else self._answers
+        self._answers = [
+            self.cluster.submit(_go_on, part, state, asked)
+            for part, state in zip(self.parts, before, strict=True)
+        ]
+        answers = [self.cluster.submit(itemgetter(1), future) for future in self._answers]
+        return list(self.cluster.result(self.cluster.added(answers)))
+
+    def grow_aside(
+        self, jobs: list[Job], sizes: list[float], features: Features, code_values: Any
+    ) -> list[tuple[Any, ...]]:
+        """Bring the rows of each job together, on any worker, and grow it there."""
+        submit = self.cluster.submit
+        bins = _balanced(sizes, 2 * self.cluster.n_workers)
+        in_bins = [[jobs[i] for i in bin_] for bin_ in bins]
+        asked = self.cluster.give(in_bins)
+        pieces = [
+            submit(_take_aside, part, state, asked)
+            for part, state in zip(self.parts, self._answers, strict=True)
+        ]
+        grown = [
+            submit(_parts.grow_aside, [submit(itemgetter(b), piece) for piece in pieces],
+                   in_bins[b], features, code_values)
+            for b in range(len(bins))
+        ]  # fmt: skip
+        results: list[Any] = [None] * len(jobs)
+        for bin_, of_bin in zip(bins, self.cluster.result(grown), strict=True):
+            for i, result in zip(bin_, of_bin, strict=True):
+                results[i] = result
+        return results
+
+
+def _go_on(part: Any, before: Any, question: Question) -> Any:
+    return _parts.answer(part, None if before is None else before[0], question)
+
+
+def _take_aside(part: Any, answered: Any, jobs: list[list[Job]]) -> Any:
+    return _parts.take_aside(part, answered[0], jobs)
+
+
+def _balanced(sizes: list[float], n_bins: int) -> list[list[int]]:
+    """Share jobs out, the largest first, each to the bin with the least work."""
+    bins: list[list[int]] = [[] for _ in range(min(n_bins, len(sizes)))]
+    load = np.zeros(len(bins))
+    for i in np.argsort(sizes)[::-1]:
+        to = int(np.argmin(load))
+        bins[to].append(int(i))
+        load[to] += sizes[i]
+    return bins

@@ -1,0 +1,261 @@
+"""Dask collections become parts: each partition is looked over, then coded, where it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from treerank import _binning, _core
+from treerank._binning import Binning, Sample, fit_binning
+from treerank._blocks import (
+    LabelsSeen,
+    TableSeen,
+    block_table,
+    join,
+    label_block,
+    table_seen,
+)
+from treerank._parts import Part
+from treerank._ranker import check_max_bins
+from treerank._validate import Table, check_number_of_features, wanted_categories
+from treerank._weights import (
+    WeightSums,
+    check_weight_block,
+    quantise,
+    refuse_weightless,
+    sum_weights,
+)
+from treerank.dask._cluster import Cluster
+
+
+@dataclass(frozen=True)
+class CodedParts:
+    """Training rows on a cluster, coded, and what is known of all of them."""
+
+    parts: list[Any]  # futures of Part
+    names: list[str]
+    classes: NDArray[Any]
+    binning: Binning
+    sample: Sample
+    n_rows: int
+    scale: float
+    weighs_all_alike: bool
+
+    @property
+    def table(self) -> Table:
+        """Names and number of rows; the values are elsewhere."""
+        return Table(self.n_rows, self.names, None, [])
+
+
+@dataclass(frozen=True)
+class _Labelled:
+    """What one partition says of its labels and weights."""
+
+    labels: LabelsSeen
+    sums: WeightSums
+    counts: NDArray[np.int64]  # rows with weight of each distinct label
+
+
+def is_collection(X: Any) -> bool:
+    """Whether something is a Dask DataFrame, Series or Array."""
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
+
+
+def code_collections(
+    cluster: Cluster, estimator: Any, X: Any, y: Any, sample_weight: Any
+) -> CodedParts:
+    """Bin the rows of collections on the workers that have them.
+
+    Each partition is computed three times, unless the collections are persisted: its labels
+    and weights, then all of it to see what decides thresholds and levels, then to be coded.
+    """
+    names = _check_features(estimator, X)
+    blocks = _aligned_blocks(X, y, sample_weight)
+    wanted = wanted_categories(estimator.categorical_features, names)
+    labelled = _compute(cluster, _look_at_labels, [(y, w) for _, y, w in blocks])
+    seen = labelled[0].labels
+    for other in labelled[1:]:
+        seen += other.labels
+    classes = seen.classes(estimator.label_order)
+    sums = sum((part.sums for part in labelled), WeightSums())
+    n_rows = sums.n_rows if sample_weight is not None else seen.n_rows
+    if sample_weight is not None:
+        refuse_weightless(n_rows > 0)
+    _refuse_empty_class(labelled, classes)
+    sizes = [part.sums.n_rows if sample_weight is not None else part.labels.n_rows
+             for part in labelled]  # fmt: skip
+    first_rows = (np.cumsum(sizes) - sizes).tolist()
+    given = sums if sample_weight is not None else None
+    looked = _compute(
+        cluster, _look_at_features,
+        [(*block, first) for block, first in zip(blocks, first_rows, strict=True)],
+        _core.sample_bound(n_rows, _binning.SAMPLE_ROWS), given, names, wanted,
+    )  # fmt: skip
+    sample, columns = join(looked).settle(names, wanted)
+    max_bins = check_max_bins(estimator.max_bins, n_rows)
+    binning = fit_binning(sample, columns, max_bins, 1)
+    coding = cluster.give((binning, names, classes, given))
+    parts = _start(
+        cluster, _code,
+        [(*block, first) for block, first in zip(blocks, first_rows, strict=True)], coding,
+    )  # fmt: skip
+    scale = quantise(np.ones(1), given).scale if given is not None else 1.0
+    alike = given is None or given.is_one
+    return CodedParts(parts, names, classes, binning, sample, n_rows, scale, alike)
+
+
+def _check_features(estimator: Any, X: Any) -> list[str]:
+    """Set the names and number of features; return the names."""
+    if not is_collection(X) or getattr(X, "ndim", 2) != 2:
+        raise TypeError(
+            f"Got X of type {type(X).__name__}; expected a Dask DataFrame or a Dask Array of two "
+            f"dimensions. For data in memory use {type(estimator).__mro__[1].__name__}."
+        )
+    is_frame = hasattr(X, "columns")
+    n_features = len(X.columns) if is_frame else X.shape[1]
+    if not is_frame and np.isnan(n_features):
+        raise ValueError(
+            "Got a Dask Array of unknown width; expected a known number of columns: call "
+            "compute_chunk_sizes() on it."
+        )
+    check_number_of_features(n_features)
+    shown = X._meta if is_frame else np.empty((1, n_features))
+    validate_data(estimator, shown, reset=True, skip_check_array=True)
+    if is_frame:
+        return [str(name) for name in X.columns]
+    return [f"x{j}" for j in range(n_features)]
+
+
+def _aligned_blocks(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, Any]]:
+    """Delayed partitions of rows, labels and weights that belong together."""
+    if hasattr(X, "rechunk"):
+        X = X.rechunk({1: -1})
+    columns = [_blocks(X)]
+    for name, other in (("y", y), ("sample_weight", sample_weight)):
+        if other is None and name == "sample_weight":
+            columns.append([None] * len(columns[0]))
+            continue
+        if not is_collection(other):
+            raise TypeError(
+                f"Got {name} of type {type(other).__name__}; expected a Dask Series or Array with "
+                "the partitions of X."
+            )
+        if hasattr(other, "rechunk") and hasattr(X, "rechunk"):
+            rows = X.chunks[0]
+            if not np.isnan(np.array(rows + other.chunks[0], dtype=float)).any():
+                if sum(rows) != other.shape[0]:
+                    raise ValueError(
+                        "Found input variables with inconsistent numbers of samples: "
+                        f"{sum(rows)} rows of X, {other.shape[0]} of {name}."
+                    )
+                other = other.rechunk({0: rows})
+        blocks = _blocks(other)
+        if len(blocks) != len(columns[0]):
+            raise ValueError(
+                f"Got {name} in {len(blocks)} partitions and X in {len(columns[0])}; expected the "
+                "same rows in each: take both from one collection, or repartition."
+            )
+        columns.append(blocks)
+    return list(zip(*columns, strict=True))
+
+
+def _blocks(collection: Any) -> list[Any]:
+    return list(np.ravel(np.asarray(collection.to_delayed(), dtype=object)))
+
+
+def _start(cluster: Cluster, function: Any, blocks: list[Any], *shared: Any) -> list[Any]:
+    """Futures of a call for each partition, which is computed for it."""
+    from dask import delayed  # noqa: PLC0415 (an extra)
+
+    name = function.__name__.strip("_")
+    calls = [
+        delayed(function, pure=False)(number, *block, *shared, dask_key_name=None)
+        for number, block in enumerate(blocks)
+    ]
+    del name
+    return list(cluster.client.compute(calls))
+
+
+def _compute(cluster: Cluster, function: Any, blocks: list[Any], *shared: Any) -> list[Any]:
+    return list(cluster.result(_start(cluster, function, blocks, *shared)))
+
+
+# --- What is done to each partition, on a worker ---
+
+
+def _look_at_labels(number: int, y: Any, weight: Any) -> _Labelled:
+    block = label_block(_one_column(y, number, "y"))
+    n_rows = block.seen.n_rows
+    checked = None
+    if weight is not None:
+        checked = check_weight_block(_one_column(weight, number, "sample_weight"), n_rows)
+    kept = block.places if checked is None else block.places[checked > 0]
+    if block.seen.n_missing:
+        kept = kept[:0]
+    counts = np.bincount(kept, minlength=len(block.seen.distinct))
+    sums = WeightSums() if checked is None else sum_weights(checked[checked > 0])
+    return _Labelled(block.seen, sums, counts)
+
+
+def _one_column(values: Any, number: int, name: str) -> Any:
+    if getattr(values, "ndim", 1) == 2:
+        if values.shape[1] != 1:
+            raise ValueError(
+                f"Got {name} with {values.shape[1]} columns in partition {number}; expected one."
+            )
+        return values.iloc[:, 0] if hasattr(values, "iloc") else values[:, 0]
+    return values
+
+
+def _refuse_empty_class(labelled: list[_Labelled], classes: NDArray[Any]) -> None:
+    total = dict.fromkeys(classes.tolist(), 0)
+    for part in labelled:
+        for label, count in zip(part.labels.distinct.tolist(), part.counts.tolist(), strict=True):
+            total[label] = total.get(label, 0) + count
+    for label, count in total.items():
+        if count == 0:
+            raise ValueError(
+                f"Got no row of positive weight with class {label!r}; expected some of every class."
+            )
+
+
+def _rows_with_weight(number: int, X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """Rows, labels and weights of a partition, without the rows that have no weight."""
+    y = _one_column(y, number, "y")
+    if len(X) != len(y):
+        raise ValueError(
+            f"Got {len(X)} rows of X and {len(y)} labels in partition {number}; expected as many: "
+            "take both from one collection."
+        )
+    if weight is None:
+        return X, y, None
+    checked = check_weight_block(_one_column(weight, number, "sample_weight"), len(X))
+    kept = checked > 0
+    if kept.all():
+        return X, y, checked
+    return _take(X, kept), _take(y, kept), checked[kept]
+
+
+def _take(values: Any, kept: NDArray[np.bool_]) -> Any:
+    return values.iloc[np.flatnonzero(kept)] if hasattr(values, "iloc") else values[kept]
+
+
+def _look_at_features(
+    number: int, X: Any, y: Any, weight: Any, first_row: int,
+    bound: Any, sums: WeightSums | None, names: list[str], wanted: set[int] | None,
+) -> TableSeen:  # fmt: skip
+    X, _, weight = _rows_with_weight(number, X, y, weight)
+    units = quantise(weight, sums).as_units
+    return table_seen(X, first_row, bound, units, names, wanted)
+
+
+def _code(number: int, X: Any, y: Any, weight: Any, first_row: int, coding: Any) -> Part:
+    binning, names, classes, sums = coding
+    X, y, weight = _rows_with_weight(number, X, y, weight)
+    table = block_table(X, names, binning.is_categorical.astype(bool).tolist())
+    labels = label_block(y).numbers(classes)
+    return Part(binning.transform(table), labels, quantise(weight, sums), first_row)

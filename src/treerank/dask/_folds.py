@@ -1,0 +1,115 @@
+"""Folds on a cluster: rows of all parts are dealt out in one order, that of their hashes.
+
+Rows are dealt in the order of class and hash, as `assign_folds` deals them in memory. A bucket
+has all rows whose hashes begin alike, from all parts: one task puts them in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank import _core
+from treerank._params import check_integer, complain
+from treerank._parts import Part
+from treerank._prune import warn_of_tiny_class
+from treerank.dask._cluster import Cluster
+
+MAX_BUCKETS = 64
+
+
+@dataclass(frozen=True)
+class Keys:
+    """What decides the places of some rows of a part in one bucket."""
+
+    labels: NDArray[np.uint8]
+    hashes: NDArray[np.uint64]
+    units: NDArray[np.int64]
+    whole: bool  # a row of weight 2 is dealt as two rows
+
+
+def deal_out(cluster: Cluster, parts: list[Any], cv: Any, seed: int, n_classes: int) -> Any:
+    """Give every part the places of its rows; (parts, number of folds), which may be below 2."""
+    if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
+        raise complain("cv", cv, "an integer >= 2: rows are on the workers of a cluster")
+    wanted = check_integer("cv", cv, 2)
+    assert wanted is not None
+    bits = max(1, min(MAX_BUCKETS, len(parts)) - 1).bit_length()
+    submit = cluster.submit
+    keys = [submit(bucket_keys, part, seed, bits) for part in parts]
+    ranked = [
+        submit(rank_bucket, [submit(_item, key, b) for key in keys], n_classes)
+        for b in range(1 << bits)
+    ]
+    totals = np.array(cluster.result([submit(itemgetter(1), bucket) for bucket in ranked]))
+    n_folds = min(wanted, int(totals.sum(axis=0).min()))
+    if n_folds < 2:
+        warn_of_tiny_class()
+        return parts, n_folds
+    offsets = np.cumsum(totals, axis=0) - totals
+    dealt = [
+        submit(place_units, part, [submit(_place, bucket, i) for bucket in ranked], seed, bits,
+               offsets)
+        for i, part in enumerate(parts)
+    ]  # fmt: skip
+    return dealt, n_folds
+
+
+def _item(keys: list[Keys], number: int) -> Keys:
+    return keys[number]
+
+
+def _place(ranked: Any, number: int) -> Any:
+    return ranked[0][number]
+
+
+def _buckets(part: Part, seed: int, bits: int) -> tuple[NDArray[np.uint64], list[NDArray[Any]]]:
+    """Hashes of the rows, and the rows of each bucket."""
+    hashes = _core.row_hashes(part.codes, part.labels, seed)
+    bucket = (hashes >> np.uint64(64 - bits)).astype(np.int64)
+    order = np.argsort(bucket, kind="stable")
+    ends = np.cumsum(np.bincount(bucket, minlength=1 << bits))
+    return hashes, np.split(order, ends[:-1])
+
+
+def bucket_keys(part: Part, seed: int, bits: int) -> list[Keys]:
+    """What decides the places of the part's rows, bucket by bucket."""
+    hashes, buckets = _buckets(part, seed, bits)
+    units = part.weights.as_units
+    if units is None:
+        units = np.ones(part.n_rows, dtype=np.int64)
+    whole = part.weights.scale == 1.0
+    return [Keys(part.labels[rows], hashes[rows], units[rows], whole) for rows in buckets]
+
+
+def rank_bucket(
+    pieces: list[Keys], n_classes: int
+) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    """First unit of each row within its class and this bucket, by part; units of each class."""
+    labels = np.concatenate([piece.labels for piece in pieces])
+    hashes = np.concatenate([piece.hashes for piece in pieces])
+    units = np.concatenate([piece.units for piece in pieces])
+    order = np.lexsort([units, hashes, labels])
+    dealt = units[order] if pieces[0].whole else np.ones(len(order), dtype=np.int64)
+    total = np.zeros(n_classes, dtype=np.int64)
+    np.add.at(total, labels[order], dealt)
+    before = np.cumsum(total) - total
+    first = np.empty(len(order), dtype=np.int64)
+    first[order] = np.cumsum(dealt) - dealt - before[labels[order]]
+    ends = np.cumsum([len(piece.labels) for piece in pieces])
+    return np.split(first, ends[:-1]), total
+
+
+def place_units(
+    part: Part, places: list[NDArray[np.int64]], seed: int, bits: int, offsets: NDArray[np.int64]
+) -> Part:
+    """Part with the first unit of each of its rows."""
+    _, buckets = _buckets(part, seed, bits)
+    first_unit = np.empty(part.n_rows, dtype=np.int64)
+    for b, rows in enumerate(buckets):
+        first_unit[rows] = places[b] + offsets[b][part.labels[rows]]
+    return replace(part, first_unit=first_unit)

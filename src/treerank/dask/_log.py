@@ -1,0 +1,107 @@
+"""A log of growth: trees so far, written after each depth, from which a fit can go on.
+
+Arrays only, and a digest of all that decides the trees: a log of other data or of other
+parameters is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from treerank._atomic import written_whole
+from treerank.dask._collections import CodedParts
+
+Grown = list[tuple[Any, ...]]
+# Grows a batch of trees; given what keeps its state, and a state to go on from.
+Grow = Callable[[Any, Any], Grown]
+ARRAYS = ("cells", "mass", "tests", "sets", "test_mass")
+
+
+class GrowthLog:
+    """Where the trees of a fit are kept while they grow; nowhere if there is no path."""
+
+    def __init__(self, path: Any, digest: str) -> None:
+        self.path = None if path is None else Path(path)
+        self.digest = digest
+        self._done: list[Grown] = []  # batches of trees
+        self._kept: list[Grown] = []
+        self._open: list[tuple[Any, ...]] | None = None
+        if self.path is not None and self.path.exists():
+            self._read(self.path)
+
+    def grow(self, grow: Grow) -> Grown:
+        """Grow one batch of trees, or take it from the log."""
+        if len(self._done) < len(self._kept):
+            grown = self._kept[len(self._done)]
+        else:
+            before, self._open = self._open, None
+            grown = grow(None if self.path is None else self._write, before)
+        self._done.append(grown)
+        if self.path is not None and len(self._done) > len(self._kept):
+            self._write(None)
+        return grown
+
+    def close(self) -> None:
+        """Drop the log: the fit is done."""
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+    def _write(self, state: list[tuple[Any, ...]] | None) -> None:
+        assert self.path is not None
+        arrays: dict[str, Any] = {}
+        head = {"digest": self.digest, "done": [len(batch) for batch in self._done], "open": -1}
+        for b, batch in enumerate(self._done):
+            for t, tree in enumerate(batch):
+                arrays |= {f"done-{b}-{t}-{n}": a for n, a in zip(ARRAYS, tree, strict=False)}
+        if state is not None:
+            head["open"] = len(state)
+            for t, (*tree, depth, aside) in enumerate(state):
+                arrays |= {f"open-{t}-{n}": a for n, a in zip(ARRAYS, tree, strict=True)}
+                arrays |= {f"open-{t}-depth": np.int32(depth), f"open-{t}-aside": aside}
+        text = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
+        with written_whole(self.path) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, head=text, **arrays)
+
+    def _read(self, path: Path) -> None:
+        refuse = f"expected a log of this fit. Remove {str(path)!r}, or name another file."
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                head = json.loads(bytes(file["head"]))
+                self._kept = [
+                    [tuple(file[f"done-{b}-{t}-{n}"] for n in ARRAYS) for t in range(n_trees)]
+                    for b, n_trees in enumerate(head["done"])
+                ]
+                if head["open"] >= 0:
+                    self._open = [
+                        (
+                            *(file[f"open-{t}-{n}"] for n in ARRAYS),
+                            int(file[f"open-{t}-depth"]), file[f"open-{t}-aside"],
+                        )
+                        for t in range(head["open"])
+                    ]  # fmt: skip
+        except Exception as error:
+            raise ValueError(f"Got a log that cannot be read ({error}); {refuse}") from None
+        if head["digest"] != self.digest:
+            raise ValueError(f"Got a log of other data or other parameters; {refuse}")
+
+
+def digest_of(estimator: Any, coded: CodedParts, masses: Any) -> str:
+    """Digest of all that decides the trees."""
+    parameters = {
+        name: repr(value)
+        for name, value in estimator.get_params().items()
+        if name not in ("client", "log", "verbose", "n_jobs")
+    }
+    seen = hashlib.sha256(json.dumps(parameters, sort_keys=True).encode())
+    binning = coded.binning
+    said = [coded.n_rows, coded.names, coded.classes.tolist(), repr(binning.levels), coded.scale]
+    seen.update(json.dumps(said, default=str).encode())
+    for array in [*binning.thresholds, np.asarray(masses)]:
+        seen.update(np.ascontiguousarray(array).tobytes())
+    return seen.hexdigest()

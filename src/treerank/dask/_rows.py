@@ -1,0 +1,108 @@
+"""Training rows on a cluster: dealt out to folds, grown on, and held out, as in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank import _parts
+from treerank._binning import Binning, Coded
+from treerank._grow import TreeRankOptions
+from treerank._level_trees import Setting, TreeSpec, grow_level_trees
+from treerank._missing import code_values
+from treerank._parts import AllRows, Sample, WithoutFold
+from treerank._prune import HeldOut
+from treerank._tree import CellTree, RankTree, tree_from_core
+from treerank.dask._cluster import Cluster, DaskParts
+from treerank.dask._collections import CodedParts
+from treerank.dask._folds import deal_out
+from treerank.dask._log import GrowthLog
+
+# Rows of a cell or node that are brought together on one worker, in bytes of codes; but no
+# more than a share of all rows, so that all workers have something to do.
+ASIDE_BYTES = 64 * 2**20
+ASIDE_SHARE = 0.25
+
+
+def setting_of(
+    coded: CodedParts, monotonic: NDArray[np.int8], n_workers: int, missing: str
+) -> Setting:
+    """What all trees that are grown on these rows have in common."""
+    binning = coded.binning
+    row_bytes = len(coded.names) * binning.code_type.itemsize
+    aside = min(ASIDE_BYTES / row_bytes, ASIDE_SHARE * coded.n_rows / n_workers)
+    values = None
+    if missing == "cell_mean":
+        nothing = np.empty((len(coded.names), 0), dtype=binning.code_type)
+        values = code_values(Coded(nothing, binning, coded.sample))
+    return Setting(
+        binning.n_codes, binning.is_categorical, monotonic, len(coded.classes), coded.scale,
+        values, aside,
+    )  # fmt: skip
+
+
+@dataclass
+class DaskRows:
+    """Rows as parts on the workers."""
+
+    cluster: Cluster
+    coded: CodedParts
+    monotonic: NDArray[np.int8]
+    log: GrowthLog
+    _dealt: list[Any] = field(default_factory=list)  # parts that know the folds of their rows
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the features."""
+        return self.coded.names
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """Labels, worst first."""
+        return self.coded.classes
+
+    @property
+    def binning(self) -> Binning:
+        """How features are coded."""
+        return self.coded.binning
+
+    def folds(self, cv: Any, seed: int) -> int | None:
+        """Deal the rows out to folds; return their number, None when a class is too small."""
+        n_classes = len(self.classes)
+        dealt, n_folds = deal_out(self.cluster, self.coded.parts, cv, seed, n_classes)
+        self._dealt = dealt
+        return n_folds if n_folds >= 2 else None
+
+    def grow(self, options: TreeRankOptions, folds: int | None) -> Sequence[CellTree]:
+        """Grow a tree on all rows, then one without each fold, in lockstep."""
+        scale = self.coded.scale
+        samples: list[Sample] = [AllRows()]
+        samples += [WithoutFold(f, folds) for f in range(folds or 0) if folds is not None]
+        core_options = options.for_core(scale)
+        specs = [TreeSpec(sample, core_options, t) for t, sample in enumerate(samples)]
+        setting = setting_of(self.coded, self.monotonic, self.cluster.n_workers, options.missing)
+        grown = self.log.grow(
+            lambda keep, before: grow_level_trees(self._parts, specs, setting, keep, before)
+        )
+        return [tree_from_core(arrays[:4], scale) for arrays in grown]
+
+    def held_out(self, trees: Sequence[CellTree], folds: int | None) -> list[HeldOut]:
+        """Count the rows of each fold in the cells of the tree that has not seen them."""
+        assert folds is not None
+        samples = [WithoutFold(f, folds, held_out=True) for f in range(folds)]
+        n_classes = len(self.classes)
+        walked = [tree for tree in trees if isinstance(tree, RankTree)]
+        masses = self._parts.added(_parts.leaf_masses, walked, samples, n_classes)
+        result = []
+        for tree, mass in zip(walked, masses, strict=True):
+            leaf_counts = mass.reshape(tree.n_cells, n_classes) / self.coded.scale
+            result.append(HeldOut(tree, tree.cell_counts(leaf_counts)))
+        return result
+
+    @property
+    def _parts(self) -> DaskParts:
+        return DaskParts(self.cluster, self._dealt or self.coded.parts)

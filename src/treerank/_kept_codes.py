@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,9 +60,7 @@ def _refuse_foreign(folder: Path) -> None:
         if entry.name not in (CODES, ROWS, ABOUT) and not entry.name.startswith(UNFINISHED)
     ]
     if foreign:
-        raise ValueError(
-            f"Got codes={str(folder)!r}, which has {min(foreign)!r} in it; {expected}."
-        )
+        raise ValueError(f"Got codes={str(folder)!r}, with {min(foreign)!r} in it; {expected}.")
 
 
 def new_codes(folder: Path, shape: tuple[int, int], code_type: np.dtype[Any]) -> NDArray[Any]:
@@ -109,10 +108,10 @@ def find_kept(codes: Any, made_of: Any, names: list[str]) -> tuple[TrainingData,
         if about["made_of"] != json.loads(_as_json(made_of)):
             return None
         mapped = np.load(folder / CODES, mmap_mode="r")
-        with np.load(folder / ROWS) as file:
-            rows = dict(file)
+        with (folder / ROWS).open("rb") as file, np.load(file) as arrays:
+            rows = dict(arrays)
         return _restore(about, mapped, rows, names)
-    except (OSError, ValueError, KeyError, EOFError):  # none, or damaged
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile):  # none, or damaged
         return None
 
 

@@ -101,10 +101,8 @@ def _find_one(path: str) -> list[Path]:
         matches = map(Path, glob.glob(path, recursive=True))  # noqa: PTH207 (absolute ones too)
         found = [match for match in matches if match.is_file()]
     if not found:
-        what = (
-            "folder without Parquet files" if Path(path).is_dir() else "path that no file matches"
-        )
-        raise FileNotFoundError(f"Got {path!r}, a {what}; expected a file, a folder or a pattern.")
+        what = "a folder without Parquet files" if Path(path).is_dir() else "which no file matches"
+        raise FileNotFoundError(f"Got {path!r}, {what}; expected a file, a folder or a pattern.")
     return sorted(found, key=str)
 
 

@@ -58,6 +58,11 @@ class Binning:
             dtype=np.int32,
         )
 
+    def equals(self, other: Binning) -> bool:
+        """Whether both give every row the same codes."""
+        same_levels = self.levels == other.levels and self.code_type == other.code_type
+        return same_levels and all(map(np.array_equal, self.thresholds, other.thresholds))
+
     def transform(self, table: Table, n_jobs: int = 1) -> Codes:
         """Codes of the table, features x rows."""
         codes = np.empty((table.n_features, table.n_rows), dtype=self.code_type)

@@ -127,7 +127,7 @@ def label_block(y: Any) -> LabelBlock:
         return _text_labels(series)
     values = plain_labels(column_or_1d(labels_as_array(y)))
     missing = missing_labels(values)
-    known = values[~missing] if missing.any() else values
+    known = plain_labels(values[~missing]) if missing.any() else values
     check_classification_targets(known)
     try:
         distinct = np.unique(known)

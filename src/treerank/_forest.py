@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from treerank._forest_tree import ForestTree
 from treerank._grow import check_monotonic
 from treerank._leafrank import LeafRank
 from treerank._params import check_choice, check_integer, check_n_jobs
+from treerank._parquet import coded_parquet, refuse_raw_rows
 from treerank._rank_aggregation import RankAggregation
 from treerank._ranker import check_max_bins
 from treerank._used_thresholds import keep_used_in_forest
@@ -36,6 +38,10 @@ PRESETS: dict[str, tuple[Any, Any]] = {
     "rf5": (0.5, 0.25),
     "rf6": (0.25, 1),
 }
+
+OTHER_DATA = ValueError(
+    "Got other data with warm_start=True; expected the rows and classes of the first fit."
+)
 
 FITTED_SOMETIMES = [
     "oob_decision_function_", "oob_auc_", "oob_auc_interval_", "oob_vus_", "oob_vus_interval_",
@@ -323,6 +329,55 @@ class RankingForest(ClassifierMixin, BaseEstimator):
             self._fit_coded(data, codes, before)
         return self
 
+    def fit_parquet(
+        self,
+        path: Any,
+        target: str,
+        *,
+        sample_weight: str | None = None,
+        columns: Sequence[str] | None = None,
+        codes: Any = None,
+    ) -> Self:
+        """Grow the trees on Parquet files, which may be larger than the memory.
+
+        The model is that of `fit` on the same rows; see :meth:`TreeRank.fit_parquet`.
+
+        Parameters
+        ----------
+        path : str, path or list of these
+            A file, a folder (with its subfolders) or a pattern such as ``"data/*.parquet"``,
+            read in sorted order; or a list, read in its order.
+        target : str
+            Column with the labels.
+        sample_weight : str, optional
+            Column with the weights.
+        columns : sequence of str, optional
+            Features. By default all other columns.
+        codes : path, optional
+            Folder where the coded rows are kept for other fits. By default they are in a
+            temporary folder, gone when the fit ends.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            if not isinstance(self.splitter, LeafRank | None):
+                raise refuse_raw_rows(self.splitter)
+            before: Trees | None = None
+
+            def check(data: TrainingData) -> None:
+                nonlocal before
+                before = self._warm_trees(data)
+
+            rows = coded_parquet(self, path, target, sample_weight, columns, codes, check)
+            with rows as (data, coded):
+                if before is not None and not coded.binning.equals(self._binning):
+                    raise OTHER_DATA
+                self._binning = coded.binning
+                self._fit_coded(data, coded.codes, before)
+        return self
+
     def _fit_coded(self, data: TrainingData, codes: Codes, before: Trees | None) -> None:
         """Fit to rows that are coded already, by `_binning`; `before` are trees to go on from."""
         n_jobs = check_n_jobs(self.n_jobs)
@@ -358,10 +413,7 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         if data.table.n_rows != self._plan.n_rows or not np.array_equal(
             data.classes, self.classes_
         ):
-            raise ValueError(
-                "Got other data with warm_start=True; expected the rows and classes of the "
-                "first fit."
-            )
+            raise OTHER_DATA
         return before
 
     def _keep(self, trees: Trees, codes: NDArray[Any], data: TrainingData, n_jobs: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from treerank._params import (
     check_number,
     complain,
 )
+from treerank._parquet import coded_parquet, refuse_raw_rows
 from treerank._penalty import (
     USUAL_CONSTANTS,
     PenaltyPath,
@@ -233,6 +235,58 @@ class TreeRank(TreeRanker):
             options, n_jobs = self._options(data.table), check_n_jobs(self.n_jobs)
             max_bins = check_max_bins(self.max_bins, data.table.n_rows)
             self._fit_coded(data, code_table(data.table, data.weights, max_bins, n_jobs), options)
+        return self
+
+    def fit_parquet(
+        self,
+        path: Any,
+        target: str,
+        *,
+        sample_weight: str | None = None,
+        columns: Sequence[str] | None = None,
+        codes: Any = None,
+    ) -> Self:
+        """Grow and prune the tree on Parquet files, which may be larger than the memory.
+
+        The model is that of `fit` on the same rows. Rows are read block by block and coded,
+        mostly in one byte a value, into a file that is mapped into memory; a feature is read
+        twice, the target and the weights once. Needs pyarrow.
+
+        Parameters
+        ----------
+        path : str, path or list of these
+            A file, a folder (with its subfolders) or a pattern such as ``"data/*.parquet"``,
+            read in sorted order; or a list, read in its order.
+        target : str
+            Column with the labels.
+        sample_weight : str, optional
+            Column with the weights.
+        columns : sequence of str, optional
+            Features. By default all other columns.
+        codes : path, optional
+            Folder where the coded rows are kept: another fit to the same files with the same
+            target, weights, columns, categories and `max_bins` does not read them again. By
+            default they are in a temporary folder, gone when the fit ends.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from treerank import TreeRank
+        >>> model = TreeRank().fit_parquet("loans/*.parquet", target="repaid")  # doctest: +SKIP
+        """
+        with all_or_nothing(self):
+            if self._leafrank() is None:
+                raise refuse_raw_rows(self.splitter)
+            options: list[TreeRankOptions] = []
+            rows = coded_parquet(
+                self, path, target, sample_weight, columns, codes,
+                lambda data: options.append(self._options(data.table)),
+            )  # fmt: skip
+            with rows as (data, coded):
+                self._fit_coded(data, coded, options[0])
         return self
 
     def _fit_coded(self, data: TrainingData, coded: Coded, options: TreeRankOptions) -> None:

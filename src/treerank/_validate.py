@@ -61,7 +61,7 @@ class TrainingData:
     classes: NDArray[Any]
     weights: Weights
     given_rows: int
-    kept: NDArray[np.intp]  # numbers of the given rows that have weight
+    kept: NDArray[np.intp] | slice  # which of the given rows have weight
 
 
 def validate_training_data(
@@ -82,24 +82,30 @@ def validate_training_data(
     given_rows, matrix, frame = _open_table(estimator, X, reset=True)
     labels, classes = check_labels(y, given_rows, label_order, max_classes)
     weight = check_weights(sample_weight, given_rows)
-    kept = np.arange(given_rows) if weight is None else np.flatnonzero(weight)
-    n_rows = len(kept)
+    kept: NDArray[np.intp] | slice = slice(None)
+    n_rows = given_rows if weight is None else int(np.count_nonzero(weight))
     if weight is not None and n_rows < given_rows:
+        kept = np.flatnonzero(weight)
         labels, weight = labels[kept], weight[kept]
         matrix = matrix[kept] if matrix is not None else None
         frame = frame[kept.tolist()] if frame is not None else None
+    check_rows_of_classes(labels, classes)
+    names = _feature_names(estimator, frame)
+    wanted = wanted_categories(categorical_features, names)
+    table = _make_table(n_rows, names, matrix, frame, wanted)
+    return TrainingData(table, labels, classes, quantise(weight), given_rows, kept)
+
+
+def check_rows_of_classes(labels: NDArray[np.uint8], classes: NDArray[Any]) -> None:
+    """Check that every class has rows of positive weight, and that they are not too many."""
     counts = np.bincount(labels, minlength=len(classes))
     if not counts.all():
         raise ValueError(
             f"Got no row of positive weight with class {classes[int(np.argmin(counts))]!r}; "
             "expected some of every class."
         )
-    if n_rows > _core.MAX_ROWS:
-        raise ValueError(f"Got {n_rows:,} rows; expected at most {_core.MAX_ROWS:,}.")
-    names = _feature_names(estimator, frame)
-    wanted = _wanted_categories(categorical_features, names)
-    table = _make_table(n_rows, names, matrix, frame, wanted)
-    return TrainingData(table, labels, classes, quantise(weight), given_rows, kept)
+    if len(labels) > _core.MAX_ROWS:
+        raise ValueError(f"Got {len(labels):,} rows; expected at most {_core.MAX_ROWS:,}.")
 
 
 def class_sizes(data: TrainingData) -> NDArray[np.float64]:
@@ -139,7 +145,7 @@ def _open_table(
                 f"0 sample(s) or 0 feature(s) (shape={frame.shape}) while a minimum of 1 "
                 "is required."
             )
-        _refuse_too_many(frame.shape[1])
+        check_number_of_features(frame.shape[1])
         return len(frame), None, frame
     _refuse_unreadable(X)
     try:
@@ -152,14 +158,15 @@ def _open_table(
         if "could not convert string" not in str(error):
             raise
         raise ValueError(f"Got text among the numbers of X ({error}); {_NAME_COLUMNS}") from None
-    _refuse_too_many(matrix.shape[1])
+    check_number_of_features(matrix.shape[1])
     return len(matrix), matrix, None
 
 
 _NAME_COLUMNS = "pass a data frame, whose text columns are taken as categories."
 
 
-def _refuse_too_many(n_features: int) -> None:
+def check_number_of_features(n_features: int) -> None:
+    """Refuse more features than the core can number."""
     if n_features > _core.MAX_FEATURES:
         raise ValueError(f"Got {n_features:,} features; expected at most {_core.MAX_FEATURES:,}.")
 
@@ -181,7 +188,7 @@ def _refuse_unreadable(X: Any) -> None:
         )
 
 
-def _wanted_categories(categorical_features: Any, names: list[str]) -> set[int] | None:
+def wanted_categories(categorical_features: Any, names: list[str]) -> set[int] | None:
     """Numbers of the columns that the user calls categories; None: by dtype."""
     if isinstance(categorical_features, str) and categorical_features == "from_dtype":
         return None

@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import oracles
@@ -93,11 +94,12 @@ def test_a_block_is_drawn_without_the_others(replace):
     n, block = 5 * _core.ROWS_PER_BLOCK + 17, _core.ROWS_PER_BLOCK
     sampling = Sampling(replace, n // 2, 5)
     whole = sampling.counts(1, n)
-    for b in range(6):
-        mine = sampling.block_counts(1, b, n)
-        assert np.array_equal(mine, whole[b * block : (b + 1) * block])
-    with pytest.raises(ValueError, match="no such block"):
-        sampling.block_counts(1, 6, n)
+    cuts = [0, 0, 17, block, block + 1, 3 * block - 1, 5 * block, n]
+    for first, last in pairwise(cuts):
+        mine = sampling.some_counts(1, n, first, last - first)
+        assert np.array_equal(mine, whole[first:last])
+    with pytest.raises(ValueError, match="no such rows"):
+        sampling.some_counts(1, n, n, 1)
 
 
 @pytest.mark.parametrize("replace", [True, False])

@@ -7,6 +7,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/options.hpp"
+#include "bindings/trees.hpp"
 #include "core/forest.hpp"
 
 namespace treerank {
@@ -216,15 +217,16 @@ nb::tuple py_score_out_of_bag(const Vector<std::int64_t>& starts, const Slots& s
                               const Vector<std::int32_t>& set_of, const Records& sets,
                               const Matrix<Code>& codes, const nb::dict& sampling,
                               const Vector<std::uint32_t>& rows, const std::vector<float>& lambdas,
-                              std::size_t n_jobs, const nb::object& progress) {
+                              std::size_t n_jobs, const nb::object& progress, std::size_t n_all,
+                              std::size_t first) {
     const ForestView view =
         forest_view(starts, slots, step, &mass, set_of, sets, nullptr, codes.shape(0));
-    const Sampling parsed = sampling_of(sampling);
+    const DrawnFrom parsed{sampling_of(sampling), n_all, first};
     const std::vector<std::uint32_t> chosen(rows.data(), rows.data() + rows.size());
     for (const std::uint32_t row : chosen)
         if (row >= codes.shape(1)) throw nb::value_error("score_out_of_bag: no such row");
-    if (lambdas.empty() || lambdas.size() > kMaxLambdas || parsed.n_draws < 1 ||
-        parsed.n_draws > codes.shape(1))
+    if (lambdas.empty() || lambdas.size() > kMaxLambdas || parsed.sampling.n_draws < 1 ||
+        parsed.sampling.n_draws > n_all || first + codes.shape(1) > n_all)
         throw nb::value_error("score_out_of_bag: too many lambdas, or a sample of no rows");
     std::vector<double> sums(chosen.size() * lambdas.size());
     std::vector<std::int32_t> n_trees(chosen.size());
@@ -264,7 +266,8 @@ void bind_for_codes(nb::module_& m) {
           nb::arg("slots").noconvert(), nb::arg("step").noconvert(), nb::arg("mass").noconvert(),
           nb::arg("set_of").noconvert(), nb::arg("category_sets").noconvert(),
           nb::arg("codes").noconvert(), nb::arg("sampling"), nb::arg("rows").noconvert(),
-          nb::arg("lambdas"), nb::arg("n_jobs"), nb::arg("progress").none(),
+          nb::arg("lambdas"), nb::arg("n_jobs"), nb::arg("progress").none(), nb::arg("n_all"),
+          nb::arg("first"),
           "Sums over the trees that did not draw a row (rows x lambdas, flat), and their number.");
 }
 
@@ -280,24 +283,29 @@ void bind_forest(nb::module_& m) {
           "One number a slot, and for each tree whether only the slot at the end counts.");
     m.def(
         "draw_counts",
-        [](const nb::dict& sampling, std::size_t tree, std::size_t n) {
+        [](const nb::dict& sampling, std::size_t tree, std::size_t n_all, std::size_t first,
+           std::size_t n) {
             const Sampling parsed = sampling_of(sampling);
-            if (parsed.n_draws < 1 || parsed.n_draws > n)
-                throw nb::value_error("draw_counts: draws must be from 1 to the number of rows");
-            return to_numpy(draw_counts(parsed, tree, n));
+            if (parsed.n_draws < 1 || parsed.n_draws > n_all || first + n > n_all)
+                throw nb::value_error("draw_counts: no such rows, or no such draws");
+            return to_numpy(draw_counts(parsed, tree, n_all, first, n));
         },
-        nb::arg("sampling"), nb::arg("tree"), nb::arg("n"),
-        "How often each row was drawn for a tree.");
+        nb::arg("sampling"), nb::arg("tree"), nb::arg("n_all"), nb::arg("first"), nb::arg("n"),
+        "How often each of some rows was drawn for a tree.");
     m.def(
-        "draw_block_counts",
-        [](const nb::dict& sampling, std::size_t tree, std::size_t block, std::size_t n) {
-            const Sampling parsed = sampling_of(sampling);
-            if (parsed.n_draws < 1 || parsed.n_draws > n || block >= n_blocks(n))
-                throw nb::value_error("draw_block_counts: no such block, or no such draws");
-            return to_numpy(draw_block_counts(parsed, tree, block, n));
+        "pack_forest",
+        [](const nb::list& trees, std::size_t n_classes, const nb::dict& options,
+           std::size_t n_features) {
+            const ForestOptions parsed = forest_options(options);
+            std::vector<ForestTree> kept;
+            for (const auto& tree : trees)
+                kept.push_back(
+                    keep_tree(rank_tree(nb::cast<nb::tuple>(tree), n_classes), parsed, n_features));
+            if (kept.empty()) throw nb::value_error("pack_forest: no trees");
+            return to_arrays(std::move(kept));
         },
-        nb::arg("sampling"), nb::arg("tree"), nb::arg("block"), nb::arg("n"),
-        "How often each row of a block of ROWS_PER_BLOCK was drawn for a tree.");
+        nb::arg("trees"), nb::arg("n_classes"), nb::arg("options"), nb::arg("n_features"),
+        "Trees that were grown one by one, as the arrays of a forest.");
     m.attr("ROWS_PER_BLOCK") = kRowsPerBlock;
 }
 

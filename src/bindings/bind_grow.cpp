@@ -9,6 +9,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/options.hpp"
+#include "bindings/trees.hpp"
 #include "core/histogram.hpp"
 #include "core/split.hpp"
 #include "core/treerank.hpp"
@@ -29,12 +30,6 @@ std::vector<Row> rows_of_sample(const std::uint8_t* labels, const std::uint8_t* 
         rows.push_back(pack_row(static_cast<std::uint32_t>(i), labels[i] != 0, repeat));
     }
     return rows;
-}
-
-nb::tuple to_tuple(RankTree&& tree) {
-    return nb::make_tuple(to_records(std::move(tree.cells)), to_numpy(std::move(tree.cell_mass)),
-                          to_records(std::move(tree.tests)),
-                          to_records(std::move(tree.category_sets)));
 }
 
 template <class Code>
@@ -148,7 +143,8 @@ void bind_for_codes(nb::module_& m) {
           nb::arg("n_jobs"), nb::arg("progress").none(),
           nb::arg("code_values").noconvert().none() = nb::none(), nb::arg("n_classes") = 2,
           "Grows one tree for each row of `repeats` (how often each row of the table counts), or "
-          "one on all rows: [(cells, masses, tests, category sets)]. With `code_values` missing "
+          "one on all rows: [(cells, masses, tests, category sets, masses of tests)]. With "
+          "`code_values` missing "
           "counts as the mean of its cell.");
     m.def("histogram", &py_histogram<Code>, nb::arg("codes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("rows").noconvert(),

@@ -7,6 +7,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/options.hpp"
+#include "bindings/trees.hpp"
 #include "core/level_growth.hpp"
 #include "core/part_rows.hpp"
 #include "core/random.hpp"
@@ -18,27 +19,6 @@ namespace {
 using OptionalBytes = std::optional<Vector<std::uint8_t>>;
 using OptionalUnits = std::optional<Vector<std::int64_t>>;
 using OptionalValues = std::optional<Matrix<double>>;
-
-nb::tuple to_tuple(RankTree&& tree) {
-    return nb::make_tuple(to_records(std::move(tree.cells)), to_numpy(std::move(tree.cell_mass)),
-                          to_records(std::move(tree.tests)),
-                          to_records(std::move(tree.category_sets)),
-                          to_numpy(std::move(tree.test_mass)));
-}
-
-// A tree that comes back from Python, its numbers checked before they index anything.
-RankTree rank_tree(const Records& cells, const Vector<double>& mass, const Records& tests,
-                   const Records& sets, const Vector<double>& test_mass, std::size_t n_classes) {
-    RankTree tree;
-    tree.n_classes = static_cast<std::int32_t>(n_classes);
-    tree.cells = from_records<Cell>(cells, "cells");
-    tree.cell_mass = to_vector(mass);
-    tree.tests = from_records<LeafRankNode>(tests, "tests");
-    tree.category_sets = from_records<CategorySet>(sets, "category sets");
-    tree.test_mass = to_vector(test_mass);
-    if (!is_sound(tree)) throw nb::value_error("tree: cells or tests that do not fit together");
-    return tree;
-}
 
 Features all_features(const Vector<std::int32_t>& n_codes, const Vector<std::uint8_t>& categorical,
                       const Vector<std::int8_t>& monotonic, const OptionalValues& code_values) {
@@ -325,20 +305,17 @@ void bind_growth(nb::module_& m) {
              nb::arg("histogram_bytes"))
         .def_prop_ro("done", &LevelGrowth::done)
         .def_prop_ro("depth", &LevelGrowth::depth)
+        .def_prop_ro("open_mass", &LevelGrowth::open_mass)
         .def_prop_ro("n_slots", &LevelGrowth::n_slots)
         .def_prop_ro("n_trials", &LevelGrowth::n_trials)
         .def("tree", [](LevelGrowth& growth) { return to_tuple(growth.tree()); })
         .def(
             "resume",
-            [](LevelGrowth& growth, const Records& cells, const Vector<double>& mass,
-               const Records& tests, const Records& sets, const Vector<double>& test_mass,
-               std::int32_t depth, const Vector<std::int32_t>& aside) {
-                growth.resume(rank_tree(cells, mass, tests, sets, test_mass, growth.n_classes()),
-                              depth, to_vector(aside));
+            [](LevelGrowth& growth, const nb::tuple& tree, std::int32_t depth,
+               const Vector<std::int32_t>& aside) {
+                growth.resume(rank_tree(tree, growth.n_classes()), depth, to_vector(aside));
             },
-            nb::arg("cells").noconvert(), nb::arg("mass").noconvert(), nb::arg("tests").noconvert(),
-            nb::arg("sets").noconvert(), nb::arg("test_mass").noconvert(), nb::arg("depth"),
-            nb::arg("aside").noconvert())
+            nb::arg("tree"), nb::arg("depth"), nb::arg("aside").noconvert())
         .def("start_level", &LevelGrowth::start_level)
         .def("roots", [](const LevelGrowth& growth) { return records_of(growth.roots()); })
         .def("aside_roots",
@@ -382,15 +359,10 @@ void bind_growth(nb::module_& m) {
         .def("aside_cells", [](LevelGrowth& growth) { return to_records(growth.aside_cells()); })
         .def(
             "graft_cell",
-            [](LevelGrowth& growth, std::size_t aside, const Records& cells,
-               const Vector<double>& mass, const Records& tests, const Records& sets,
-               const Vector<double>& test_mass) {
-                growth.graft_cell(
-                    aside, rank_tree(cells, mass, tests, sets, test_mass, growth.n_classes()));
+            [](LevelGrowth& growth, std::size_t aside, const nb::tuple& tree) {
+                growth.graft_cell(aside, rank_tree(tree, growth.n_classes()));
             },
-            nb::arg("aside"), nb::arg("cells").noconvert(), nb::arg("mass").noconvert(),
-            nb::arg("tests").noconvert(), nb::arg("sets").noconvert(),
-            nb::arg("test_mass").noconvert());
+            nb::arg("aside"), nb::arg("tree"));
 }
 
 }  // namespace

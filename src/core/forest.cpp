@@ -190,19 +190,6 @@ ForestTree freeze_monotone(const RankTree& tree, const std::vector<double>& shri
     return freeze_strata(tree, sets);
 }
 
-ForestTree keep_tree(const RankTree& tree, const ForestOptions& options, double scale,
-                     std::size_t n_features) {
-    ForestTree kept;
-    if (options.value == TreeValue::kPath)
-        kept = freeze_path(tree, scale);
-    else if (options.value == TreeValue::kRank)
-        kept = freeze_strata(tree, {{mid_ranks(tree), 0.0}});
-    else
-        kept = freeze_monotone(tree, options.shrinkages, scale);
-    kept.importance = importance_of(tree, n_features);
-    return kept;
-}
-
 // Codes beyond this do not fit a core's own cache.
 constexpr std::size_t kCacheBytes = 512 * 1024;
 
@@ -228,7 +215,7 @@ RankTree grow_on_sample(const Table<Code>& table, const ForestOptions& options, 
                         Team* team, Watch& watch) {
     const std::size_t n = table.codes.rows, number = options.first_tree + t;
     std::vector<std::uint8_t> counts;
-    if (options.sampling.n_draws > 0) counts = draw_counts(options.sampling, number, n);
+    if (options.sampling.n_draws > 0) counts = draw_counts(options.sampling, number, n, 0, n);
     const auto count_of = [&](std::size_t i) -> std::uint32_t {
         return counts.empty() ? 1 : counts[i];
     };
@@ -250,6 +237,18 @@ RankTree grow_on_sample(const Table<Code>& table, const ForestOptions& options, 
 
 }  // namespace
 
+ForestTree keep_tree(const RankTree& tree, const ForestOptions& options, std::size_t n_features) {
+    ForestTree kept;
+    if (options.value == TreeValue::kPath)
+        kept = freeze_path(tree, options.scale);
+    else if (options.value == TreeValue::kRank)
+        kept = freeze_strata(tree, {{mid_ranks(tree), 0.0}});
+    else
+        kept = freeze_monotone(tree, options.shrinkages, options.scale);
+    kept.importance = importance_of(tree, n_features);
+    return kept;
+}
+
 template <class Code>
 std::vector<ForestTree> grow_forest(const Table<Code>& given, const ForestOptions& options,
                                     Team& team, Watch& watch) {
@@ -261,7 +260,7 @@ std::vector<ForestTree> grow_forest(const Table<Code>& given, const ForestOption
     watch.expect(sampled * static_cast<double>(n_trees) * static_cast<double>(table.codes.rows));
     const auto grow = [&](std::size_t t, Team* helpers) {
         trees[t] = keep_tree(grow_on_sample(table, options, t, helpers, watch), options,
-                             options.scale, table.features.size());
+                             table.features.size());
     };
     if (n_trees >= team.size())
         team.run(n_trees, [&](std::size_t t) { grow(t, nullptr); });

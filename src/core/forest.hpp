@@ -51,6 +51,9 @@ template <class Code>
 std::vector<ForestTree> grow_forest(const Table<Code>& table, const ForestOptions& options,
                                     Team& team, Watch& watch);
 
+// What a forest keeps of a tree.
+ForestTree keep_tree(const RankTree& tree, const ForestOptions& options, std::size_t n_features);
+
 // A forest's arrays as they lie in memory, tree t in [starts[t], starts[t + 1]).
 struct ForestView {
     const Slot* slots = nullptr;
@@ -83,12 +86,19 @@ void apply_each(const ForestView& forest, const CodeMatrix<Code>& codes, Team& t
 
 inline constexpr std::size_t kMaxLambdas = 12;  // a whole number of vectors
 
+// The codes are of the rows [first, first + codes.rows) of all that were drawn from.
+struct DrawnFrom {
+    Sampling sampling;
+    std::size_t n_all = 0;
+    std::size_t first = 0;
+};
+
 // For each of `rows` the sum over the trees that did not draw it, one for each lambda, and the
 // number of those trees. The root's share is left out: a sample without a row has fewer of
 // the row's class, so that the roots of just those trees would tell the class, reversed.
 template <class Code>
 void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
-                      const Sampling& sampling, const std::vector<std::uint32_t>& rows,
+                      const DrawnFrom& drawn_from, const std::vector<std::uint32_t>& rows,
                       const std::vector<float>& lambdas, Team& team, Watch& watch, double* sums,
                       std::int32_t* n_trees);
 

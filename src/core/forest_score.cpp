@@ -267,7 +267,7 @@ void walk_grid(const ForestView& forest, std::size_t tree, const CodeMatrix<Code
 
 template <class Code>
 void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
-                      const Sampling& sampling, const std::vector<std::uint32_t>& rows,
+                      const DrawnFrom& drawn_from, const std::vector<std::uint32_t>& rows,
                       const std::vector<float>& lambdas, Team& team, Watch& watch, double* sums,
                       std::int32_t* n_trees) {
     float padded[kMaxLambdas] = {};
@@ -277,7 +277,8 @@ void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
     std::vector<std::uint64_t> drawn(words * forest.n_trees);
     team.run(forest.n_trees, [&](std::size_t t) {
         watch.check();
-        const auto counts = draw_counts(sampling, t, codes.rows);
+        const auto counts =
+            draw_counts(drawn_from.sampling, t, drawn_from.n_all, drawn_from.first, codes.rows);
         for (std::size_t i = 0; i < rows.size(); ++i)
             if (counts[rows[i]] > 0) drawn[t * words + i / 64] |= std::uint64_t{1} << (i % 64);
     });
@@ -308,7 +309,7 @@ void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
     template void score(const ForestView&, const CodeMatrix<Code>&, Team&, double*);             \
     template void score_each(const ForestView&, const CodeMatrix<Code>&, Team&, float*);         \
     template void apply_each(const ForestView&, const CodeMatrix<Code>&, Team&, std::int32_t*);  \
-    template void score_out_of_bag(const ForestView&, const CodeMatrix<Code>&, const Sampling&,  \
+    template void score_out_of_bag(const ForestView&, const CodeMatrix<Code>&, const DrawnFrom&, \
                                    const std::vector<std::uint32_t>&, const std::vector<float>&, \
                                    Team&, Watch&, double*, std::int32_t*);
 TREERANK_FOR_CODE(std::uint8_t)

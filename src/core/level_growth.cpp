@@ -54,6 +54,12 @@ LevelGrowth::LevelGrowth(Features features, const TreeRankOptions& options, Mass
     level_.push_back({&root, key, {}, nullptr});
 }
 
+double LevelGrowth::open_mass() const {
+    double mass = 0;
+    for (const Open& open : level_) mass += sum_of(open.cell->class_mass);
+    return mass;
+}
+
 RankTree LevelGrowth::tree() { return flatten(grown_.front(), n_classes_, false); }
 
 // ---- The tree so far, from its arrays ----

@@ -83,6 +83,7 @@ class LevelGrowth {
     RankTree tree();
     bool done() const { return level_.empty(); }
     std::int32_t depth() const { return depth_; }
+    double open_mass() const;  // of cells that may still be split here
 
     // Begins the cells of the next depth. Roots that are set aside have no slot.
     void start_level();

@@ -49,6 +49,11 @@ std::size_t hypergeometric(std::size_t n, std::size_t left, std::size_t all, std
     return few ? left - room : room;
 }
 
+struct BlockRange {
+    std::size_t first;
+    std::size_t last;
+};
+
 // Shares the draws of a tree out over its blocks, by halves.
 class Blocks {
   public:
@@ -58,24 +63,16 @@ class Blocks {
           split_key_(key_of(key_, kSplitBranch)),
           n_(n) {}
 
-    // Counts of block b alone.
-    void draw(std::size_t b, std::uint8_t* counts) const {
-        std::size_t first = 0, last = n_blocks(n_), draws = sampling_.n_draws;
-        while (last - first > 1) {
-            const std::size_t middle = (first + last) / 2, left = draws_left(first, last, draws);
-            draws = b < middle ? left : draws - left;
-            (b < middle ? last : first) = middle;
-        }
-        draw_rows(b, draws, counts);
-    }
-
-    // Counts of the blocks [first, last), which hold so many draws.
-    void draw_all(std::size_t first, std::size_t last, std::size_t draws,
-                  std::uint8_t* counts) const {
-        if (last - first == 1) return draw_rows(first, draws, counts + first * kRowsPerBlock);
+    // Counts of those of the blocks [first, last), with so many draws together, that are wanted;
+    // `counts` begins with the first wanted one.
+    void draw(std::size_t first, std::size_t last, std::size_t draws, BlockRange wanted,
+              std::uint8_t* counts) const {
+        if (last <= wanted.first || first >= wanted.last) return;
+        if (last - first == 1)
+            return draw_rows(first, draws, counts + (first - wanted.first) * kRowsPerBlock);
         const std::size_t left = draws_left(first, last, draws);
-        draw_all(first, (first + last) / 2, left, counts);
-        draw_all((first + last) / 2, last, draws - left, counts);
+        draw(first, (first + last) / 2, left, wanted, counts);
+        draw((first + last) / 2, last, draws - left, wanted, counts);
     }
 
     std::size_t rows(std::size_t first, std::size_t last) const {
@@ -130,17 +127,16 @@ class Blocks {
 
 }  // namespace
 
-std::vector<std::uint8_t> draw_counts(const Sampling& sampling, std::size_t tree, std::size_t n) {
-    std::vector<std::uint8_t> counts(n);
-    Blocks(sampling, tree, n).draw_all(0, n_blocks(n), sampling.n_draws, counts.data());
-    return counts;
-}
-
-std::vector<std::uint8_t> draw_block_counts(const Sampling& sampling, std::size_t tree,
-                                            std::size_t block, std::size_t n) {
-    const Blocks blocks(sampling, tree, n);
-    std::vector<std::uint8_t> counts(blocks.rows(block, block + 1));
-    blocks.draw(block, counts.data());
+std::vector<std::uint8_t> draw_counts(const Sampling& sampling, std::size_t tree, std::size_t n_all,
+                                      std::size_t first, std::size_t n) {
+    if (n == 0) return {};
+    const Blocks blocks(sampling, tree, n_all);
+    const BlockRange wanted{first / kRowsPerBlock, n_blocks(first + n)};
+    std::vector<std::uint8_t> counts(blocks.rows(wanted.first, wanted.last));
+    blocks.draw(0, n_blocks(n_all), sampling.n_draws, wanted, counts.data());
+    const std::size_t skipped = first - wanted.first * kRowsPerBlock;
+    counts.erase(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(skipped));
+    counts.resize(n);
     return counts;
 }
 

@@ -20,13 +20,10 @@ struct Sampling {
 
 inline std::size_t n_blocks(std::size_t n) { return (n + kRowsPerBlock - 1) / kRowsPerBlock; }
 
-// How often each row was drawn; the sum is n_draws. A count fits the four bits of a packed
-// row: in the rare case that a row is full, the draw goes to the next row of its block that
-// is not.
-std::vector<std::uint8_t> draw_counts(const Sampling& sampling, std::size_t tree, std::size_t n);
-
-// The same for the rows of one block.
-std::vector<std::uint8_t> draw_block_counts(const Sampling& sampling, std::size_t tree,
-                                            std::size_t block, std::size_t n);
+// How often each of the rows [first, first + n) of all was drawn; the sum over all rows is
+// n_draws. A count fits the four bits of a packed row: in the rare case that a row is full,
+// the draw goes to the next row of its block that is not.
+std::vector<std::uint8_t> draw_counts(const Sampling& sampling, std::size_t tree, std::size_t n_all,
+                                      std::size_t first, std::size_t n);
 
 }  // namespace treerank

@@ -65,7 +65,7 @@ def grow_trees(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), o
 @overload
 def grow_trees(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int, progress: object | None, code_values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)] | None = None, n_classes: int = 2) -> list:
     """
-    Grows one tree for each row of `repeats` (how often each row of the table counts), or one on all rows: [(cells, masses, tests, category sets)]. With `code_values` missing counts as the mean of its cell.
+    Grows one tree for each row of `repeats` (how often each row of the table counts), or one on all rows: [(cells, masses, tests, category sets, masses of tests)]. With `code_values` missing counts as the mean of its cell.
     """
 
 @overload
@@ -99,6 +99,9 @@ class LevelGrowth:
     def depth(self) -> int: ...
 
     @property
+    def open_mass(self) -> float: ...
+
+    @property
     def n_slots(self) -> int: ...
 
     @property
@@ -106,7 +109,7 @@ class LevelGrowth:
 
     def tree(self) -> tuple: ...
 
-    def resume(self, cells: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], mass: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], tests: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], test_mass: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], depth: int, aside: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]) -> None: ...
+    def resume(self, tree: tuple, depth: int, aside: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]) -> None: ...
 
     def start_level(self) -> None: ...
 
@@ -140,7 +143,7 @@ class LevelGrowth:
 
     def aside_cells(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
 
-    def graft_cell(self, aside: int, cells: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], mass: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], tests: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], test_mass: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]) -> None: ...
+    def graft_cell(self, aside: int, tree: tuple) -> None: ...
 
 def place_rows(labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, cell_of_row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], roots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)]) -> tuple:
     """Rows of a part by the slot of each trial: (rows, starts)."""
@@ -217,10 +220,10 @@ def apply_forest(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), ord
     """The slot in which each row ends, in each tree: trees x rows, flat."""
 
 @overload
-def score_out_of_bag(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], mass: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sampling: dict, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], lambdas: Sequence[float], n_jobs: int, progress: object | None) -> tuple: ...
+def score_out_of_bag(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], mass: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sampling: dict, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], lambdas: Sequence[float], n_jobs: int, progress: object | None, n_all: int, first: int) -> tuple: ...
 
 @overload
-def score_out_of_bag(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], mass: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], sampling: dict, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], lambdas: Sequence[float], n_jobs: int, progress: object | None) -> tuple:
+def score_out_of_bag(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], mass: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], sampling: dict, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], lambdas: Sequence[float], n_jobs: int, progress: object | None, n_all: int, first: int) -> tuple:
     """
     Sums over the trees that did not draw a row (rows x lambdas, flat), and their number.
     """
@@ -232,11 +235,11 @@ def fold_forest(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), orde
     One number a slot, and for each tree whether only the slot at the end counts.
     """
 
-def draw_counts(sampling: dict, tree: int, n: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
-    """How often each row was drawn for a tree."""
+def draw_counts(sampling: dict, tree: int, n_all: int, first: int, n: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
+    """How often each of some rows was drawn for a tree."""
 
-def draw_block_counts(sampling: dict, tree: int, block: int, n: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
-    """How often each row of a block of ROWS_PER_BLOCK was drawn for a tree."""
+def pack_forest(trees: list, n_classes: int, options: dict, n_features: int) -> tuple:
+    """Trees that were grown one by one, as the arrays of a forest."""
 
 ROWS_PER_BLOCK: int = 65536
 

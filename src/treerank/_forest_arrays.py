@@ -26,11 +26,11 @@ class Sampling:
 
     def counts(self, tree: int, n_rows: int) -> NDArray[np.uint8]:
         """How often each row was drawn for a tree."""
-        return np.asarray(_core.draw_counts(vars(self), tree, n_rows))
+        return self.some_counts(tree, n_rows, 0, n_rows)
 
-    def block_counts(self, tree: int, block: int, n_rows: int) -> NDArray[np.uint8]:
-        """Draw one block of these counts alone; blocks have ``_core.ROWS_PER_BLOCK`` rows."""
-        return np.asarray(_core.draw_block_counts(vars(self), tree, block, n_rows))
+    def some_counts(self, tree: int, n_all: int, first: int, n: int) -> NDArray[np.uint8]:
+        """How often each of the rows ``first, ..., first + n - 1`` was drawn for a tree."""
+        return np.asarray(_core.draw_counts(vars(self), tree, n_all, first, n))
 
 
 @dataclass(frozen=True)
@@ -133,18 +133,20 @@ class ForestArrays:
         rows: NDArray[np.uint32],
         strengths: list[float],
         n_jobs: int,
+        block: tuple[int, int] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """Mean over the trees that did not draw a row: rows x strengths; their number.
 
-        Relative to the shares at the roots, which differ by what was drawn.
+        Relative to the shares at the roots, which differ by what was drawn. `block` is (number of
+        all rows, number of the first of these), if the codes are not those of all.
         """
         if self.steps is not None:
             plain = [self._at_strength(strength) for strength in strengths]
-            columns = [one.out_of_bag(codes, sampling, rows, [0.0], n_jobs) for one in plain]
+            columns = [one.out_of_bag(codes, sampling, rows, [0.0], n_jobs, block) for one in plain]
             return np.hstack([means for means, _ in columns]), columns[0][1]
         sums, n_trees = _core.score_out_of_bag(
             self.starts, self.slots, self.step, self.mass, self.set_of, self.category_sets,
-            codes, vars(sampling), rows, strengths, n_jobs, None,
+            codes, vars(sampling), rows, strengths, n_jobs, None, *(block or (codes.shape[1], 0)),
         )  # fmt: skip
         with np.errstate(invalid="ignore"):  # rows that every tree has drawn: NaN
             means = sums.reshape(len(rows), -1) / n_trees[:, np.newaxis]

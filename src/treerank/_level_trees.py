@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._parts import Features, Job, Order, Question, Sample
+from treerank._progress import Report
 from treerank._tree import Records, tree_from_core
 
 # Records of the core (src/core/level_growth.hpp), byte for byte.
@@ -85,6 +86,7 @@ def grow_level_trees(
     setting: Setting,
     log: Log | None = None,
     resumed: Any = None,
+    progress: Report | None = None,
 ) -> list[tuple[Any, ...]]:
     """Grow a batch of trees; each comes back as the arrays of the core, masses in units."""
     batch = _Batch(parts, list(specs), setting)
@@ -94,6 +96,8 @@ def grow_level_trees(
         batch.grow_level()
         if log is not None:
             log(batch.state())
+        if progress is not None:
+            progress(batch.share_done)
     batch.grow_cells_aside()
     return [growth.tree() for growth in batch.growths]
 
@@ -118,10 +122,16 @@ class _Batch:
     def done(self) -> bool:
         return all(growth.done for growth in self.growths)
 
+    @property
+    def share_done(self) -> float:
+        """Share of the rows, over all trees, whose cells are done with or set aside."""
+        total = sum(float(total.sum()) for total in self.totals)
+        return 1.0 - sum(growth.open_mass for growth in self.growths) / total
+
     def state(self) -> list[tuple[Any, ...]]:
         """Arrays from which growth can go on: trees, depths, cells set aside."""
         return [
-            (*g.tree(), g.depth, np.ascontiguousarray(_as(g.aside_cells(), ASIDE_CELL)["cell"]))
+            (g.tree(), g.depth, np.ascontiguousarray(_as(g.aside_cells(), ASIDE_CELL)["cell"]))
             for g in self.growths
         ]
 
@@ -157,7 +167,7 @@ class _Batch:
         return self._placing(i, growth.roots(), growth.aside_roots(), growth.wanted())
 
     def _placing(self, i: int, roots: Any, aside_roots: Any, wanted: Any) -> Order:
-        tree = tree_from_core(self.growths[i].tree()[:4], 1.0)
+        tree = tree_from_core(self.growths[i].tree(), 1.0)
         return Order(tree, self.specs[i].sample, roots, aside_roots, wanted=wanted)
 
     def _step(self, i: int) -> Order | None:
@@ -218,7 +228,7 @@ class _Batch:
             wanted = np.empty(0, dtype=np.int32)
             placed = roots.view(np.uint8).reshape(len(cells), -1)
             orders[i] = self._placing(i, nothing, placed, wanted)
-            tree = tree_from_core(growth.tree()[:4], 1.0)
+            tree = tree_from_core(growth.tree(), 1.0)
             for slot in range(len(cells)):
                 jobs.append(self._job(i, slot, cells, None))
                 sizes.append(float(tree.counts[roots["cell"][slot]].sum()))
@@ -226,7 +236,7 @@ class _Batch:
             return
         self._ask(orders, afresh=True)
         for job, grown in zip(jobs, self._grow_aside(jobs, sizes), strict=True):
-            self.growths[job.tree].graft_cell(job.slot, *grown)
+            self.growths[job.tree].graft_cell(job.slot, grown)
 
     def _job(self, i: int, slot: int, records: Records, features: Any) -> Job:
         negative, positive = self.totals[i][0], self.totals[i][-1]

@@ -88,13 +88,8 @@ class Drawn:
     n_rows: int
 
     def counts(self, part: Part) -> NDArray[np.uint8]:
-        """How often each row was drawn: blocks of rows are drawn one by one."""
-        size = _core.ROWS_PER_BLOCK
-        first, last = part.first_row, part.first_row + part.n_rows
-        blocks = range(first // size, -(-last // size)) if part.n_rows else range(0)
-        drawn = [self.sampling.block_counts(self.tree, b, self.n_rows) for b in blocks]
-        skipped = first - blocks.start * size if drawn else 0
-        return np.concatenate([np.empty(0, np.uint8), *drawn])[skipped : skipped + part.n_rows]
+        """How often each row was drawn."""
+        return self.sampling.some_counts(self.tree, self.n_rows, part.first_row, part.n_rows)
 
     def of(self, part: Part) -> Weights:
         """Return the weights of the rows times their draws."""
@@ -178,14 +173,15 @@ def answer(part: Part, before: State | None, question: Question) -> tuple[State,
     return state, answers
 
 
-def add(some: list[list[Any]]) -> list[Any]:
+def add(answers: list[list[Any]]) -> list[Any]:
     """Add up what parts have answered; whole numbers, so that their order does not matter."""
-    return [None if column[0] is None else np.sum(column, axis=0) for column in zip(*some)]  # noqa: B905
+    columns = zip(*answers, strict=True)
+    return [None if column[0] is None else np.sum(column, axis=0) for column in columns]
 
 
-def class_masses(part: Part, samples: list[Sample], n_classes: int) -> list[Any]:
+def class_masses(part: Part, samples: list[Sample], n_classes: int) -> list[NDArray[np.int64]]:
     """Units of each class in the rows of each tree."""
-    return [[_units_by(part.labels, sample.of(part), n_classes) for sample in samples]]
+    return [_units_by(part.labels, sample.of(part), n_classes) for sample in samples]
 
 
 def _units_by(places: NDArray[Any], weights: Weights, n_places: int) -> NDArray[np.int64]:

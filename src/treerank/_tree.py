@@ -227,10 +227,10 @@ def upper_shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(above / counts.sum(axis=1, keepdims=True))
 
 
-def tree_from_core(arrays: tuple[Any, Any, Any, Any], scale: float) -> RankTree:
+def tree_from_core(arrays: tuple[Any, ...], scale: float) -> RankTree:
     """Wrap what the core has grown; masses come back as weights."""
-    cells, mass, tests, sets = arrays
-    tests = tests.view(TEST).ravel()
+    cells, mass, tests, sets, _ = arrays
+    tests = tests.view(TEST).reshape(len(tests)).copy()
     tests["negative"] /= scale
     tests["positive"] /= scale
     cells = cells.view(CELL).ravel()

@@ -134,33 +134,37 @@ def _aligned_blocks(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, 
     """Delayed partitions of rows, labels and weights that belong together."""
     if hasattr(X, "rechunk"):
         X = X.rechunk({1: -1})
-    columns = [_blocks(X)]
-    for name, other in (("y", y), ("sample_weight", sample_weight)):
-        if other is None and name == "sample_weight":
-            columns.append([None] * len(columns[0]))
-            continue
-        if not is_collection(other):
-            raise TypeError(
-                f"Got {name} of type {type(other).__name__}; expected a Dask Series or Array with "
-                "the partitions of X."
-            )
-        if hasattr(other, "rechunk") and hasattr(X, "rechunk"):
-            rows = X.chunks[0]
-            if not np.isnan(np.array(rows + other.chunks[0], dtype=float)).any():
-                if sum(rows) != other.shape[0]:
-                    raise ValueError(
-                        "Found input variables with inconsistent numbers of samples: "
-                        f"{sum(rows)} rows of X, {other.shape[0]} of {name}."
-                    )
-                other = other.rechunk({0: rows})
-        blocks = _blocks(other)
-        if len(blocks) != len(columns[0]):
-            raise ValueError(
-                f"Got {name} in {len(blocks)} partitions and X in {len(columns[0])}; expected the "
-                "same rows in each: take both from one collection, or repartition."
-            )
-        columns.append(blocks)
-    return list(zip(*columns, strict=True))
+    blocks = _blocks(X)
+    labels = _blocks_like(X, y, "y", len(blocks))
+    weights = [None] * len(blocks)
+    if sample_weight is not None:
+        weights = _blocks_like(X, sample_weight, "sample_weight", len(blocks))
+    return list(zip(blocks, labels, weights, strict=True))
+
+
+def _blocks_like(X: Any, other: Any, name: str, n_blocks: int) -> list[Any]:
+    """Partitions of labels or weights, cut as X is."""
+    if not is_collection(other):
+        raise TypeError(
+            f"Got {name} of type {type(other).__name__}; expected a Dask Series or Array with the "
+            "partitions of X."
+        )
+    if hasattr(other, "rechunk") and hasattr(X, "rechunk"):
+        rows = X.chunks[0]
+        if not np.isnan(np.array(rows + other.chunks[0], dtype=float)).any():
+            if sum(rows) != other.shape[0]:
+                raise ValueError(
+                    "Found input variables with inconsistent numbers of samples: "
+                    f"{sum(rows)} rows of X, {other.shape[0]} of {name}."
+                )
+            other = other.rechunk({0: rows})
+    blocks = _blocks(other)
+    if len(blocks) != n_blocks:
+        raise ValueError(
+            f"Got {name} in {len(blocks)} partitions and X in {n_blocks}; expected the same rows "
+            "in each: take both from one collection, or repartition."
+        )
+    return blocks
 
 
 def _blocks(collection: Any) -> list[Any]:
@@ -169,14 +173,10 @@ def _blocks(collection: Any) -> list[Any]:
 
 def _start(cluster: Cluster, function: Any, blocks: list[Any], *shared: Any) -> list[Any]:
     """Futures of a call for each partition, which is computed for it."""
-    from dask import delayed  # noqa: PLC0415 (an extra)
+    from dask.delayed import delayed  # noqa: PLC0415 (an extra)
 
-    name = function.__name__.strip("_")
-    calls = [
-        delayed(function, pure=False)(number, *block, *shared, dask_key_name=None)
-        for number, block in enumerate(blocks)
-    ]
-    del name
+    call = delayed(function, pure=False)
+    calls = [call(number, *block, *shared) for number, block in enumerate(blocks)]
     return list(cluster.client.compute(calls))
 
 

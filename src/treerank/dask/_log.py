@@ -58,10 +58,10 @@ class GrowthLog:
         head = {"digest": self.digest, "done": [len(batch) for batch in self._done], "open": -1}
         for b, batch in enumerate(self._done):
             for t, tree in enumerate(batch):
-                arrays |= {f"done-{b}-{t}-{n}": a for n, a in zip(ARRAYS, tree, strict=False)}
+                arrays |= {f"done-{b}-{t}-{n}": a for n, a in zip(ARRAYS, tree, strict=True)}
         if state is not None:
             head["open"] = len(state)
-            for t, (*tree, depth, aside) in enumerate(state):
+            for t, (tree, depth, aside) in enumerate(state):
                 arrays |= {f"open-{t}-{n}": a for n, a in zip(ARRAYS, tree, strict=True)}
                 arrays |= {f"open-{t}-depth": np.int32(depth), f"open-{t}-aside": aside}
         text = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
@@ -80,11 +80,12 @@ class GrowthLog:
                 if head["open"] >= 0:
                     self._open = [
                         (
-                            *(file[f"open-{t}-{n}"] for n in ARRAYS),
-                            int(file[f"open-{t}-depth"]), file[f"open-{t}-aside"],
+                            tuple(file[f"open-{t}-{n}"] for n in ARRAYS),
+                            int(file[f"open-{t}-depth"]),
+                            file[f"open-{t}-aside"],
                         )
                         for t in range(head["open"])
-                    ]  # fmt: skip
+                    ]
         except Exception as error:
             raise ValueError(f"Got a log that cannot be read ({error}); {refuse}") from None
         if head["digest"] != self.digest:

@@ -15,6 +15,7 @@ from treerank._grow import TreeRankOptions
 from treerank._level_trees import Setting, TreeSpec, grow_level_trees
 from treerank._missing import code_values
 from treerank._parts import AllRows, Sample, WithoutFold
+from treerank._progress import progress_bar
 from treerank._prune import HeldOut
 from treerank._tree import CellTree, RankTree, tree_from_core
 from treerank.dask._cluster import Cluster, DaskParts
@@ -53,6 +54,7 @@ class DaskRows:
     coded: CodedParts
     monotonic: NDArray[np.int8]
     log: GrowthLog
+    verbose: int
     _dealt: list[Any] = field(default_factory=list)  # parts that know the folds of their rows
 
     @property
@@ -85,10 +87,13 @@ class DaskRows:
         core_options = options.for_core(scale)
         specs = [TreeSpec(sample, core_options, t) for t, sample in enumerate(samples)]
         setting = setting_of(self.coded, self.monotonic, self.cluster.n_workers, options.missing)
-        grown = self.log.grow(
-            lambda keep, before: grow_level_trees(self._parts, specs, setting, keep, before)
-        )
-        return [tree_from_core(arrays[:4], scale) for arrays in grown]
+        with progress_bar("growing", self.verbose) as progress:
+            grown = self.log.grow(
+                lambda keep, before: grow_level_trees(
+                    self._parts, specs, setting, keep, before, progress
+                )
+            )
+        return [tree_from_core(arrays, scale) for arrays in grown]
 
     def held_out(self, trees: Sequence[CellTree], folds: int | None) -> list[HeldOut]:
         """Count the rows of each fold in the cells of the tree that has not seen them."""

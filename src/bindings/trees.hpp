@@ -1,0 +1,31 @@
+// How whole trees cross to Python and back: (cells, masses, tests, category sets, masses of the
+// tests beyond two classes).
+#pragma once
+
+#include "bindings/arrays.hpp"
+#include "core/level_growth.hpp"
+
+namespace treerank {
+
+inline nb::tuple to_tuple(RankTree&& tree) {
+    return nb::make_tuple(to_records(std::move(tree.cells)), to_numpy(std::move(tree.cell_mass)),
+                          to_records(std::move(tree.tests)),
+                          to_records(std::move(tree.category_sets)),
+                          to_numpy(std::move(tree.test_mass)));
+}
+
+// A tree that comes back, its numbers checked before they index anything.
+inline RankTree rank_tree(const nb::tuple& arrays, std::size_t n_classes) {
+    if (arrays.size() != 5) throw nb::value_error("tree: five arrays expected");
+    RankTree tree;
+    tree.n_classes = static_cast<std::int32_t>(n_classes);
+    tree.cells = from_records<Cell>(nb::cast<Records>(arrays[0]), "cells");
+    tree.cell_mass = to_vector(nb::cast<Vector<double>>(arrays[1]));
+    tree.tests = from_records<LeafRankNode>(nb::cast<Records>(arrays[2]), "tests");
+    tree.category_sets = from_records<CategorySet>(nb::cast<Records>(arrays[3]), "category sets");
+    tree.test_mass = to_vector(nb::cast<Vector<double>>(arrays[4]));
+    if (!is_sound(tree)) throw nb::value_error("tree: cells or tests that do not fit together");
+    return tree;
+}
+
+}  // namespace treerank

@@ -1,0 +1,53 @@
+"""The Dask client of a fit, and whether its workers can do the work."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+DISTRIBUTION = "treerank-ml"
+
+
+def find_client(client: Any) -> Any:
+    """Return the client given, or the one that is in use; never start a cluster unasked."""
+    try:
+        from distributed import Client, get_client  # noqa: PLC0415 (an extra)
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "Training on a cluster needs Dask; install treerank-ml[dask]."
+        ) from None
+    if client is None:
+        try:
+            return get_client()
+        except ValueError:
+            raise ValueError(
+                "Got client=None and no Dask client in use; expected one: "
+                "client = distributed.Client(...), an address, or a local cluster."
+            ) from None
+    if not isinstance(client, Client):
+        raise TypeError(f"Got client of type {type(client).__name__}; expected distributed.Client.")
+    return client
+
+
+def check_workers(client: Any) -> None:
+    """Refuse a cluster without workers, or whose workers have another version of the library."""
+    mine = version(DISTRIBUTION)
+    try:
+        theirs = client.run(version, DISTRIBUTION)
+    except PackageNotFoundError:
+        raise RuntimeError(
+            f"Workers of the cluster lack {DISTRIBUTION}; expected version {mine}, as here. "
+            "Install it on every worker."
+        ) from None
+    if not theirs:
+        raise RuntimeError(
+            "Got a cluster without workers; expected at least one. Start some, or wait: "
+            "client.wait_for_workers(1)."
+        )
+    other = {worker: found for worker, found in theirs.items() if found != mine}
+    if other:
+        worker, found = next(iter(other.items()))
+        raise RuntimeError(
+            f"Worker {worker} has {DISTRIBUTION} {found}; expected {mine}, as here. Install the "
+            "same version everywhere."
+        )

@@ -1,0 +1,115 @@
+"""DaskTreeRank: the tree of TreeRank, its training rows being on a cluster."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from treerank._grow import check_monotonic
+from treerank._parts import AllRows
+from treerank._treerank import TreeRank
+from treerank._validate import all_or_nothing
+from treerank.dask._base import OnCluster, takes_parameters_of
+from treerank.dask._client import check_workers, find_client
+from treerank.dask._cluster import Cluster, DaskParts
+from treerank.dask._collections import CodedParts, code_collections
+from treerank.dask._log import GrowthLog, digest_of
+from treerank.dask._rows import DaskRows
+
+
+@takes_parameters_of(TreeRank)
+class DaskTreeRank(OnCluster, TreeRank):
+    """Learn to rank with one tree, from rows on a Dask cluster.
+
+    The tree is, to the bit, the one that :class:`~treerank.TreeRank` learns from the same rows
+    in memory, whatever their partitions, the number of workers, and what happens to these.
+
+    Parameters
+    ----------
+    splitter : LeafRank, optional
+        How a cell is split; other splitters need all rows in one place.
+    client : distributed.Client, optional
+        By default the client that is in use.
+    log : str or path, optional
+        File in which the trees are kept while they grow. A fit that was broken off goes on from
+        it when it is repeated; it is removed at the end.
+    **parameters
+        All parameters of :class:`~treerank.TreeRank`; `cv` must be an integer, and LeafRank's
+        own `pruning` None. `n_jobs` is of use for scores of data in memory only.
+
+    Attributes
+    ----------
+    n_rounds_ : int
+        How often the fit has waited for the cluster.
+    tree_, partition_, pruning_path_, ... :
+        As for :class:`~treerank.TreeRank`.
+
+    Examples
+    --------
+    >>> from distributed import Client
+    >>> from treerank.dask import DaskTreeRank
+    >>> import dask.array as da
+    >>> from treerank.datasets import make_gaussians_20d
+    >>> data = make_gaussians_20d(1000, "easy", random_state=0)
+    >>> with Client(processes=False, dashboard_address=None) as client:
+    ...     X, y = da.from_array(data.X, chunks=(250, -1)), da.from_array(data.y, chunks=250)
+    ...     model = DaskTreeRank(client=client).fit(X, y).to_local()
+    >>> model
+    TreeRank()
+    """
+
+    _local = TreeRank
+    n_rounds_: int
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow and prune the tree on the cluster.
+
+        Parameters
+        ----------
+        X : Dask DataFrame or Array of shape (n_samples, n_features)
+        y : Dask Series or Array of shape (n_samples,)
+            With the partitions of X.
+        sample_weight : Dask Series or Array of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            self._refuse_local_only()
+            cluster = start_cluster(self.client)
+            coded = code_collections(cluster, self, X, y, sample_weight)
+            options = self._options(coded.table)
+            monotonic = check_monotonic(self.monotonic_cst, coded.names, coded.binning)
+            log = open_log(self, cluster, coded)
+            self._fit_rows(DaskRows(cluster, coded, monotonic, log, self.verbose), options)
+            log.close()
+            self.n_rounds_ = cluster.n_rounds
+        return self
+
+    def _refuse_local_only(self) -> None:
+        leafrank = self._leafrank()
+        if leafrank is None:
+            raise ValueError(
+                f"Got splitter={self.splitter!r}; expected None or a LeafRank: on a cluster no "
+                "process has all rows of a cell. Use TreeRank."
+            )
+        if leafrank.pruning is not None:
+            raise ValueError(
+                f"Got splitter={self.splitter!r}; expected pruning=None: its folds inside each "
+                "cell need all rows of the cell in one place. Use TreeRank."
+            )
+
+
+def start_cluster(client: Any) -> Cluster:
+    """Cluster of the client, its workers checked."""
+    found = find_client(client)
+    check_workers(found)
+    return Cluster(found)
+
+
+def open_log(estimator: Any, cluster: Cluster, coded: CodedParts) -> GrowthLog:
+    """Log of this fit and no other."""
+    if estimator.log is None:
+        return GrowthLog(None, "")
+    masses = DaskParts(cluster, coded.parts).class_masses([AllRows()], len(coded.classes))
+    return GrowthLog(estimator.log, digest_of(estimator, coded, masses))

@@ -96,10 +96,11 @@ class Folds:
             return np.where(self.first_unit % self.n_folds == fold, weights.units, 0)
         units = weights.as_units
         if units is None:
-            return (self.first_unit % self.n_folds == fold).view(np.uint8)
+            return np.asarray(self.first_unit % self.n_folds == fold).view(np.uint8)
         before = (self.first_unit - fold - 1) // self.n_folds
         upto = (self.first_unit + units - fold - 1) // self.n_folds
-        return (upto - before).astype(np.int64 if weights.units is not None else np.uint8)
+        taken = np.asarray(upto - before)
+        return taken.astype(np.int64 if weights.units is not None else np.uint8)
 
 
 def assign_folds(

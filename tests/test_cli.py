@@ -101,6 +101,64 @@ def test_fit_reads_the_standard_input_packed_or_not(folder, tmp_path):
         assert json.loads(path.read_text())["fitted"] == expected["fitted"]
 
 
+@pytest.fixture(scope="module")
+def parts(folder):
+    """The training rows in three Parquet files."""
+    parts = folder / "parts"
+    parts.mkdir()
+    train = pd.read_parquet(folder / "train.parquet")
+    for k, (i, j) in enumerate([(0, 100), (100, 450), (450, 600)]):
+        train[i:j].to_parquet(parts / f"{k}.parquet")
+    return parts
+
+
+LARGE = ["--target", "default", "--id", "id", "--drop", "w"]
+
+
+def test_several_parquet_files_give_the_model_of_one(folder, parts, tmp_path):
+    expected = json.loads((folder / "tree.model").read_text())["fitted"]
+    ways = [[parts], [parts / "*.parquet"], [parts / f"{k}.parquet" for k in range(3)]]
+    for way in ways:
+        path = tmp_path / "model"
+        result = run("fit", *way, *LARGE, "--save", path, "--codes", tmp_path / "codes")
+        assert result.exit_code == 0, result.output
+        assert json.loads(path.read_text())["fitted"] == expected
+        assert "600 rows of 3 files; ranked no < yes" in result.output
+        assert "AUC on held-out rows: 0." in result.output
+    assert (tmp_path / "codes" / "codes.npy").is_file()
+
+
+def test_several_files_obey_positive_order_weight_and_type(parts, tmp_path):
+    path = tmp_path / "model"
+    arguments = ["fit", parts, "--target", "default", "--drop", "id", "--save", path]
+    result = run(*arguments, "--weight", "w", "--type", "age=category", "--positive", "no")
+    assert result.exit_code == 0, result.output
+    model = treerank.load(path)
+    assert model.classes_.tolist() == ["yes", "no"]
+    assert "age" in model.categorical_features
+    result = run(*arguments, "--model", "forest", "--trees", "5", "--order", "yes, no")
+    assert result.exit_code == 0, result.output
+    assert "AUC on rows a tree has not seen" in result.output
+    assert treerank.load(path).classes_.tolist() == ["yes", "no"]
+
+
+def test_what_is_wrong_with_several_files_is_said_in_a_line(folder, parts, tmp_path):
+    cases = [
+        ([tmp_path / "*.parquet", *LARGE], "which no file matches"),
+        ([folder / "train.csv", folder / "new.csv", *LARGE], "no Parquet file"),
+        ([parts, "--target", "nope"], "without the column 'nope'"),
+        ([parts, *LARGE, "--positive", "perhaps"], "--positive names 'perhaps'"),
+        ([parts, *LARGE, "--order", "no, maybe"], "--order names 'maybe'"),
+        ([parts, *LARGE, "--type", "member=number"], "--type member=number"),
+        ([parts, "--target", "member", "--positive", "true", "--report", "r.html"], "--report"),
+    ]
+    for arguments, expected in cases:
+        result = run("fit", *arguments)
+        assert result.exit_code == 2
+        assert expected in result.stderr
+        assert result.stderr.count("\n") == 1
+
+
 def test_types_weights_positive_and_seed_are_obeyed(folder, tmp_path):
     path = tmp_path / "model"
     result = run(
@@ -332,7 +390,7 @@ def test_other_mistakes_are_one_line_too(folder, tmp_path):
     (tmp_path / "no.parquet").write_text("PAR1?")
     for arguments, message in [
         (["fit", tmp_path / "nothing.csv", *target], "nothing.csv: there is no such file"),
-        (["fit", tmp_path, *target], "there is no such file"),
+        (["fit", tmp_path, *target], "no Parquet file"),
         (["fit", train, *target, "--type", "age"], "expected COLUMN=category or COLUMN=number"),
         (["fit", train, *target, "--type", "age=date"], "expected COLUMN=category"),
         (["fit", train, *target, "--type", "home=number"], "column 'home' has text in"),

@@ -86,7 +86,7 @@ class Folds:
     """
 
     n_folds: int
-    first_unit: NDArray[np.int64]
+    first_unit: NDArray[Any]  # signed
     weights: Weights
 
     def held_out(self, fold: int) -> NDArray[Any]:
@@ -94,10 +94,13 @@ class Folds:
         weights = self.weights
         if weights.units is not None and weights.scale != 1.0:
             return np.where(self.first_unit % self.n_folds == fold, weights.units, 0)
-        units = weights.as_units if weights.as_units is not None else 1
+        units = weights.as_units
+        if units is None:
+            return np.asarray(self.first_unit % self.n_folds == fold).view(np.uint8)
         before = (self.first_unit - fold - 1) // self.n_folds
         upto = (self.first_unit + units - fold - 1) // self.n_folds
-        return (upto - before).astype(np.int64 if weights.units is not None else np.uint8)
+        taken = np.asarray(upto - before)
+        return taken.astype(np.int64 if weights.units is not None else np.uint8)
 
 
 def assign_folds(
@@ -109,18 +112,22 @@ def assign_folds(
     wanted = check_integer("cv", cv, 2)
     assert wanted is not None
     weights = data.weights
-    whole = weights.scale == 1.0
-    units = weights.as_units if weights.as_units is not None else np.ones(len(data.labels), int)
-    order = np.lexsort([units, _core.row_hashes(codes, data.labels, seed), data.labels])
-    dealt = units[order] if whole else np.ones(len(order), dtype=np.int64)
-    total = np.bincount(data.labels[order], weights=dealt).astype(np.int64)
-    start = np.cumsum(dealt) - dealt - np.repeat(np.cumsum(total) - total, np.bincount(data.labels))
+    units = weights.as_units if weights.scale == 1.0 else None  # None: a row is one unit
+    total = np.bincount(data.labels, weights=units).astype(np.int64)
     n_folds = min(wanted, int(total.min()))
     if n_folds < 2:
         warn_of_tiny_class()
         return None
-    first_unit = np.empty(len(order), dtype=np.int64)
-    first_unit[order] = start
+    hashes = _core.row_hashes(codes, data.labels, seed)
+    # In four bytes where they do: rows may be many, and memory is not.
+    first_unit = np.empty(len(hashes), np.int32 if total.max() < 2**31 else np.int64)
+    for k in range(len(total)):
+        rows = np.flatnonzero(data.labels == k).astype(np.uint32)  # MAX_ROWS is below 2^32
+        rows = rows[_order_of_dealing(hashes[rows], weights, rows)]
+        if units is None:
+            first_unit[rows] = np.arange(len(rows), dtype=first_unit.dtype)
+        else:
+            first_unit[rows] = np.cumsum(units[rows]) - units[rows]
     return Folds(n_folds, first_unit, weights)
 
 
@@ -132,6 +139,16 @@ def warn_of_tiny_class() -> None:
         UserWarning,
         stacklevel=5,
     )
+
+
+def _order_of_dealing(
+    hashes: NDArray[np.uint64], weights: Weights, rows: NDArray[np.uint32]
+) -> NDArray[np.intp]:
+    """Order by hash; of equal hashes the lighter row goes first."""
+    units = weights.repeats if weights.units is None else weights.units
+    if units is None:
+        return np.argsort(hashes, kind="stable")
+    return np.lexsort([units[rows], hashes])
 
 
 def _folds_of_splitter(cv: Any, data: TrainingData) -> WholeRowFolds:

@@ -18,6 +18,13 @@ from sklearn.model_selection import StratifiedKFold
 import treerank
 from treerank._atomic import written_whole
 from treerank._command_line._errors import BadInput, one_line_errors
+from treerank._command_line._large import (
+    LargeTraining,
+    fit_large,
+    held_out_quality,
+    is_large,
+    open_large,
+)
 from treerank._command_line._scoring import score_file
 from treerank._command_line._sources import Source
 from treerank._command_line._training import Training, Wishes, read_training
@@ -63,7 +70,13 @@ class SqlDialect(StrEnum):
 
 @app.command()
 def fit(
-    train: Annotated[str, typer.Argument(help="CSV, TSV or Parquet, .gz too; - for stdin.")],
+    train: Annotated[
+        list[str],
+        typer.Argument(
+            help="CSV, TSV or Parquet, .gz too; - for stdin. Several Parquet files, a folder or a "
+            "pattern of them may be larger than the memory."
+        ),
+    ],
     target: Annotated[str, typer.Option(help="Column with the labels.")],
     save: Annotated[Path | None, typer.Option(help="Where to keep the model.")] = None,
     report: Annotated[
@@ -90,6 +103,10 @@ def fit(
     cv: Annotated[int, typer.Option(help="Folds that judge a tree; 0 for none.")] = 5,
     seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
     threads: Threads = 1,
+    codes: Annotated[
+        Path | None,
+        typer.Option(help="Folder that keeps the coded rows of several files for other fits."),
+    ] = None,
     delimiter: Delimiter = None,
     encoding: Encoding = "utf8",
     missing: Missing = None,
@@ -99,10 +116,21 @@ def fit(
         for path in (save, report):
             if path is not None and not path.parent.is_dir():
                 raise BadInput(f"{path}: there is no folder {str(path.parent)!r}; make it first.")
-        source = Source(train, delimiter, encoding, missing or ())
         wishes = Wishes(target, positive, weight, id or (), drop or (), type or ())
-        data = read_training(source, wishes)
         console = Console(highlight=False)
+        if is_large(train):
+            large = open_large(train, wishes)
+            estimator = _estimator(model, large, trees, max_depth, small, seed, threads)
+            if report is not None:
+                raise BadInput(
+                    "Got --report with several files; expected it with one table that fits into "
+                    "the memory: save the model, then `treerank report` on some of the rows."
+                )
+            _fit_large(console, estimator, large, order, codes)
+            _save(console, estimator, save)
+            return
+        source = Source(train[0], delimiter, encoding, missing or ())
+        data = read_training(source, wishes)
         _print_columns(console, data)
         estimator = _estimator(model, data, trees, max_depth, small, seed, threads)
         if order is not None:
@@ -115,17 +143,48 @@ def fit(
         took = time.perf_counter() - start
         _print_fit(console, estimator, data, took)
         _print_quality(console, estimator, data, cv, seed)
-        if save is not None:
-            treerank.save(estimator, save)
-            console.print(f"Saved to {save}.", markup=False)
+        _save(console, estimator, save)
         if report is not None:
             _write_report(estimator, data, report, seed)
             console.print(f"Report in {report}.", markup=False)
 
 
+def _save(console: Console, model: Any, path: Path | None) -> None:
+    if path is not None:
+        treerank.save(model, path)
+        console.print(f"Saved to {path}.", markup=False)
+
+
+def _fit_large(
+    console: Console, model: Any, data: LargeTraining, order: str | None, codes: Path | None
+) -> None:
+    """Fit to several files; the folds that prune a tree also judge it."""
+    table = Table("column", "taken as", box=None, pad_edge=False)
+    for name, kind in data.kinds.items():
+        table.add_row(_plain(name), kind)
+    console.print(table)
+    model.set_params(label_order=data.label_order(order))
+    start = time.perf_counter()
+    fit_large(model, data, codes)
+    took = time.perf_counter() - start
+    ranked = " < ".join(map(str, model.classes_))
+    n_files, n_rows = len(data.files.paths), data.files.n_rows
+    console.print(f"\n{n_rows:,} rows of {n_files} files; ranked {ranked}.", markup=False)
+    console.print(f"Fitted in {took:.1f} s.\n", markup=False)
+    _print_strata(console, model)
+    measure = _print_out_of_bag(console, model)
+    found = held_out_quality(model)
+    if found is not None:
+        console.print(
+            f"\n{measure} on held-out rows: {found[0]:.3f} ± {found[1]:.3f} (standard error of "
+            "the folds that chose the tree).",
+            markup=False,
+        )
+
+
 def _estimator(
     kind: ModelKind,
-    data: Training,
+    data: Training | LargeTraining,
     trees: int,
     max_depth: int,
     small: bool,
@@ -186,6 +245,10 @@ def _print_fit(console: Console, model: Any, data: Training, took: float) -> Non
     counts = ", ".join(f"{np.sum(data.labels == label):,} of {label}" for label in model.classes_)
     console.print(f"\n{data.n_rows:,} rows: {counts}; ranked {order}.", markup=False)
     console.print(f"Fitted in {took:.1f} s.\n", markup=False)
+    _print_strata(console, model)
+
+
+def _print_strata(console: Console, model: Any) -> None:
     if not hasattr(model, "partition_"):
         return
     table = Table("stratum", "score", "rows", f"share of {model.classes_[-1]}", "rule", box=None,
@@ -199,8 +262,8 @@ def _print_fit(console: Console, model: Any, data: Training, took: float) -> Non
     console.print(table)
 
 
-def _print_quality(console: Console, model: Any, data: Training, cv: int, seed: int) -> None:
-    """Say how well the model ranks rows that it has not seen."""
+def _print_out_of_bag(console: Console, model: Any) -> str:
+    """Say how well a forest ranks rows that a tree has not seen; return the measure's name."""
     measure = "AUC" if len(model.classes_) == 2 else "VUS"
     interval: Any = getattr(model, f"oob_{measure.lower()}_interval_", None)
     if interval is not None:
@@ -210,6 +273,13 @@ def _print_quality(console: Console, model: Any, data: Training, cv: int, seed: 
             f"({interval.level:.0%} interval {interval.lower:.3f} to {interval.upper:.3f}).",
             markup=False,
         )
+    return measure
+
+
+def _print_quality(console: Console, model: Any, data: Training, cv: int, seed: int) -> None:
+    """Say how well the model ranks rows that it has not seen."""
+    measure = _print_out_of_bag(console, model)
+    if hasattr(model, f"oob_{measure.lower()}_interval_"):
         return
     smallest = min(int(np.sum(data.labels == label)) for label in model.classes_)
     folds = min(cv, smallest)

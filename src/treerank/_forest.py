@@ -15,7 +15,8 @@ from treerank._binning import Binning, Codes, code_table
 from treerank._classes import class_shares, has_two_classes, ranking_quality
 from treerank._encoding import Encoding, fit_encoding
 from treerank._forest_arrays import ForestArrays
-from treerank._forest_grow import ForestPlan, Trees, choose_strength, grow_forest, plan_forest
+from treerank._forest_grow import ForestPlan, choose_strength, grow_forest, plan_forest
+from treerank._forest_rows import ForestRows, LocalForestRows, Trees, Unseen
 from treerank._forest_tree import ForestTree
 from treerank._grow import check_monotonic
 from treerank._leafrank import LeafRank
@@ -392,7 +393,10 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         )
         self._plan = plan
         self.classes_ = data.classes
-        self._keep(trees, rows, data, n_jobs)
+        self._keep(trees, LocalForestRows(rows, data, n_jobs))
+        self._drop_unused_thresholds()
+
+    def _drop_unused_thresholds(self) -> None:
         if not self.warm_start and isinstance(self._trees, ForestArrays):
             # More trees would need all thresholds.
             self._binning, self._trees = keep_used_in_forest(self._binning, self._trees)
@@ -416,28 +420,27 @@ class RankingForest(ClassifierMixin, BaseEstimator):
             raise OTHER_DATA
         return before
 
-    def _keep(self, trees: Trees, codes: NDArray[Any], data: TrainingData, n_jobs: int) -> None:
+    def _keep(self, trees: Trees, rows: ForestRows) -> None:
         """Choose the shrinkage, make one number a slot, and set the fitted attributes."""
         plan = self._plan
         out_of_bag = None
         self.shrinkage_, scale = plan.strengths[0], 1.0
         if len(plan.strengths) > 1 or (self.oob_score and plan.by_value):
             self.shrinkage_, scale, out_of_bag = choose_strength(
-                trees, codes, data, plan, bool(self.oob_score), n_jobs
+                trees, rows, plan, bool(self.oob_score)
             )
         self._unfolded = trees if self.warm_start else None
         self._trees = trees.fold(self.shrinkage_, scale)
         self._ranks = None
         if not plan.by_value:
-            self._ranks = RankAggregation.fit(
-                self.aggregation, self._trees, codes, data, plan.sampling, n_jobs
+            self._ranks, out_of_bag = rows.rank_aggregation(
+                self.aggregation, self._trees, plan.sampling
             )
-            out_of_bag = self._ranks.training_scores if self.oob_score else None
         for name in FITTED_SOMETIMES:
             if hasattr(self, name):
                 delattr(self, name)
         if self.oob_score and out_of_bag is not None:
-            self._measure(out_of_bag, data)
+            self._measure(out_of_bag, rows)
         if isinstance(trees, ForestArrays):
             self._weigh_features(trees)
 
@@ -449,14 +452,13 @@ class RankingForest(ClassifierMixin, BaseEstimator):
             self.feature_importances_ /= self.feature_importances_.sum()
         self.feature_importances_std_ = shares.std(axis=0)
 
-    def _measure(self, scores: NDArray[np.float64], data: TrainingData) -> None:
+    def _measure(self, unseen: Unseen, rows: ForestRows) -> None:
+        scores = unseen.means[:, 0]
+        self.oob_decision_function_ = rows.as_given(scores)
         seen = np.isfinite(scores)
-        self.oob_decision_function_ = np.full(data.given_rows, np.nan)
-        self.oob_decision_function_[data.kept] = scores
-        units = data.weights.as_units
-        weight = None if units is None else units[seen] / data.weights.scale
-        labels = data.labels[seen]
-        if len(data.classes) > 2:
+        weight = None if unseen.units is None else unseen.units[seen] / rows.scale
+        labels = unseen.labels[seen]
+        if len(rows.sizes) > 2:
             self.oob_vus_interval_ = vus_interval(labels, scores[seen], sample_weight=weight)
             self.oob_vus_ = self.oob_vus_interval_.vus
         else:

@@ -15,6 +15,7 @@ from treerank._binning import Binning, Codes
 from treerank._classes import ranking_quality
 from treerank._encoding import Encoding
 from treerank._forest_arrays import ForestArrays, Sampling, forest_from_core
+from treerank._forest_rows import ForestRows, Trees, Unseen
 from treerank._grow import TreeRankOptions
 from treerank._grow_cells import is_function
 from treerank._leafrank import LeafRank
@@ -31,10 +32,8 @@ from treerank._seed import seed_of
 from treerank._splitter_forest import SplitterForest, grow_splitter_forest
 from treerank._tree import cut_weights, upper_shares
 from treerank._treerank import check_splitter
-from treerank._validate import TrainingData, class_sizes
+from treerank._validate import TrainingData, TrainingSize, class_sizes
 from treerank.splitters import as_splitter
-
-Trees = ForestArrays | SplitterForest
 
 AGGREGATIONS = ["posterior", "mean_rank", "median_rank", "kendall"]
 # Strengths of shrinkage that "oob" chooses from; and what stands in where it cannot choose.
@@ -72,7 +71,7 @@ class ForestPlan:
 
 
 def plan_forest(
-    forest: Any, data: TrainingData, monotonic: NDArray[np.int8], seed: int | None
+    forest: Any, data: TrainingSize, monotonic: NDArray[np.int8], seed: int | None
 ) -> ForestPlan:
     """Check the parameters of a forest and fill in what follows the size of the data."""
     n_rows = data.table.n_rows
@@ -173,7 +172,7 @@ def default_splitter(n_rows: int, value: str, n_classes: int) -> LeafRank:
     return LeafRank(max_depth=3, min_samples_leaf=3, max_features="sqrt")
 
 
-def _kinds(forest: Any, data: TrainingData, value: str, seed: int) -> list[TreeRankOptions]:
+def _kinds(forest: Any, data: TrainingSize, value: str, seed: int) -> list[TreeRankOptions]:
     """Options of the exact trees and of those with random cuts."""
     n_rows, n_features = data.table.n_rows, data.table.n_features
     splitter, leaf = forest.splitter, forest.min_samples_leaf
@@ -227,7 +226,7 @@ def _other_splitter(forest: Any, monotonic: NDArray[np.int8]) -> Any:
     return splitter
 
 
-def _cell_options(forest: Any, data: TrainingData, seed: int) -> TreeRankOptions:
+def _cell_options(forest: Any, data: TrainingSize, seed: int) -> TreeRankOptions:
     """Limits of a tree whose cells are split in Python."""
     depth: Any = forest.max_depth
     if isinstance(depth, str):
@@ -298,8 +297,18 @@ def _grow_in_core(
     first: int,
     n_jobs: int,
 ) -> ForestArrays:
-    scale = data.weights.scale
-    options = {
+    options = core_options(plan, first, data.weights.scale)
+    with progress_bar("growing", plan.verbose) as progress:
+        grown = _core.grow_forest(
+            codes, data.labels, data.weights.as_units, binning.n_codes, binning.is_categorical,
+            monotonic, options, n_jobs, progress, len(data.classes),
+        )  # fmt: skip
+    return wrap_forest(grown, plan, data.table.n_features, class_sizes(data))
+
+
+def core_options(plan: ForestPlan, first: int, scale: float) -> dict[str, Any]:
+    """Options of the trees from the first on, as the core takes them."""
+    return {
         "kinds": [kind.for_core(scale) for kind in plan.kinds],
         "kind_of": plan.kind_of[first:],
         "first_tree": first,
@@ -308,24 +317,19 @@ def _grow_in_core(
         "shrinkages": plan.strengths,
         "scale": scale,
     }
-    with progress_bar("growing", plan.verbose) as progress:
-        grown = _core.grow_forest(
-            codes, data.labels, data.weights.as_units, binning.n_codes, binning.is_categorical,
-            monotonic, options, n_jobs, progress, len(data.classes),
-        )  # fmt: skip
+
+
+def wrap_forest(
+    arrays: tuple[Any, ...], plan: ForestPlan, n_features: int, sizes: NDArray[np.float64]
+) -> ForestArrays:
+    """Trees as the core gives them, with what the plan says of them."""
     pooled = tuple(plan.strengths) if plan.value == "monotone" else ()
-    weights = cut_weights(class_sizes(data))
-    return forest_from_core(grown, data.table.n_features, weights, pooled)
+    return forest_from_core(arrays, n_features, cut_weights(sizes), pooled)
 
 
 def choose_strength(
-    trees: Trees,
-    codes: NDArray[Any],
-    data: TrainingData,
-    plan: ForestPlan,
-    all_rows: bool,
-    n_jobs: int,
-) -> tuple[float, float, NDArray[np.float64] | None]:
+    trees: Trees, rows: ForestRows, plan: ForestPlan, all_rows: bool
+) -> tuple[float, float, Unseen | None]:
     """Choose the strength of the highest out-of-bag AUC or VUS, and the scale of the steps.
 
     With `all_rows`, also return honest out-of-bag scores of all rows.
@@ -334,58 +338,54 @@ def choose_strength(
     the strength that the other half chooses.
     """
     n_rows, strengths = plan.n_rows, plan.strengths
-    step = max(1, n_rows // CHOOSING_ROWS)
-    rows = np.arange(0, n_rows, step, dtype=np.uint32)
-    units = data.weights.as_units
-    classes = np.arange(len(data.classes))
+    numbers = np.arange(0, n_rows, max(1, n_rows // CHOOSING_ROWS))
+    some = rows.unseen(trees, plan.sampling, numbers, strengths)
+    classes = np.arange(len(rows.sizes))
 
-    def best(means: NDArray[np.float64], part: NDArray[np.bool_]) -> float:
-        used = part & np.isfinite(means[:, 0])
-        labels = data.labels[rows[used]]
+    def best(part: NDArray[np.bool_]) -> float:
+        used = part & np.isfinite(some.means[:, 0])
+        labels = some.labels[used]
         if len(strengths) == 1:
             return strengths[0]
         if len(np.unique(labels)) < len(classes):
             return USUAL_STRENGTH
-        weight = None if units is None else units[rows[used]]
-        worth = [ranking_quality(labels, m, classes, weight) for m in means[used].T]
+        weight = None if some.units is None else some.units[used]
+        worth = [ranking_quality(labels, m, classes, weight) for m in some.means[used].T]
         return strengths[int(np.argmax(worth))]
 
-    means, _ = trees.out_of_bag(codes, plan.sampling, rows, strengths, n_jobs)
-    everything = np.ones(len(rows), dtype=bool)
-    chosen = best(means, everything)
+    chosen = best(np.ones(len(numbers), dtype=bool))
     scale = 1.0
     if len(strengths) > 1:
-        scale = _scale(means[:, strengths.index(chosen)], rows, data)
+        scale = _scale(some, strengths.index(chosen), rows.sizes)
     if not all_rows:
         return chosen, scale, None
-    second = halves(plan, rows)
-    swapped = [best(means, second), best(means, ~second)]  # for the first half, the second
-    everyone = np.arange(n_rows, dtype=np.uint32)
-    scores, _ = trees.out_of_bag(codes, plan.sampling, everyone, [*swapped, chosen], n_jobs)
-    sizes = class_sizes(data)
-    base = upper_shares(sizes[np.newaxis])[0] @ cut_weights(sizes)
-    return chosen, scale, scale * _by_half(scores, halves(plan, everyone)) + base - 0.5
+    second = halves(plan, numbers)
+    swapped = [best(second), best(~second)]  # for the first half, the second
+    everyone = np.arange(n_rows)
+    seen = rows.unseen(trees, plan.sampling, everyone, [*swapped, chosen])
+    base = upper_shares(rows.sizes[np.newaxis])[0] @ cut_weights(rows.sizes)
+    scores = scale * _by_half(seen.means, halves(plan, everyone)) + base - 0.5
+    return chosen, scale, replace(seen, means=scores[:, np.newaxis])
 
 
-def _scale(means: NDArray[np.float64], rows: NDArray[np.uint32], data: TrainingData) -> float:
+def _scale(some: Unseen, column: int, sizes: NDArray[np.float64]) -> float:
     """By how much to stretch the scores so that they fit the labels best, by least squares.
 
     Strong shrinkage may order the rows best, and leaves their shares too close together; a
     factor changes the shares and keeps the order.
     """
-    sizes = class_sizes(data)
     worth = np.append(0.0, np.cumsum(cut_weights(sizes)))  # of each class, as the score has it
-    units = data.weights.as_units
+    means = some.means[:, column]
     used = np.isfinite(means)
-    weight = np.ones(used.sum()) if units is None else units[rows[used]].astype(np.float64)
-    target = worth[data.labels[rows[used]]] - worth @ (sizes / sizes.sum())
+    weight = np.ones(used.sum()) if some.units is None else some.units[used].astype(np.float64)
+    target = worth[some.labels[used]] - worth @ (sizes / sizes.sum())
     spread = float(weight @ means[used] ** 2)
     if spread == 0:
         return 1.0
     return float(np.clip(weight @ (means[used] * target) / spread, *SCALES))
 
 
-def halves(plan: ForestPlan, rows: NDArray[np.uint32]) -> NDArray[np.bool_]:
+def halves(plan: ForestPlan, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether a row is in the second of two random halves."""
     rng = np.random.default_rng([plan.sampling.seed, plan.n_rows])
     return np.asarray(rng.random(plan.n_rows) < 0.5)[rows]

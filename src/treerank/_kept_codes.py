@@ -122,7 +122,7 @@ def _restore(
     weights = Weights(rows.get("repeats"), rows.get("units"), about["scale"])
     classes = np.array(about["classes"], dtype=np.dtype(about["class_type"]))
     data = TrainingData(
-        Table(n_rows, names, None, []), rows["labels"], classes, weights,
+        Table(n_rows, names, None, []), classes, rows["labels"], weights,
         about["given_rows"], rows.get("kept", slice(None)),
     )  # fmt: skip
     levels = [None if said is None else _read_levels(said) for said in about["levels"]]

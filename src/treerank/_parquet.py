@@ -173,7 +173,7 @@ class _Reading:
         kept = slice(None) if has_weight is None else np.flatnonzero(has_weight)
         table = Table(len(numbers), self.names, None, [])
         units = _join_weights(weights, sums)
-        return TrainingData(table, numbers, classes, units, n_rows, kept), has_weight
+        return TrainingData(table, classes, numbers, units, n_rows, kept), has_weight
 
     def _weights(self, column: Any, first_row: int) -> NDArray[np.float64]:
         pa, _ = import_pyarrow()

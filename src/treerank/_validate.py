@@ -53,12 +53,18 @@ class Table:
 
 
 @dataclass(frozen=True)
-class TrainingData:
+class TrainingSize:
+    """What is known of the training rows, wherever they are."""
+
+    table: Table  # names and number of rows
+    classes: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class TrainingData(TrainingSize):
     """What `fit` works on."""
 
-    table: Table
     labels: NDArray[np.uint8]  # class numbers, worst class first
-    classes: NDArray[Any]
     weights: Weights
     given_rows: int
     kept: NDArray[np.intp] | slice  # which of the given rows have weight
@@ -93,7 +99,7 @@ def validate_training_data(
     names = _feature_names(estimator, frame)
     wanted = wanted_categories(categorical_features, names)
     table = _make_table(n_rows, names, matrix, frame, wanted)
-    return TrainingData(table, labels, classes, quantise(weight), given_rows, kept)
+    return TrainingData(table, classes, labels, quantise(weight), given_rows, kept)
 
 
 def check_rows_of_classes(labels: NDArray[np.uint8], classes: NDArray[Any]) -> None:

@@ -1,6 +1,6 @@
 """Training and scoring on a Dask cluster: the same models as in memory, to the bit."""
 
 from treerank.dask._cluster import ClusterError
-from treerank.dask._estimators import DaskTreeRank
+from treerank.dask._estimators import DaskRankingForest, DaskTreeRank
 
-__all__ = ["ClusterError", "DaskTreeRank"]
+__all__ = ["ClusterError", "DaskRankingForest", "DaskTreeRank"]

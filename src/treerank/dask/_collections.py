@@ -37,13 +37,13 @@ class CodedParts:
     """Training rows on a cluster, coded, and what is known of all of them."""
 
     parts: list[Any]  # futures of Part
+    first_rows: list[int]  # of each part, among all rows that have weight
     names: list[str]
     classes: NDArray[Any]
     binning: Binning
     sample: Sample
     n_rows: int
     scale: float
-    weighs_all_alike: bool
 
     @property
     def table(self) -> Table:
@@ -104,8 +104,7 @@ def code_collections(
         [(*block, first) for block, first in zip(blocks, first_rows, strict=True)], coding,
     )  # fmt: skip
     scale = quantise(np.ones(1), given).scale if given is not None else 1.0
-    alike = given is None or given.is_one
-    return CodedParts(parts, names, classes, binning, sample, n_rows, scale, alike)
+    return CodedParts(parts, first_rows, names, classes, binning, sample, n_rows, scale)
 
 
 def _check_features(estimator: Any, X: Any) -> list[str]:
@@ -248,9 +247,22 @@ def _look_at_features(
     number: int, X: Any, y: Any, weight: Any, first_row: int,
     bound: Any, sums: WeightSums | None, names: list[str], wanted: set[int] | None,
 ) -> TableSeen:  # fmt: skip
+    _check_columns(number, X, names)
     X, _, weight = _rows_with_weight(number, X, y, weight)
     units = quantise(weight, sums).as_units
     return table_seen(X, first_row, bound, units, names, wanted)
+
+
+def _check_columns(number: int, X: Any, names: list[str]) -> None:
+    found = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+    if found is None or found == names:
+        return
+    missing = [name for name in names if name not in found]
+    what = f"no column {missing[0]!r}" if missing else f"the columns {found[:6]}"
+    raise ValueError(
+        f"Got {what} in partition {number}; expected {names[:6]}{', …' if len(names) > 6 else ''}: "
+        "the same columns, in the same order, in every partition."
+    )
 
 
 def _code(number: int, X: Any, y: Any, weight: Any, first_row: int, coding: Any) -> Part:

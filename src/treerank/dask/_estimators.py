@@ -1,17 +1,21 @@
-"""DaskTreeRank: the tree of TreeRank, its training rows being on a cluster."""
+"""The estimators of a cluster: the tree and the forest of memory, to the bit."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
+from treerank._forest import RankingForest
+from treerank._forest_grow import AGGREGATIONS, plan_forest
 from treerank._grow import check_monotonic
+from treerank._leafrank import LeafRank
 from treerank._parts import AllRows
 from treerank._treerank import TreeRank
-from treerank._validate import all_or_nothing
+from treerank._validate import TrainingSize, all_or_nothing
 from treerank.dask._base import OnCluster, takes_parameters_of
 from treerank.dask._client import check_workers, find_client
 from treerank.dask._cluster import Cluster, DaskParts
 from treerank.dask._collections import CodedParts, code_collections
+from treerank.dask._forest_rows import DaskForestRows, refuse_rank_aggregation
 from treerank.dask._log import GrowthLog, digest_of
 from treerank.dask._rows import DaskRows
 
@@ -89,15 +93,98 @@ class DaskTreeRank(OnCluster, TreeRank):
     def _refuse_local_only(self) -> None:
         leafrank = self._leafrank()
         if leafrank is None:
-            raise ValueError(
-                f"Got splitter={self.splitter!r}; expected None or a LeafRank: on a cluster no "
-                "process has all rows of a cell. Use TreeRank."
-            )
+            raise refuse_other_splitter(self.splitter, "TreeRank")
         if leafrank.pruning is not None:
             raise ValueError(
                 f"Got splitter={self.splitter!r}; expected pruning=None: its folds inside each "
                 "cell need all rows of the cell in one place. Use TreeRank."
             )
+
+
+@takes_parameters_of(RankingForest)
+class DaskRankingForest(OnCluster, RankingForest):
+    """Learn to rank with many randomised trees, from rows on a Dask cluster.
+
+    The forest is, to the bit, the one that :class:`~treerank.RankingForest` learns from the
+    same rows in memory. Its trees grow in lockstep, sixteen at a time, so that they share the
+    rounds of the cluster.
+
+    Parameters
+    ----------
+    splitter : LeafRank, optional
+        How a cell is split; other splitters need all rows in one place.
+    client : distributed.Client, optional
+        By default the client that is in use.
+    log : str or path, optional
+        File in which the trees are kept while they grow. A fit that was broken off goes on from
+        it when it is repeated; it is removed at the end.
+    **parameters
+        All parameters of :class:`~treerank.RankingForest`; `aggregation` must be "posterior",
+        `warm_start` False. `n_jobs` is of use for scores of data in memory only.
+
+    Attributes
+    ----------
+    n_rounds_ : int
+        How often the fit has waited for the cluster.
+    oob_decision_function_ : array
+        With ``oob_score=True``, as for :class:`~treerank.RankingForest`, of the rows that have
+        weight, in this process.
+    estimators_, feature_importances_, ... :
+        As for :class:`~treerank.RankingForest`.
+    """
+
+    _local = RankingForest
+    n_rounds_: int
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the trees on the cluster.
+
+        Parameters
+        ----------
+        X : Dask DataFrame or Array of shape (n_samples, n_features)
+        y : Dask Series or Array of shape (n_samples,)
+            With the partitions of X.
+        sample_weight : Dask Series or Array of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            self._refuse_local_only()
+            cluster = start_cluster(self.client)
+            coded = code_collections(cluster, self, X, y, sample_weight)
+            self._binning, self._encoding = coded.binning, None
+            monotonic = check_monotonic(self.monotonic_cst, coded.names, coded.binning)
+            size = TrainingSize(coded.table, coded.classes)
+            self._plan = plan_forest(self, size, monotonic, None)
+            log = open_log(self, cluster, coded)
+            rows = DaskForestRows(cluster, coded, monotonic, log)
+            self.classes_ = coded.classes
+            self._keep(rows.grow(self._plan), rows)
+            self._drop_unused_thresholds()
+            log.close()
+            self.n_rounds_ = cluster.n_rounds
+        return self
+
+    def _refuse_local_only(self) -> None:
+        if not isinstance(self.splitter, LeafRank | None):
+            raise refuse_other_splitter(self.splitter, "RankingForest")
+        if self.aggregation in AGGREGATIONS and self.aggregation != "posterior":
+            raise refuse_rank_aggregation(self.aggregation)
+        if self.warm_start:
+            raise ValueError(
+                "Got warm_start=True; expected False: on a cluster trees are not kept for a later "
+                "fit. A fit that was broken off goes on from its log."
+            )
+
+
+def refuse_other_splitter(splitter: Any, local: str) -> ValueError:
+    """Complain of a splitter that needs all rows of a cell in one place."""
+    return ValueError(
+        f"Got splitter={splitter!r}; expected None or a LeafRank: on a cluster no process has all "
+        f"rows of a cell. Use {local}."
+    )
 
 
 def start_cluster(client: Any) -> Cluster:

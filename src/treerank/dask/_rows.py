@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -88,11 +89,8 @@ class DaskRows:
         specs = [TreeSpec(sample, core_options, t) for t, sample in enumerate(samples)]
         setting = setting_of(self.coded, self.monotonic, self.cluster.n_workers, options.missing)
         with progress_bar("growing", self.verbose) as progress:
-            grown = self.log.grow(
-                lambda keep, before: grow_level_trees(
-                    self._parts, specs, setting, keep, before, progress
-                )
-            )
+            grow = partial(grow_level_trees, self._parts, specs, setting, progress=progress)
+            grown = self.log.grow(grow)
         return [tree_from_core(arrays, scale) for arrays in grown]
 
     def held_out(self, trees: Sequence[CellTree], folds: int | None) -> list[HeldOut]:

@@ -1,0 +1,131 @@
+"""Training rows of a forest on a cluster: its trees are grown in batches, in lockstep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank import _core
+from treerank._forest_arrays import ForestArrays, Sampling
+from treerank._forest_grow import ForestPlan, core_options, wrap_forest
+from treerank._forest_rows import Trees, Unseen
+from treerank._level_trees import TreeSpec, grow_level_trees
+from treerank._parts import AllRows, Drawn, Part
+from treerank._progress import progress_bar
+from treerank.dask._cluster import Cluster, DaskParts
+from treerank.dask._collections import CodedParts
+from treerank.dask._log import GrowthLog
+from treerank.dask._rows import setting_of
+
+# Trees that grow in lockstep: a round serves all of them.
+BATCH = 16
+
+
+@dataclass(frozen=True)
+class DaskForestRows:
+    """Rows as parts on the workers."""
+
+    cluster: Cluster
+    coded: CodedParts
+    monotonic: NDArray[np.int8]
+    log: GrowthLog
+
+    @property
+    def scale(self) -> float:
+        """Units to a weight of 1."""
+        return self.coded.scale
+
+    @cached_property
+    def sizes(self) -> NDArray[np.float64]:
+        """Units of each class."""
+        [masses] = self._parts.class_masses([AllRows()], len(self.coded.classes))
+        return np.asarray(masses, dtype=np.float64)
+
+    def grow(self, plan: ForestPlan) -> ForestArrays:
+        """Grow the trees of the plan, a batch after another."""
+        n_trees, n_features = len(plan.kind_of), len(self.coded.names)
+        n_classes = len(self.coded.classes)
+        kinds = [kind.for_core(self.scale) for kind in plan.kinds]
+        specs = [
+            TreeSpec(Drawn(plan.sampling, t, plan.n_rows), kinds[plan.kind_of[t]], t)
+            for t in range(n_trees)
+        ]
+        setting = setting_of(self.coded, self.monotonic, self.cluster.n_workers, "learned")
+        options = core_options(plan, 0, self.scale)
+        forest: ForestArrays | None = None
+        with progress_bar("growing", plan.verbose) as progress:
+            for first in range(0, n_trees, BATCH):
+                some = specs[first : first + BATCH]
+                grown = self.log.grow(partial(grow_level_trees, self._parts, some, setting))
+                arrays = _core.pack_forest(grown, n_classes, options, n_features)
+                packed = wrap_forest(arrays, plan, n_features, self.sizes)
+                forest = packed if forest is None else forest.joined(packed)
+                if progress is not None:
+                    progress((first + len(some)) / n_trees)
+        assert forest is not None
+        return forest
+
+    def unseen(
+        self, trees: Trees, sampling: Sampling, rows: NDArray[np.int64], strengths: list[float]
+    ) -> Unseen:
+        """Out-of-bag means of the rows with these numbers, which ascend."""
+        shared = self.cluster.give(trees)
+        last_rows = [*self.coded.first_rows[1:], self.coded.n_rows]
+        futures = []
+        for part, first, last in zip(
+            self.coded.parts, self.coded.first_rows, last_rows, strict=True
+        ):
+            mine = rows[np.searchsorted(rows, first) : np.searchsorted(rows, last)] - first
+            futures.append(
+                self.cluster.submit(
+                    _unseen, part, shared, sampling, mine.astype(np.uint32), strengths,
+                    self.coded.n_rows,
+                )
+            )  # fmt: skip
+        found = self.cluster.result(futures)
+        units = [some.units for some in found if some.units is not None]
+        return Unseen(
+            np.concatenate([some.means for some in found]),
+            np.concatenate([some.labels for some in found]),
+            np.concatenate(units) if units else None,
+        )
+
+    def as_given(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scores of all rows that have weight."""
+        return scores
+
+    def rank_aggregation(self, kind: str, trees: Trees, sampling: Sampling) -> NoReturn:
+        """Refuse: a consensus of ranks needs all rows."""
+        raise NotImplementedError(kind)
+
+    @property
+    def _parts(self) -> DaskParts:
+        return DaskParts(self.cluster, self.coded.parts)
+
+
+def _unseen(
+    part: Part,
+    trees: ForestArrays,
+    sampling: Sampling,
+    rows: NDArray[np.uint32],
+    strengths: list[float],
+    n_rows: int,
+) -> Unseen:
+    units = part.weights.as_units
+    where = (n_rows, part.first_row)
+    means = np.empty((0, len(strengths)))
+    if len(rows):
+        means, _ = trees.out_of_bag(part.codes, sampling, rows, strengths, 1, where)
+    return Unseen(means, part.labels[rows], None if units is None else units[rows])
+
+
+def refuse_rank_aggregation(aggregation: Any) -> ValueError:
+    """Complain of an aggregation that needs all rows in one place."""
+    return ValueError(
+        f"Got aggregation={aggregation!r}; expected 'posterior': a consensus of ranks puts all "
+        "training rows in order, and on a cluster no process has them all. Use RankingForest."
+    )

@@ -1,0 +1,488 @@
+"""Models of a cluster are those of memory, to the bit, whatever happens to its workers."""
+
+import os
+import pickle
+import signal
+import threading
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from treerank import LeafRank, RankingForest, TreeRank
+
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+pd = pytest.importorskip("pandas")
+
+from treerank import _binning  # noqa: E402
+from treerank import dask as treerank_dask
+from treerank.dask import ClusterError, DaskRankingForest, DaskTreeRank, _cluster, _rows  # noqa: E402  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
+DEEP = {"splitter": LeafRank(max_depth=6), "max_depth": 8, "pruning": None, "shrinkage": None}
+
+
+@pytest.fixture(scope="module")
+def threads():
+    """A cluster of three workers in this process: quick, nothing to kill."""
+    with distributed.Client(
+        processes=False, n_workers=3, threads_per_worker=1, dashboard_address=None
+    ) as client:
+        yield client
+
+
+@pytest.fixture
+def processes():
+    """A cluster of two worker processes, which may be killed."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield cluster, client
+
+
+def table(n, n_classes=2, seed=0, n_features=5):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, n_features)).round(2)
+    noise = x[:, 0] + np.abs(x[:, 1]) + rng.normal(size=n)
+    y = np.searchsorted(np.quantile(noise, np.arange(1, n_classes) / n_classes), noise)
+    x[rng.random(x.shape) < 0.05] = np.nan
+    y[:n_classes] = np.arange(n_classes)
+    return x, y
+
+
+def frame(x, seed=0):
+    rng = np.random.default_rng(seed)
+    found = pd.DataFrame(x, columns=[f"c{j}" for j in range(x.shape[1])])
+    found["kind"] = rng.choice(["a", "b", "c", None], size=len(x))
+    found["flag"] = rng.random(len(x)) < 0.3
+    return found
+
+
+def cut_array(values, cuts):
+    """Dask Array cut at the given places; chunks may be empty."""
+    bounds = [0, *sorted(min(c, len(values)) for c in cuts), len(values)]
+    rows = tuple(b - a for a, b in pairwise(bounds))
+    chunks = (rows,) if values.ndim == 1 else (rows, (values.shape[1],))
+    return da.from_array(values, chunks=chunks)
+
+
+def cut_frame(values, cuts):
+    from dask.delayed import delayed
+
+    bounds = [0, *sorted(min(c, len(values)) for c in cuts), len(values)]
+    parts = [delayed(values.iloc[a:b]) for a, b in pairwise(bounds)]
+    return dd.from_delayed(parts, meta=values.iloc[:0], verify_meta=False)
+
+
+def assert_same_tree(one, other):
+    for tree in ("tree_", "unpruned_tree_"):
+        for name in ("cells", "counts", "tests", "category_sets"):
+            assert np.array_equal(
+                getattr(getattr(one, tree), name), getattr(getattr(other, tree), name)
+            ), (tree, name)
+    assert np.array_equal(one.shrinkage_, other.shrinkage_, equal_nan=True)
+    assert np.array_equal(one.partition_.scores, other.partition_.scores)
+
+
+def assert_same_forest(one, other):
+    for name, mine in vars(one._trees).items():
+        theirs = getattr(other._trees, name)
+        same = mine is theirs or np.array_equal(mine, theirs)
+        assert same, name
+    assert one.shrinkage_ == other.shrinkage_
+
+
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.integers(30, 400),
+    st.integers(2, 4),
+    st.lists(st.integers(0, 400), max_size=4),
+    st.sampled_from(["none", "whole", "broken", "zeros"]),
+    st.booleans(),
+    st.integers(0, 1000),
+)
+def test_any_partitions_give_the_tree_of_memory(
+    threads, n, n_classes, cuts, weights, as_frame, seed
+):
+    x, y = table(n, n_classes, seed)
+    rng = np.random.default_rng(seed)
+    weight = {
+        "none": None,
+        "whole": rng.integers(1, 4, size=n).astype(float),
+        "broken": rng.random(n) + 0.1,
+        "zeros": np.append(np.ones(n - 3), [0.0, 2.0, 0.0]),
+    }[weights]
+    given_x = frame(x, seed) if as_frame else x
+    cut = cut_frame if as_frame else cut_array
+    given_y = pd.Series(y) if as_frame else y
+    given_w = weight if weight is None or not as_frame else pd.Series(weight)
+    parts = [None if part is None else cut(part, cuts) for part in (given_x, given_y, given_w)]
+    local = TreeRank(max_depth=4).fit(given_x, given_y, given_w)
+    model = DaskTreeRank(max_depth=4, client=threads).fit(*parts)
+    assert_same_tree(local, model)
+    scores = model.score_samples(parts[0]).compute()
+    assert np.array_equal(np.asarray(scores), local.score_samples(given_x))
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 3])
+def test_any_number_of_workers_gives_the_same_models(n_workers):
+    x, y = table(3000)
+    with distributed.Client(
+        processes=False, n_workers=n_workers, threads_per_worker=1, dashboard_address=None
+    ) as client:
+        parts = cut_array(x, [700, 1500]), cut_array(y, [700, 1500])
+        assert_same_tree(TreeRank().fit(x, y), DaskTreeRank(client=client).fit(*parts))
+        settings_ = {"n_estimators": 5, "oob_score": True, "random_state": 3}
+        forest = DaskRankingForest(client=client, **settings_).fit(*parts)
+        local = RankingForest(**settings_).fit(x, y)
+        assert_same_forest(local, forest)
+        assert local.oob_auc_ == forest.oob_auc_
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"missing": "cell_mean", "pruning": None},
+        {"monotonic_cst": [1, 0, 0, 0, 0]},
+        {"splitter": LeafRank(max_depth=3, max_features=2, max_leaf_nodes=4), "max_features": 3},
+        {"pruning": "penalty", "shrinkage": None},
+        {"max_bins": 8, "one_standard_error": True, "shrinkage": 4.0, "cv": 3},
+    ],
+)
+def test_the_parameters_of_a_tree_mean_the_same(threads, parameters, monkeypatch):
+    monkeypatch.setattr(_rows, "ASIDE_SHARE", 0.05)
+    x, y = table(1500)
+    model = DaskTreeRank(client=threads, **parameters)
+    model.fit(cut_array(x, [400, 900]), cut_array(y, [400, 900]))
+    assert_same_tree(TreeRank(**parameters).fit(x, y), model)
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "parameters"),
+    [
+        (2, {"monotonic_cst": [1, 0, 0, 0, 0]}),
+        (2, {"bootstrap": False, "max_samples": 0.5, "random_cut_share": 1.0}),
+        (2, {"splitter": LeafRank(max_depth=None, max_features=2), "max_depth": 1}),
+        (3, {"max_depth": 2}),
+    ],
+)
+def test_the_parameters_of_a_forest_mean_the_same(threads, n_classes, parameters, monkeypatch):
+    monkeypatch.setattr(_rows, "ASIDE_SHARE", 0.05)
+    x, y = table(1200, n_classes)
+    weight = np.random.default_rng(0).random(1200)
+    parts = [cut_array(part, [300, 300, 800]) for part in (x, y, weight)]
+    model = DaskRankingForest(client=threads, n_estimators=3, **parameters).fit(*parts)
+    assert_same_forest(RankingForest(n_estimators=3, **parameters).fit(x, y, weight), model)
+
+
+def test_the_sample_that_decides_thresholds_is_that_of_memory(threads, monkeypatch):
+    monkeypatch.setattr(_binning, "SAMPLE_ROWS", 500)
+    x, y = table(3000)
+    model = DaskTreeRank(client=threads, max_bins=64)
+    model.fit(cut_array(x, [100, 2000]), cut_array(y, [100, 2000]))
+    assert_same_tree(TreeRank(max_bins=64).fit(x, y), model)
+
+
+def test_rows_of_one_class_and_no_rows_are_fine_in_a_partition(threads):
+    x, y = table(900)
+    order = np.argsort(y, kind="stable")
+    x, y = x[order], y[order]
+    cuts = [0, 100, 100, int((y == 0).sum()), 900]
+    model = DaskTreeRank(client=threads).fit(cut_array(x, cuts), cut_array(y, cuts))
+    assert_same_tree(TreeRank().fit(x, y), model)
+
+
+def test_ordered_categories_are_ranked_in_their_order(threads):
+    x, y = table(600, 3)
+    grades = pd.Series(pd.Categorical.from_codes(y, ["poor", "fair", "good"], ordered=True))
+    model = DaskTreeRank(client=threads).fit(
+        cut_frame(frame(x), [200, 300]), cut_frame(grades, [200, 300])
+    )
+    assert model.classes_.tolist() == ["poor", "fair", "good"]
+    assert_same_tree(TreeRank().fit(frame(x), grades), model)
+
+
+# --- Rounds ---
+
+
+def test_one_deep_tree_takes_at_most_sixty_rounds(threads, monkeypatch):
+    monkeypatch.setattr(_rows, "ASIDE_SHARE", 0.0)
+    x, y = table(4000)
+    model = DaskTreeRank(client=threads, **DEEP)
+    model.fit(cut_array(x, [2000]), cut_array(y, [2000]))
+    assert 40 < model.n_rounds_ <= 60
+    assert_same_tree(TreeRank(**DEEP).fit(x, y), model)
+
+
+def test_sixteen_trees_take_at_most_four_times_the_rounds_of_one(threads):
+    x, y = table(2000)
+    parts = cut_array(x, [900]), cut_array(y, [900])
+    rounds = [
+        DaskRankingForest(client=threads, n_estimators=n).fit(*parts).n_rounds_ for n in (1, 16)
+    ]
+    assert rounds[1] <= 4 * rounds[0]
+
+
+# --- Workers that come and go ---
+
+
+def at_round(monkeypatch, number, action):
+    """Do something once a fit has waited for the cluster so often."""
+    waited = _cluster.Cluster.result
+    done = []
+
+    def result(self, future):
+        if self.n_rounds >= number and not done:
+            done.append(True)
+            action()
+        return waited(self, future)
+
+    monkeypatch.setattr(_cluster.Cluster, "result", result)
+    return done
+
+
+@pytest.mark.parametrize("what", ["killed", "retired", "added"])
+def test_a_worker_that_comes_or_goes_does_not_change_the_tree(processes, monkeypatch, what):
+    cluster, client = processes
+    monkeypatch.setattr(_rows, "ASIDE_SHARE", 0.02)
+
+    def act():
+        if what == "killed":
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        elif what == "retired":
+            client.retire_workers([next(iter(client.scheduler_info()["workers"]))])
+        else:
+            cluster.scale(3)
+
+    done = at_round(monkeypatch, 9, act)
+    x, y = table(4000)
+    model = DaskTreeRank(client=client)
+    model.fit(cut_array(x, [1000, 2500]), cut_array(y, [1000, 2500]))
+    assert done
+    assert_same_tree(TreeRank().fit(x, y), model)
+
+
+def test_rows_that_cannot_be_computed_again_give_a_named_error_soon(processes, monkeypatch):
+    _, client = processes
+    x, y = table(3000)
+    held = client.scatter([x[:1500], x[1500:]])
+    from dask.delayed import delayed
+
+    lost = da.concatenate([da.from_delayed(delayed(part), (1500, 5), dtype=float) for part in held])
+
+    def kill_all():
+        for pid in client.run(os.getpid).values():
+            os.kill(pid, signal.SIGKILL)
+
+    at_round(monkeypatch, 3, kill_all)
+    start = time.perf_counter()
+    model = DaskTreeRank(client=client)
+    with pytest.raises(ClusterError, match="cannot be computed again"):
+        model.fit(lost, cut_array(y, [1500]))
+    assert time.perf_counter() - start < 30
+    assert not hasattr(model, "tree_")
+
+
+def test_two_fits_at_once_on_one_cluster_both_finish(threads):
+    x, y = table(2000)
+    parts = cut_array(x, [700]), cut_array(y, [700])
+    found = {}
+
+    def fit(seed):
+        model = DaskRankingForest(client=threads, n_estimators=4, random_state=seed)
+        found[seed] = model.fit(*parts)
+
+    both = [threading.Thread(target=fit, args=(seed,)) for seed in (1, 2)]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join(timeout=120)
+    for seed in (1, 2):
+        assert_same_forest(RankingForest(n_estimators=4, random_state=seed).fit(x, y), found[seed])
+
+
+# --- The log ---
+
+
+@pytest.mark.parametrize("kind", ["tree", "forest"])
+def test_a_fit_that_was_broken_off_goes_on_from_its_log(threads, tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(_rows, "ASIDE_SHARE", 0.1)
+    x, y = table(2000)
+    parts = cut_array(x, [700]), cut_array(y, [700])
+    log = tmp_path / "growth.npz"
+    make, local = DaskTreeRank, TreeRank()
+    parameters = {}
+    if kind == "forest":
+        make, parameters = DaskRankingForest, {"n_estimators": 20}
+        local = RankingForest(**parameters)
+    whole = make(client=threads, log=log, **parameters).fit(*parts).n_rounds_
+    assert not log.exists()
+
+    def stop():
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        at_round(patch, whole - 4, stop)
+        model = make(client=threads, log=log, **parameters)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(*parts)
+    assert log.exists()
+    with pytest.raises(ValueError, match="other data or other parameters"):
+        clone(model).set_params(random_state=9).fit(*parts)
+    model.fit(*parts)
+    assert model.n_rounds_ < whole
+    assert not log.exists()
+    (assert_same_forest if kind == "forest" else assert_same_tree)(local.fit(x, y), model)
+
+
+def test_a_damaged_log_is_refused(threads, tmp_path):
+    log = tmp_path / "growth.npz"
+    log.write_bytes(b"nothing of the kind")
+    x, y = table(300)
+    with pytest.raises(ValueError, match="cannot be read"):
+        DaskTreeRank(client=threads, log=log).fit(cut_array(x, []), cut_array(y, []))
+
+
+# --- Scores ---
+
+
+def test_scores_are_lazy_and_those_of_the_local_model(threads):
+    x, y = table(800, 3)
+    given_x, parts = frame(x), [300, 300, 500]
+    lazy = cut_frame(given_x, parts)
+    for model in (
+        DaskTreeRank(client=threads),
+        DaskRankingForest(client=threads, n_estimators=3),
+    ):
+        model.fit(lazy, cut_frame(pd.Series(y), parts))
+        local = model.to_local()
+        for method in ("score_samples", "predict_proba", "predict", "apply"):
+            found = getattr(model, method)(lazy)
+            assert hasattr(found, "compute")
+            expected = getattr(local, method)(given_x)
+            assert np.array_equal(found.compute().to_numpy(), expected)
+            assert np.array_equal(getattr(model, method)(given_x), expected)
+        assert model.score(lazy, cut_frame(pd.Series(y), parts)) == local.score(given_x, y)
+
+
+def test_arrays_give_arrays_of_known_chunks(threads):
+    x, y = table(500)
+    model = DaskTreeRank(client=threads).fit(cut_array(x, [200]), cut_array(y, [200]))
+    lazy = da.from_array(x, chunks=(100, 2))
+    assert model.decision_function(lazy).chunks == ((100,) * 5,)
+    assert model.predict_proba(lazy).chunks == ((100,) * 5, (2,))
+    assert np.array_equal(model.predict(lazy).compute(), model.to_local().predict(x))
+
+
+def test_the_estimators_are_those_of_scikit_learn(threads):
+    model = DaskTreeRank(max_depth=3, client=threads)
+    assert set(TreeRank().get_params()) | {"client", "log"} == set(model.get_params())
+    assert clone(model).client is threads
+    assert isinstance(model.to_local(), TreeRank)
+    x, y = table(300)
+    model.fit(cut_array(x, []), cut_array(y, []))
+    again = pickle.loads(pickle.dumps(model))
+    assert again.client is None
+    assert np.array_equal(again.score_samples(x), model.score_samples(x))
+    assert model.to_local().get_params() == TreeRank(max_depth=3).get_params()
+
+
+# --- Bad input ---
+
+
+def test_bad_input_gives_one_clear_error(threads):
+    x, y = table(300)
+    lazy_x, lazy_y = cut_array(x, [100]), cut_array(y, [100])
+    model = DaskTreeRank(client=threads)
+    with pytest.raises(TypeError, match="expected a Dask DataFrame or a Dask Array"):
+        model.fit(x, y)
+    with pytest.raises(TypeError, match="Got y of type ndarray"):
+        model.fit(lazy_x, y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(lazy_x, lazy_y[:200])
+    with pytest.raises(ValueError, match="in 3 partitions and X in 2"):
+        model.fit(cut_frame(frame(x), [100]), cut_frame(pd.Series(y), [50, 100]))
+    with pytest.raises(ValueError, match=r"rows of X and \d+ labels in partition"):
+        model.fit(cut_frame(frame(x), [100]), cut_frame(pd.Series(y), [120]))
+    with pytest.raises(ValueError, match=r"missing labels in 2 of 300 rows \(first: row 150\)"):
+        model.fit(lazy_x, cut_array(np.where(np.isin(np.arange(300), (150, 160)), np.nan, y), [99]))
+    with pytest.raises(ValueError, match="one class only"):
+        model.fit(lazy_x, da.zeros_like(lazy_y))
+    with pytest.raises(ValueError, match=r"sample_weight\[\d+\]=-1"):
+        model.fit(lazy_x, lazy_y, cut_array(np.append(np.ones(299), -1.0), [100]))
+    with pytest.raises(ValueError, match="cv"):
+        DaskTreeRank(client=threads, cv=object()).fit(lazy_x, lazy_y)
+    with pytest.raises(ValueError, match="expected None or a LeafRank"):
+        from sklearn.linear_model import LogisticRegression
+
+        DaskTreeRank(LogisticRegression(), client=threads).fit(lazy_x, lazy_y)
+    with pytest.raises(ValueError, match="pruning=None"):
+        DaskTreeRank(LeafRank(pruning="cv"), client=threads).fit(lazy_x, lazy_y)
+    with pytest.raises(ValueError, match="aggregation='kendall'"):
+        DaskRankingForest(aggregation="kendall", client=threads).fit(lazy_x, lazy_y)
+    with pytest.raises(ValueError, match="warm_start"):
+        DaskRankingForest(warm_start=True, client=threads).fit(lazy_x, lazy_y)
+    with pytest.raises(TypeError, match="Got client of type str"):
+        DaskTreeRank(client="tcp://nowhere").fit(lazy_x, lazy_y)
+    assert not hasattr(model, "tree_")
+
+
+def test_columns_that_differ_between_partitions_are_named(threads):
+    x, y = table(300)
+    one, other = frame(x).iloc[:150], frame(x).iloc[150:].rename(columns={"c1": "other"})
+    from dask.delayed import delayed
+
+    mixed = dd.from_delayed([delayed(one), delayed(other)], meta=one.iloc[:0], verify_meta=False)
+    with pytest.raises(ValueError, match=r"'c1'.*partition 1"):
+        DaskTreeRank(client=threads).fit(mixed, cut_frame(pd.Series(y), [150]))
+
+
+def test_categories_that_differ_between_partitions_are_put_together(threads):
+    x, y = table(300)
+    whole = frame(x)
+    whole["kind"] = whole["kind"].astype("category")
+    parts = [whole.iloc[:150].copy(), whole.iloc[150:].copy()]
+    parts[1]["kind"] = parts[1]["kind"].cat.rename_categories({"a": "z"})
+    from dask.delayed import delayed
+
+    mixed = dd.from_delayed(
+        [delayed(part) for part in parts], meta=parts[0].iloc[:0], verify_meta=False
+    )
+    together = pd.concat([part.astype({"kind": object}) for part in parts])
+    model = DaskTreeRank(client=threads).fit(mixed, cut_frame(pd.Series(y), [150]))
+    assert_same_tree(TreeRank().fit(together, y), model)
+
+
+def test_workers_without_the_package_or_with_another_version_are_refused(threads, monkeypatch):
+    from importlib.metadata import PackageNotFoundError
+
+    x, y = table(100)
+    lazy = cut_array(x, []), cut_array(y, [])
+
+    def lacking(*_):
+        raise PackageNotFoundError("treerank-ml")
+
+    monkeypatch.setattr(threads, "run", lacking)
+    with pytest.raises(RuntimeError, match="lack treerank-ml"):
+        DaskTreeRank(client=threads).fit(*lazy)
+    monkeypatch.setattr(threads, "run", lambda *_: {"tcp://here": "0.0.1"})
+    with pytest.raises(RuntimeError, match=r"tcp://here has treerank-ml 0\.0\.1"):
+        DaskTreeRank(client=threads).fit(*lazy)
+    monkeypatch.setattr(threads, "run", lambda *_: {})
+    with pytest.raises(RuntimeError, match="without workers"):
+        DaskTreeRank(client=threads).fit(*lazy)
+
+
+def test_the_module_says_what_it_has():
+    assert set(treerank_dask.__all__) == {"ClusterError", "DaskRankingForest", "DaskTreeRank"}

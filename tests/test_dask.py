@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 
 from treerank import LeafRank, RankingForest, TreeRank
 
@@ -20,9 +21,9 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")
 
+import treerank.dask  # noqa: E402
 from treerank import _binning  # noqa: E402
-from treerank import dask as treerank_dask
-from treerank.dask import ClusterError, DaskRankingForest, DaskTreeRank, _cluster, _rows  # noqa: E402  # noqa: E402
+from treerank.dask import ClusterError, DaskRankingForest, DaskTreeRank, _cluster, _rows  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
 DEEP = {"splitter": LeafRank(max_depth=6), "max_depth": 8, "pruning": None, "shrinkage": None}
@@ -424,8 +425,6 @@ def test_bad_input_gives_one_clear_error(threads):
     with pytest.raises(ValueError, match="cv"):
         DaskTreeRank(client=threads, cv=object()).fit(lazy_x, lazy_y)
     with pytest.raises(ValueError, match="expected None or a LeafRank"):
-        from sklearn.linear_model import LogisticRegression
-
         DaskTreeRank(LogisticRegression(), client=threads).fit(lazy_x, lazy_y)
     with pytest.raises(ValueError, match="pruning=None"):
         DaskTreeRank(LeafRank(pruning="cv"), client=threads).fit(lazy_x, lazy_y)
@@ -485,4 +484,4 @@ def test_workers_without_the_package_or_with_another_version_are_refused(threads
 
 
 def test_the_module_says_what_it_has():
-    assert set(treerank_dask.__all__) == {"ClusterError", "DaskRankingForest", "DaskTreeRank"}
+    assert set(treerank.dask.__all__) == {"ClusterError", "DaskRankingForest", "DaskTreeRank"}

@@ -17,6 +17,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import treerank
 from treerank._atomic import written_whole
+from treerank._command_line._cluster import cluster_client
 from treerank._command_line._errors import BadInput, one_line_errors
 from treerank._command_line._large import (
     LargeTraining,
@@ -107,6 +108,16 @@ def fit(
         Path | None,
         typer.Option(help="Folder that keeps the coded rows of several files for other fits."),
     ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            help="Train on a Dask cluster: its address, or 'local' for workers on this machine."
+        ),
+    ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(help="With --dask: file from which a fit that was broken off goes on."),
+    ] = None,
     delimiter: Delimiter = None,
     encoding: Encoding = "utf8",
     missing: Missing = None,
@@ -118,7 +129,9 @@ def fit(
                 raise BadInput(f"{path}: there is no folder {str(path.parent)!r}; make it first.")
         wishes = Wishes(target, positive, weight, id or (), drop or (), type or ())
         console = Console(highlight=False)
-        if is_large(train):
+        if log is not None and dask is None:
+            raise BadInput("Got --log without --dask; a fit on one machine has no log.")
+        if is_large(train) or dask is not None:
             large = open_large(train, wishes)
             estimator = _estimator(model, large, trees, max_depth, small, seed, threads)
             if report is not None:
@@ -126,7 +139,13 @@ def fit(
                     "Got --report with several files; expected it with one table that fits into "
                     "the memory: save the model, then `treerank report` on some of the rows."
                 )
-            _fit_large(console, estimator, large, order, codes)
+            if dask is None:
+                _fit_large(console, estimator, large, order, codes)
+            else:
+                with cluster_client(dask, threads) as client:
+                    on_cluster = _on_cluster(estimator, client, log)
+                    _fit_large(console, on_cluster, large, order, codes)
+                estimator = on_cluster.to_local()
             _save(console, estimator, save)
             return
         source = Source(train[0], delimiter, encoding, missing or ())
@@ -147,6 +166,15 @@ def fit(
         if report is not None:
             _write_report(estimator, data, report, seed)
             console.print(f"Report in {report}.", markup=False)
+
+
+def _on_cluster(estimator: Any, client: Any, log: Path | None) -> Any:
+    from treerank.dask import DaskRankingForest, DaskTreeRank  # noqa: PLC0415 (an extra)
+
+    is_tree = isinstance(estimator, treerank.TreeRank)
+    make: Any = DaskTreeRank if is_tree else DaskRankingForest
+    parameters = estimator.get_params(deep=False) | {"verbose": 1}
+    return make(**parameters, client=client, log=log)
 
 
 def _save(console: Console, model: Any, path: Path | None) -> None:

@@ -5,11 +5,17 @@ from __future__ import annotations
 import inspect
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 
-from treerank._classes import has_two_classes
-from treerank.dask._collections import is_collection
+from treerank._classes import has_two_classes, ranking_quality
+from treerank._params import complain
+from treerank._validate import all_or_nothing
+from treerank.dask._client import start_cluster
+from treerank.dask._cluster import Cluster
+from treerank.dask._collections import Blocks, is_collection
+from treerank.dask._parquet import open_files
 from treerank.dask._scoring import lazily
 
 EXTRA = ("client", "log")
@@ -45,6 +51,52 @@ class OnCluster:
     _local: type  # the estimator that does the same in memory
     client: Any
     log: Any
+
+    def fit_parquet(
+        self,
+        path: Any,
+        target: str,
+        *,
+        sample_weight: str | None = None,
+        columns: Any = None,
+        codes: None = None,
+    ) -> Self:
+        """Fit to Parquet files that the workers read, from a disk that all of them see.
+
+        The model is that of `fit_parquet` of the local estimator, and of `fit` in memory.
+
+        Parameters
+        ----------
+        path : str, path or list of these
+            A file, a folder (with its subfolders) or a pattern such as ``"data/*.parquet"``,
+            read in sorted order; or a list, read in its order.
+        target : str
+            Column with the labels.
+        sample_weight : str, optional
+            Column with the weights.
+        columns : sequence of str, optional
+            Features. By default all other columns.
+        codes : None
+            Codes are kept by the workers, as long as the fit lasts.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            self._refuse_local_only()
+            if codes is not None:
+                raise complain("codes", codes, "None: on a cluster the workers keep them")
+            cluster = start_cluster(self.client)
+            blocks = open_files(self, path, target, sample_weight, columns, cluster.n_workers)
+            self._fit_blocks(cluster, blocks)
+        return self
+
+    def _refuse_local_only(self) -> None:
+        raise NotImplementedError
+
+    def _fit_blocks(self, cluster: Cluster, blocks: Blocks) -> None:
+        raise NotImplementedError
 
     def to_local(self) -> Any:
         """Return the fitted model as an estimator that needs no cluster."""
@@ -100,11 +152,5 @@ class OnCluster:
             part.compute() if is_collection(part) else part
             for part in (self.score_samples(X), y, sample_weight)
         )
-        return self._quality(y, X, sample_weight)
-
-    def _quality(self, y: Any, scores: Any, sample_weight: Any) -> float:
-        import numpy as np  # noqa: PLC0415
-
-        from treerank._classes import ranking_quality  # noqa: PLC0415
-
-        return ranking_quality(y, np.asarray(scores), self.classes_, sample_weight)  # type: ignore[attr-defined]
+        classes = self.classes_  # type: ignore[attr-defined]
+        return ranking_quality(y, np.asarray(X), classes, sample_weight)

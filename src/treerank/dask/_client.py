@@ -5,7 +5,16 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from treerank.dask._cluster import Cluster
+
 DISTRIBUTION = "treerank-ml"
+
+
+def start_cluster(client: Any) -> Cluster:
+    """Cluster of the client, its workers checked."""
+    found = find_client(client)
+    check_workers(found)
+    return Cluster(found)
 
 
 def find_client(client: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
@@ -52,6 +53,15 @@ class CodedParts:
 
 
 @dataclass(frozen=True)
+class Blocks:
+    """Delayed partitions of rows, labels and weights (None without), and the features' names."""
+
+    names: list[str]
+    blocks: list[tuple[Any, Any, Any]]
+    is_weighted: bool
+
+
+@dataclass(frozen=True)
 class _Labelled:
     """What one partition says of its labels and weights."""
 
@@ -65,46 +75,41 @@ def is_collection(X: Any) -> bool:
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
 
 
-def code_collections(
-    cluster: Cluster, estimator: Any, X: Any, y: Any, sample_weight: Any
-) -> CodedParts:
-    """Bin the rows of collections on the workers that have them.
+def code_blocks(cluster: Cluster, estimator: Any, given: Blocks) -> CodedParts:
+    """Bin the rows of partitions on the workers that have them.
 
     Each partition is computed three times, unless the collections are persisted: its labels
     and weights, then all of it to see what decides thresholds and levels, then to be coded.
     """
-    names = _check_features(estimator, X)
-    blocks = _aligned_blocks(X, y, sample_weight)
+    names, blocks = given.names, given.blocks
     wanted = wanted_categories(estimator.categorical_features, names)
     labelled = _compute(cluster, _look_at_labels, [(y, w) for _, y, w in blocks])
     seen = labelled[0].labels
     for other in labelled[1:]:
         seen += other.labels
     classes = seen.classes(estimator.label_order)
-    sums = sum((part.sums for part in labelled), WeightSums())
-    n_rows = sums.n_rows if sample_weight is not None else seen.n_rows
-    if sample_weight is not None:
-        refuse_weightless(n_rows > 0)
+    sums = sum((part.sums for part in labelled), WeightSums()) if given.is_weighted else None
+    sizes = [part.labels.n_rows if sums is None else part.sums.n_rows for part in labelled]
+    n_rows = sum(sizes)
+    refuse_weightless(n_rows > 0)
     _refuse_empty_class(labelled, classes)
-    sizes = [part.sums.n_rows if sample_weight is not None else part.labels.n_rows
-             for part in labelled]  # fmt: skip
     first_rows = (np.cumsum(sizes) - sizes).tolist()
-    given = sums if sample_weight is not None else None
-    looked = _compute(
-        cluster, _look_at_features,
-        [(*block, first) for block, first in zip(blocks, first_rows, strict=True)],
-        _core.sample_bound(n_rows, _binning.SAMPLE_ROWS), given, names, wanted,
-    )  # fmt: skip
+    numbered = [(*block, first) for block, first in zip(blocks, first_rows, strict=True)]
+    bound = _core.sample_bound(n_rows, _binning.SAMPLE_ROWS)
+    looked = _compute(cluster, _look_at_features, numbered, bound, sums, names, wanted)
     sample, columns = join(looked).settle(names, wanted)
-    max_bins = check_max_bins(estimator.max_bins, n_rows)
-    binning = fit_binning(sample, columns, max_bins, 1)
-    coding = cluster.give((binning, names, classes, given))
-    parts = _start(
-        cluster, _code,
-        [(*block, first) for block, first in zip(blocks, first_rows, strict=True)], coding,
-    )  # fmt: skip
-    scale = quantise(np.ones(1), given).scale if given is not None else 1.0
+    binning = fit_binning(sample, columns, check_max_bins(estimator.max_bins, n_rows), 1)
+    coding = cluster.give((binning, names, classes, sums))
+    parts = _start(cluster, _code, numbered, coding)
+    scale = 1.0 if sums is None else quantise(np.ones(1), sums).scale
     return CodedParts(parts, first_rows, names, classes, binning, sample, n_rows, scale)
+
+
+def open_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Blocks:
+    """Partitions of Dask collections; sets the names and number of features."""
+    names = _check_features(estimator, X)
+    blocks = _aligned_blocks(X, y, sample_weight)
+    return Blocks(names, blocks, sample_weight is not None)
 
 
 def _check_features(estimator: Any, X: Any) -> list[str]:
@@ -240,7 +245,10 @@ def _rows_with_weight(number: int, X: Any, y: Any, weight: Any) -> tuple[Any, An
 
 
 def _take(values: Any, kept: NDArray[np.bool_]) -> Any:
-    return values.iloc[np.flatnonzero(kept)] if hasattr(values, "iloc") else values[kept]
+    found = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
+    if found is values:
+        return values[kept]
+    return found[np.flatnonzero(kept).tolist()].to_native()
 
 
 def _look_at_features(
@@ -254,8 +262,11 @@ def _look_at_features(
 
 
 def _check_columns(number: int, X: Any, names: list[str]) -> None:
-    found = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-    if found is None or found == names:
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return
+    found = [str(name) for name in frame.columns]
+    if found == names:
         return
     missing = [name for name in names if name not in found]
     what = f"no column {missing[0]!r}" if missing else f"the columns {found[:6]}"

@@ -12,9 +12,9 @@ from treerank._parts import AllRows
 from treerank._treerank import TreeRank
 from treerank._validate import TrainingSize, all_or_nothing
 from treerank.dask._base import OnCluster, takes_parameters_of
-from treerank.dask._client import check_workers, find_client
+from treerank.dask._client import start_cluster
 from treerank.dask._cluster import Cluster, DaskParts
-from treerank.dask._collections import CodedParts, code_collections
+from treerank.dask._collections import Blocks, CodedParts, code_blocks, open_collections
 from treerank.dask._forest_rows import DaskForestRows, refuse_rank_aggregation
 from treerank.dask._log import GrowthLog, digest_of
 from treerank.dask._rows import DaskRows
@@ -81,14 +81,17 @@ class DaskTreeRank(OnCluster, TreeRank):
         with all_or_nothing(self):
             self._refuse_local_only()
             cluster = start_cluster(self.client)
-            coded = code_collections(cluster, self, X, y, sample_weight)
-            options = self._options(coded.table)
-            monotonic = check_monotonic(self.monotonic_cst, coded.names, coded.binning)
-            log = open_log(self, cluster, coded)
-            self._fit_rows(DaskRows(cluster, coded, monotonic, log, self.verbose), options)
-            log.close()
-            self.n_rounds_ = cluster.n_rounds
+            self._fit_blocks(cluster, open_collections(self, X, y, sample_weight))
         return self
+
+    def _fit_blocks(self, cluster: Cluster, blocks: Blocks) -> None:
+        coded = code_blocks(cluster, self, blocks)
+        options = self._options(coded.table)
+        monotonic = check_monotonic(self.monotonic_cst, coded.names, coded.binning)
+        log = open_log(self, cluster, coded)
+        self._fit_rows(DaskRows(cluster, coded, monotonic, log, self.verbose), options)
+        log.close()
+        self.n_rounds_ = cluster.n_rounds
 
     def _refuse_local_only(self) -> None:
         leafrank = self._leafrank()
@@ -153,19 +156,21 @@ class DaskRankingForest(OnCluster, RankingForest):
         with all_or_nothing(self):
             self._refuse_local_only()
             cluster = start_cluster(self.client)
-            coded = code_collections(cluster, self, X, y, sample_weight)
-            self._binning, self._encoding = coded.binning, None
-            monotonic = check_monotonic(self.monotonic_cst, coded.names, coded.binning)
-            size = TrainingSize(coded.table, coded.classes)
-            self._plan = plan_forest(self, size, monotonic, None)
-            log = open_log(self, cluster, coded)
-            rows = DaskForestRows(cluster, coded, monotonic, log)
-            self.classes_ = coded.classes
-            self._keep(rows.grow(self._plan), rows)
-            self._drop_unused_thresholds()
-            log.close()
-            self.n_rounds_ = cluster.n_rounds
+            self._fit_blocks(cluster, open_collections(self, X, y, sample_weight))
         return self
+
+    def _fit_blocks(self, cluster: Cluster, blocks: Blocks) -> None:
+        coded = code_blocks(cluster, self, blocks)
+        self._binning, self._encoding = coded.binning, None
+        monotonic = check_monotonic(self.monotonic_cst, coded.names, coded.binning)
+        self._plan = plan_forest(self, TrainingSize(coded.table, coded.classes), monotonic, None)
+        log = open_log(self, cluster, coded)
+        rows = DaskForestRows(cluster, coded, monotonic, log)
+        self.classes_ = coded.classes
+        self._keep(rows.grow(self._plan), rows)
+        self._drop_unused_thresholds()
+        log.close()
+        self.n_rounds_ = cluster.n_rounds
 
     def _refuse_local_only(self) -> None:
         if not isinstance(self.splitter, LeafRank | None):
@@ -185,13 +190,6 @@ def refuse_other_splitter(splitter: Any, local: str) -> ValueError:
         f"Got splitter={splitter!r}; expected None or a LeafRank: on a cluster no process has all "
         f"rows of a cell. Use {local}."
     )
-
-
-def start_cluster(client: Any) -> Cluster:
-    """Cluster of the client, its workers checked."""
-    found = find_client(client)
-    check_workers(found)
-    return Cluster(found)
 
 
 def open_log(estimator: Any, cluster: Cluster, coded: CodedParts) -> GrowthLog:

@@ -1,0 +1,40 @@
+"""A cluster for one fit: one that is there, or workers on this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from treerank._command_line._errors import BadInput
+
+SECONDS_TO_CONNECT = 10
+
+
+@contextmanager
+def cluster_client(address: str, threads: int) -> Iterator[Any]:
+    """Client of the cluster at an address; of a worker a core, or a thread, for "local"."""
+    try:
+        from distributed import Client, LocalCluster  # noqa: PLC0415 (an extra)
+    except ModuleNotFoundError:
+        raise BadInput("--dask needs Dask; install treerank-ml[dask].") from None
+    if address == "local":
+        n_workers = threads if threads > 1 else os.cpu_count() or 1
+        with (
+            LocalCluster(
+                n_workers=n_workers, threads_per_worker=1, dashboard_address=None
+            ) as cluster,
+            Client(cluster) as client,
+        ):
+            yield client
+        return
+    try:
+        client = Client(address, timeout=SECONDS_TO_CONNECT)
+    except (OSError, ValueError) as error:
+        raise BadInput(
+            f"--dask {address}: no scheduler answers there ({error}); expected 'local' or an "
+            "address such as tcp://10.0.0.1:8786."
+        ) from None
+    with client:
+        yield client

@@ -10,6 +10,7 @@ from benchmarks import (
     ordinal,
     papers,
     quality,
+    single_tree,
     speed,
     truth,
 )
@@ -22,6 +23,7 @@ PARTS = {
     "ordinal": ordinal.run,
     "papers": papers.run,
     "quality": quality.run,
+    "single_tree": single_tree.run,
     "speed": speed.run,
     "truth": truth.run,
 }

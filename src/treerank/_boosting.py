@@ -18,6 +18,7 @@ from treerank._binning import Binning, Codes, fit_binning
 from treerank._boosting_grow import Boosted, BoostingPlan, BoostingRows, boost, boosting_units
 from treerank._classes import class_shares, has_two_classes, ranking_quality
 from treerank._forest_arrays import ForestArrays
+from treerank._grow import check_monotonic
 from treerank._params import (
     check_choice,
     check_integer,
@@ -85,6 +86,9 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Which columns hold categories. By default the text, boolean and category columns
         of a data frame.
+    monotonic_cst : array-like or dict, optional
+        1, 0 or -1 for each feature: the score may only rise, do anything, or only fall
+        with it. A dict names the features that are constrained.
     max_bins : int, default=255
         Bins for each numeric feature.
     n_jobs : int, optional
@@ -146,6 +150,7 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
         n_iter_no_change: int = 50,
         label_order: Any = None,
         categorical_features: Any = "from_dtype",
+        monotonic_cst: Any = None,
         max_bins: int = 255,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -166,6 +171,7 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
         self.n_iter_no_change = n_iter_no_change
         self.label_order = label_order
         self.categorical_features = categorical_features
+        self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -213,10 +219,11 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
                 label_order=self.label_order,
                 max_classes=2 if self.loss == "logistic" else _core.MAX_CLASSES,
             )  # fmt: skip
-            plan = self._plan(data)
+            n_jobs = check_n_jobs(self.n_jobs)
             max_bins = check_max_bins(self.max_bins, data.table.n_rows)
-            self._binning = fit_binning(data.table, data.weights, max_bins, plan.n_jobs)
-            codes = self._binning.transform(data.table, plan.n_jobs)
+            self._binning = fit_binning(data.table, data.weights, max_bins, n_jobs)
+            plan = self._plan(data)
+            codes = self._binning.transform(data.table, n_jobs)
             units, scale = boosting_units(data.weights)
             rank = data.labels.astype(np.intp)
             rows = BoostingRows(codes, rank, units, scale, len(data.classes))
@@ -259,6 +266,7 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
             l2=check_number("l2_regularization", self.l2_regularization),
             subsample=float(self.subsample),
             n_chosen=check_max_features("max_features", self.max_features, data.table.n_features),
+            monotonic=check_monotonic(self.monotonic_cst, data.table.names, self._binning),
             by_stratum=self.leaf_values == "stratum",
             patience=patience if self.early_stopping else 0,
             seed=seed_of(self.random_state),

@@ -7,16 +7,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from treerank import _core
-from treerank._binning import Binning, Codes, fit_binning
+from treerank._binning import fit_binning
 from treerank._boosting_grow import Boosted, BoostingPlan, BoostingRows, boost, boosting_units
-from treerank._classes import class_shares, has_two_classes, ranking_quality
+from treerank._classes import class_shares
 from treerank._forest_arrays import ForestArrays
 from treerank._grow import check_monotonic
 from treerank._params import (
@@ -30,8 +27,9 @@ from treerank._params import (
 )
 from treerank._progress import progress_bar
 from treerank._ranker import check_max_bins
+from treerank._ranking_model import TreeEnsemble
 from treerank._seed import seed_of
-from treerank._validate import TrainingData, all_or_nothing, validate_rows, validate_training_data
+from treerank._validate import TrainingData, all_or_nothing, validate_training_data
 
 MAX_DEPTH = 20
 # From so many rows on the trees may be larger.
@@ -40,7 +38,7 @@ MANY_ROWS = 20_000
 LEAST_SLOPE = 1e-6
 
 
-class BoostedTreeRank(ClassifierMixin, BaseEstimator):
+class BoostedTreeRank(TreeEnsemble):
     """Rank by a sum of shallow ranking trees, each grown to correct those before it.
 
     Ranking trees as the weak learners of boosting, as proposed in [1]_. Each round takes the
@@ -177,13 +175,10 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    classes_: NDArray[Any]
-    n_features_in_: int
     n_estimators_: int
     loss_: str
     validation_scores_: NDArray[np.float64]
     feature_importances_: NDArray[np.float64]
-    _binning: Binning
     _trees: ForestArrays | None
     _start: float
     _slopes: NDArray[np.float64]  # of the log-odds of "above class k", by the score
@@ -192,7 +187,6 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self.loss != "logistic"
-        tags.input_tags.allow_nan = True
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -310,12 +304,6 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
                 self._start += self._intercepts[0] / self._slopes[0]
                 self._intercepts = np.zeros(1)
 
-    def _codes(self, X: Any) -> tuple[Codes, int]:
-        check_is_fitted(self, "classes_")
-        table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
-        n_jobs = check_n_jobs(self.n_jobs)
-        return self._binning.transform(table, n_jobs), n_jobs
-
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Return the ranking score of each row; higher is better.
 
@@ -335,11 +323,6 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
             return np.full(codes.shape[1], self._start)
         return self._start + self._trees.total(codes, n_jobs)
 
-    @available_if(has_two_classes)  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the ranking score of each row, as `score_samples` does; two classes only."""
-        return self.score_samples(X)
-
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the class probabilities of each row, in the order of `classes_`.
 
@@ -348,40 +331,6 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
         """
         scores = self.score_samples(X)
         return class_shares(expit(np.multiply.outer(scores, self._slopes) + self._intercepts))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each row."""
-        if has_two_classes(self):
-            return np.asarray(self.classes_[(self.score_samples(X) > 0).astype(np.intp)])
-        shares = self.predict_proba(X)  # checks that the model is fitted
-        return np.asarray(self.classes_[np.argmax(shares, axis=1)])
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the AUC of the score on the given rows; VUS beyond two classes.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        """
-        return ranking_quality(y, self.score_samples(X), self.classes_, sample_weight)
-
-    def apply(self, X: Any) -> NDArray[np.int32]:
-        """Return the number of the leaf in which each row ends, in each tree.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_trees)
-        """
-        codes, n_jobs = self._codes(X)
-        if self._trees is None:
-            return np.empty((codes.shape[1], 0), dtype=np.int32)
-        return np.ascontiguousarray(self._trees.apply(codes, n_jobs).T)
 
 
 def _check_depth(name: str, depth: Any) -> int:

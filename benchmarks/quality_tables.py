@@ -57,15 +57,23 @@ def summary(results: Results, measures: list[str]) -> str:
 def duels(results: Results, what: str) -> str:
     """Each of ours against each rival: wins, losses, and the mean lead."""
     rivals = [model for model in models_of(results) if model not in OURS]
-    rows = []
-    for rival in rivals:
-        cells = []
-        for own in OURS:
-            leads = [found[own][what] - found[rival][what] for found in results.values()]
-            won, lost = sum(lead > 0 for lead in leads), sum(lead < 0 for lead in leads)
-            cells.append(f"{won} : {lost} ({mean(leads):+.4f})")
-        rows.append([rival, *cells])
+    rows = [[rival, *_duels_of(results, what, rival)] for rival in rivals]
     return markdown_table(["won : lost against", *map(_name, OURS)], rows, "lrrr")
+
+
+def duels_with(rival: str, results: dict[str, Results]) -> str:
+    """Each of ours against one rival, by measure."""
+    rows = [[HEADERS[w], *_duels_of(found, w, rival)] for w, found in results.items()]
+    return markdown_table([f"won : lost against {rival}", *map(_name, OURS)], rows, "lrrr")
+
+
+def _duels_of(results: Results, what: str, rival: str) -> list[str]:
+    cells = []
+    for own in OURS:
+        leads = [found[own][what] - found[rival][what] for found in results.values()]
+        won, lost = sum(lead > 0 for lead in leads), sum(lead < 0 for lead in leads)
+        cells.append(f"{won} : {lost} ({mean(leads):+.4f})")
+    return cells
 
 
 def by_set(results: Results, what: str) -> str:

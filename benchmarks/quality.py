@@ -215,9 +215,10 @@ AUC set by set, the best in bold:
 
 ## Ordered classes
 
-Rivals rank by the expected grade of their class probabilities. Neighbouring grades of less than {grade:.0%} of the rows are joined. Models
-closer than {critical_ordinal:.1f} in average rank do not differ. With many grades the VUS is small
-(by chance one over the factorial of their number): there the average rank says more than the mean.
+Rivals rank by the expected grade of their class probabilities. Neighbouring grades of less than
+{grade:.0%} of the rows are joined. Models closer than {critical_ordinal:.1f} in average rank do not
+differ. With many grades the VUS is small (by chance one over the factorial of their number): there
+the average rank says more than the mean.
 
 {ordinal_summary}
 

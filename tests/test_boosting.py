@@ -79,6 +79,35 @@ def test_tree_equals_its_slow_twin(
     np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.core
+@pytest.mark.parametrize("seed", [18, 20, 44, 92, 119])
+def test_leaves_that_a_bound_made_equal_stay_together(seed, monkeypatch):
+    # Where the best cut of the ordered leaves lies between two of equal value.
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(8, 24))
+    codes = rng.integers(0, 5, size=(3, n)).astype(np.uint8)
+    gradient = rng.integers(-1000, 1001, n).astype(np.int32)
+    hessian = rng.integers(1, 500, n).astype(np.int32)
+    options = {
+        "max_depth": 1, "leafrank_depth": int(rng.integers(2, 4)), "min_mass_leaf": 1,
+        "row_mass": 1.0, "l2": float(rng.choice([0, 0.5])), "gradient_unit": 2.0**-8,
+        "hessian_unit": 2.0**-8, "learning_rate": 1.0, "by_stratum": bool(rng.integers(2)),
+    }  # fmt: skip
+    found, _ = grow(
+        codes, np.column_stack([gradient, hessian]), None, (0, 0, 0), (1, -1, 0),
+        np.arange(n, dtype=np.uint32), np.arange(3, dtype=np.int32), options,
+    )  # fmt: skip
+    data = oracles.GradientRows(
+        codes, gradient.astype(object), hessian.astype(object), np.ones(n, dtype=object),
+        (0, 0, 0), (1, -1, 0), options,
+    )  # fmt: skip
+    wanted = oracles.boosted_tree_values(data, np.arange(n), np.arange(3))
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-7)
+    keep_together = oracles._gradient_halves
+    monkeypatch.setattr(oracles, "_gradient_halves", lambda *a: keep_together(*a[:3], False))
+    assert not np.allclose(found, oracles.boosted_tree_values(data, np.arange(n), np.arange(3)))
+
+
 def pair_loss(name, scores, rank, weight):
     """Sum over pairs, straight from the definition."""
     total = mass = 0.0

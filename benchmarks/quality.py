@@ -231,8 +231,8 @@ VUS set by set, the best in bold:
 ## EBM
 
 The explainable boosting machine of `interpret` takes {ebm_seconds:.0f} seconds a fit, so that it is
-measured on the first fold alone, with {bags} bags in the place of 14; for ordered classes it learns
-the grade as a number. The others on the same fold:
+measured on the first fold alone, with {bags} bags in the place of 14, though more bags rank a
+little better; for ordered classes it learns the grade as a number. The others on the same fold:
 
 {ebm_binary}
 

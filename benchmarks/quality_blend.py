@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from functools import partial
 from statistics import mean
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -51,9 +52,10 @@ def verdict(blends: dict[str, dict[str, float]]) -> str:
         FOREST, BOOSTING, BLEND, BAGGED_BLEND)}  # fmt: skip
     gain = max(auc[BLEND], auc[BAGGED_BLEND]) - max(auc[FOREST], auc[BOOSTING])
     worth = "earns" if gain >= WORTH_A_CLASS else "does not earn"
-    return (
+    words = (
         f"The mean of the ranks of `{FOREST}` and `{BOOSTING}` has an AUC of {auc[BLEND]:.4f}, and "
         f"{auc[BAGGED_BLEND]:.4f} where boosting is the mean of {N_BAGS} models on {BAG_SHARE:.0%} "
         f"of the rows each; `{FOREST}` alone has {auc[FOREST]:.4f}. A blend ({gain:+.4f}) {worth} "
         f"a class of its own, for which we ask {WORTH_A_CLASS}."
     )
+    return fill(words, 100)

@@ -11,6 +11,8 @@ from benchmarks import (
     papers,
     parquet,
     quality,
+    rivals,
+    single_tree,
     speed,
     truth,
 )
@@ -24,6 +26,8 @@ PARTS = {
     "papers": papers.run,
     "parquet": parquet.run,
     "quality": quality.run,
+    "rivals": rivals.run,
+    "single_tree": single_tree.run,
     "speed": speed.run,
     "truth": truth.run,
 }

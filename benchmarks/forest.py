@@ -5,6 +5,7 @@ import warnings
 
 from benchmarks import forest_paper, forest_quality, forest_speed
 from benchmarks.common import Figure, describe, figure_table, fingerprint, machine, publish
+from benchmarks.real_sets import MAX_ROWS
 
 PAGE = """# Forests
 
@@ -78,7 +79,7 @@ def run(quick: bool) -> None:
     page = PAGE.format(
         machine=describe(facts, f"{waiting()}python -m benchmarks forest"),
         n_train=speed["n_train"], n_test=speed["n_test"], times=forest_speed.table(speed),
-        n_sets=len(quality), rows=forest_quality.MAX_ROWS,
+        n_sets=len(quality), rows=MAX_ROWS,
         leaves=", ".join(map(str, forest_quality.LEAF_SIZES)),
         summary=forest_quality.summary_table(quality) if quality else "No set could be had.",
         sets=forest_quality.set_table(quality),

@@ -1,26 +1,21 @@
 """How well a forest ranks: RankingForest beside the forests and boosting people use, real sets."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from statistics import mean
 from typing import Any
 
 import lightgbm
-import numpy as np
-from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 
 from benchmarks.common import Figure, fingerprint, markdown_table, remember
+from benchmarks.real_sets import load_rows, one_hot, sets
 from treerank import RankingForest
-from treerank.datasets import BenchmarkUnavailableError, list_benchmarks, load_benchmark
 from treerank.metrics import local_auc_score
 
-MAX_ROWS = 3_000
 N_TREES = 200
 # Rows and folds are drawn with a seed of their own: the defaults of the forest were chosen on
 # other rows and other folds of these sets.
@@ -42,15 +37,6 @@ BOOSTING_GRID = [
 ]  # fmt: skip
 
 
-def encoded(model: Any) -> Any:
-    """Put one column a category level before a model of scikit-learn; missing numbers stay."""
-    one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    encode = make_column_transformer(
-        (one_hot, make_column_selector(dtype_include="category")), remainder="passthrough"
-    )
-    return make_pipeline(encode, model)
-
-
 def tuned_forest(X: Any, y: Any) -> Any:
     """Fit a RandomForest for each leaf size; keep that of the highest out-of-bag AUC."""
     best = (-1.0, None)
@@ -58,7 +44,7 @@ def tuned_forest(X: Any, y: Any) -> Any:
         forest = RandomForestClassifier(
             N_TREES, min_samples_leaf=size, oob_score=True, random_state=SEED
         )
-        model = encoded(forest).fit(X, y)
+        model = one_hot(forest).fit(X, y)
         auc = float(roc_auc_score(y, model[-1].oob_decision_function_[:, 1]))
         best = max(best, (auc, model), key=lambda pair: pair[0])
     return best[1]
@@ -77,24 +63,15 @@ def tuned_boosting(X: Any, y: Any) -> Any:
 
 MODELS: dict[str, Callable[[Any, Any], Any]] = {
     OURS: lambda X, y: RankingForest(n_estimators=N_TREES).fit(X, y),
-    FOREST: lambda X, y: encoded(RandomForestClassifier(N_TREES, random_state=SEED)).fit(X, y),
+    FOREST: lambda X, y: one_hot(RandomForestClassifier(N_TREES, random_state=SEED)).fit(X, y),
     TUNED_FOREST: tuned_forest,
-    EXTRA: lambda X, y: encoded(ExtraTreesClassifier(N_TREES, random_state=SEED)).fit(X, y),
+    EXTRA: lambda X, y: one_hot(ExtraTreesClassifier(N_TREES, random_state=SEED)).fit(X, y),
     BOOSTING: boosting,
     TUNED_BOOSTING: tuned_boosting,
 }
 CODES = dict(zip(MODELS, ["ours", "rf", "rf-oob", "et", "lgb", "lgb-cv"], strict=True))
 Measures = dict[str, float]
 Results = dict[str, dict[str, Measures]]  # set -> model -> means over the folds
-
-
-def load(name: str) -> tuple[Any, Any]:
-    """Rows and labels of a set, at most `MAX_ROWS` of them."""
-    found = load_benchmark(name)
-    rows = np.sort(np.random.RandomState(SEED).permutation(len(found.y))[:MAX_ROWS])
-    X = found.X.iloc[rows].reset_index(drop=True)
-    # LightGBM refuses some characters in names.
-    return X.set_axis([f"x{j}" for j in range(X.shape[1])], axis=1), found.y[rows]
 
 
 def evaluate(model: str, X: Any, y: Any, train: Any, test: Any) -> Measures:
@@ -114,20 +91,10 @@ def evaluate(model: str, X: Any, y: Any, train: Any, test: Any) -> Measures:
     }
 
 
-def sets(quick: bool) -> Iterator[tuple[str, Any, Any]]:
-    """Binary sets that can be had; with `quick` the first four."""
-    names = [n for n in list_benchmarks("binary") if not n.endswith("_complete")]
-    for name in names[: 4 if quick else None]:
-        try:
-            yield name, *load(name)
-        except BenchmarkUnavailableError as error:
-            print(f"{name}: left out. {error}", flush=True)
-
-
 def measure(quick: bool) -> Results:
     """Evaluate all models on all sets; every fold is remembered, so that a run can go on."""
     results: Results = {}
-    for name, X, y in sets(quick):
+    for name, X, y in sets("binary", partial(load_rows, seed=SEED), quick):
         folds = StratifiedKFold(5, shuffle=True, random_state=SEED).split(X, y)
         measured: dict[str, list[Measures]] = {model: [] for model in MODELS}
         for number, (train, test) in enumerate(folds):

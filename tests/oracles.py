@@ -603,6 +603,7 @@ class GradientRows(NamedTuple):
     hessian: np.ndarray
     weight: np.ndarray
     categorical: tuple
+    monotonic: tuple
     options: dict
 
     def sums(self, rows):
@@ -616,21 +617,34 @@ class GradientRows(NamedTuple):
     def curvature(self, rows):
         return self.sums(rows)[1] * self.options["hessian_unit"]
 
-    def value(self, rows):
-        gradient = self.sums(rows)[0] * self.options["gradient_unit"]
-        return -gradient / max(self.curvature(rows) + self.options["l2"], 1e-3)
-
-    def gain(self, rows, penalty=0.0):
+    def value(self, rows, bounds, penalty=0.0):
         gradient = self.sums(rows)[0] * self.options["gradient_unit"]
         l2 = self.options["l2"] + penalty
-        return gradient * gradient / max(self.curvature(rows) + l2, 1e-3)
+        return np.clip(-gradient / max(self.curvature(rows) + l2, 1e-3), *bounds)
 
-    def gain_of_parts(self, left, right, penalty):
+    def gain(self, rows, bounds, penalty=0.0):
+        """Twice the fall of the loss, to second order, at the value within the bounds."""
+        gradient = self.sums(rows)[0] * self.options["gradient_unit"]
+        curvature = max(self.curvature(rows) + self.options["l2"] + penalty, 1e-3)
+        free, value = -gradient / curvature, self.value(rows, bounds, penalty)
+        if value == free:
+            return gradient * gradient / curvature
+        return -2 * gradient * value - curvature * value**2
+
+    def gain_of_parts(self, left, right, bounds, sign, penalty):
         for part in (left, right):
             if self.sums(part)[2] < self.options["min_mass_leaf"] or self.curvature(part) < 1e-3:
                 return 0.0
-        whole = self.gain(np.concatenate([left, right]))
-        return self.gain(left, penalty) + self.gain(right, penalty) - whole
+        low, high = (self.value(part, bounds, penalty) for part in (left, right))
+        if sign * (high - low) < 0 or (sign and high == low):
+            return 0.0
+        whole = self.gain(np.concatenate([left, right]), bounds)
+        return self.gain(left, bounds, penalty) + self.gain(right, bounds, penalty) - whole
+
+    def bounds_between(self, worse, better, bounds):
+        """Bounds of two sides of which the second must not lie below the first."""
+        middle = (self.value(worse, bounds) + self.value(better, bounds)) / 2
+        return (bounds[0], middle), (middle, bounds[1])
 
 
 def boosted_tree_values(data, rows, chosen):
@@ -638,63 +652,81 @@ def boosted_tree_values(data, rows, chosen):
     everyone = np.arange(data.codes.shape[1])
     values = np.empty(len(everyone))
 
-    def cell(mine, reaching, depth):
+    def cell(mine, reaching, bounds, depth):
         """Grow a cell; a row's value is that of the last leaf, or stratum, it came by."""
         if depth == data.options["max_depth"]:
             return
-        leaves = []
-        _gradient_leaves(data, mine, reaching, chosen, 0, leaves)
-        if len(leaves) < 2:
+        leaves, tested = [], set()
+        _gradient_leaves(data, (mine, reaching, bounds), chosen, 0, leaves, tested)
+        constrained = any(data.monotonic[feature] for feature in tested)
+        halves = _gradient_halves(data, leaves, bounds, constrained)
+        if halves is None:
             return
-        left, right = _gradient_halves(data, leaves)
-        for mine_there, reaching_there in (left, right) if data.options["by_stratum"] else leaves:
-            values[reaching_there] = data.value(mine_there)
-        cell(*left, depth + 1)
-        cell(*right, depth + 1)
+        mine_of = [np.concatenate([leaf[0] for leaf in half]) for half in halves]
+        of_half = (bounds, bounds)
+        if constrained:
+            of_half = data.bounds_between(mine_of[1], mine_of[0], bounds)[::-1]
+        for half, here, limits in zip(halves, mine_of, of_half, strict=True):
+            for leaf, there, of_leaf in half:
+                step = data.value(leaf, of_leaf)
+                if data.options["by_stratum"]:
+                    step = data.value(here, limits)
+                values[there] = np.clip(step, *limits)
+            cell(here, np.concatenate([leaf[1] for leaf in half]), limits, depth + 1)
 
-    values[:] = data.value(np.asarray(rows))
-    cell(np.asarray(rows), everyone, 0)
+    values[:] = data.value(np.asarray(rows), (-np.inf, np.inf))
+    cell(np.asarray(rows), everyone, (-np.inf, np.inf), 0)
     return values
 
 
-def _gradient_halves(data, leaves):
+def _gradient_halves(data, leaves, bounds, constrained):
     """Put leaves in order of value and cut them where the gain is highest."""
-    order = sorted(range(len(leaves)), key=lambda i: (-data.value(leaves[i][0]), i))
-    cuts = []
-    for k in range(1, len(leaves)):
-        parts = [leaves[i] for i in order[:k]], [leaves[i] for i in order[k:]]
-        cuts.append([[np.concatenate(rows) for rows in zip(*p, strict=True)] for p in parts])
-    return max(cuts, key=lambda cut: data.gain(cut[0][0]) + data.gain(cut[1][0]))
+    value = [data.value(leaf[0], leaf[2]) for leaf in leaves]
+    order = sorted(range(len(leaves)), key=lambda i: (-value[i], i))
+    cuts = [
+        ([leaves[i] for i in order[:k]], [leaves[i] for i in order[k:]])
+        for k in range(1, len(leaves))
+        if not constrained or value[order[k - 1]] != value[order[k]]
+    ]
+
+    def gain(cut):
+        return sum(data.gain(np.concatenate([leaf[0] for leaf in half]), bounds) for half in cut)
+
+    return max(cuts, key=gain, default=None)
 
 
-def _gradient_leaves(data, mine, reaching, chosen, depth, leaves):
-    """Leaves of the tree inside a cell, left to right: (rows grown on, rows that reach it)."""
+def _gradient_leaves(data, at, chosen, depth, leaves, tested):
+    """Leaves of the tree inside a cell, left to right: (rows grown on, that reach it, bounds)."""
+    mine, reaching, bounds = at
     found = None
     if depth < data.options["leafrank_depth"]:
-        found = _best_gradient_test(data, mine, chosen)
+        found = _best_gradient_test(data, mine, chosen, bounds)
     if found is None:
-        leaves.append((mine, reaching))
+        leaves.append(at)
         return
     feature, goes_left = found
-    for side in (True, False):
-        _gradient_leaves(
-            data,
-            mine[goes_left[data.codes[feature, mine]] == side],
-            reaching[goes_left[data.codes[feature, reaching]] == side],
-            chosen,
-            depth + 1,
-            leaves,
-        )
+    tested.add(feature)
+    is_left, reaches_left = (goes_left[data.codes[feature, rows]] for rows in (mine, reaching))
+    limits = (bounds, bounds)
+    if data.monotonic[feature] > 0:
+        limits = data.bounds_between(mine[is_left], mine[~is_left], bounds)
+    elif data.monotonic[feature] < 0:
+        limits = data.bounds_between(mine[~is_left], mine[is_left], bounds)[::-1]
+    for side, of_side in zip((True, False), limits, strict=True):
+        part = mine[is_left == side], reaching[reaches_left == side], of_side
+        _gradient_leaves(data, part, chosen, depth + 1, leaves, tested)
 
 
-def _best_gradient_test(data, rows, chosen):
+def _best_gradient_test(data, rows, chosen, bounds):
     """The test of the highest gain, as (feature, whether each code goes left)."""
     best, found = 1e-10, None
     for feature in chosen:
         many_levels = data.categorical[feature] and len(np.unique(data.codes[feature, rows])) > 4
         for goes_left in _gradient_tests(data, rows, feature):
             is_left = goes_left[data.codes[feature, rows]]
-            gain = data.gain_of_parts(rows[is_left], rows[~is_left], 10.0 * many_levels)
+            gain = data.gain_of_parts(
+                rows[is_left], rows[~is_left], bounds, data.monotonic[feature], 10.0 * many_levels
+            )
             if gain > best:
                 best, found = gain, (feature, goes_left)
     return found

@@ -28,12 +28,12 @@ def sample(n=400, n_classes=2, seed=0, **change):
     )  # fmt: skip
 
 
-def grow(codes, gradients, weights, categorical, rows, chosen, options):
+def grow(codes, gradients, weights, categorical, monotonic, rows, chosen, options):
     """Return the value of each row of the table, by the core."""
     n_codes = (codes.max(axis=1) + 1).astype(np.int32)
     slots, value, target, sets, importance = _core.grow_boosted_tree(
-        codes, rows, gradients, weights, n_codes, np.array(categorical, dtype=np.uint8), chosen,
-        options, 1,
+        codes, rows, gradients, weights, n_codes, np.array(categorical, dtype=np.uint8),
+        np.array(monotonic, dtype=np.int8), chosen, options, 1,
     )  # fmt: skip
     is_set = slots.view(np.uint32)[:, 0] >= 1 << 31
     set_of = np.where(is_set, target, -1).astype(np.int32) if len(sets) else target[:0]
@@ -47,10 +47,11 @@ def grow(codes, gradients, weights, categorical, rows, chosen, options):
     n=st.integers(2, 30), seed=st.integers(0, 10_000), n_codes=st.integers(2, 7),
     max_depth=st.integers(1, 3), leafrank_depth=st.integers(1, 3), by_stratum=st.booleans(),
     weighted=st.booleans(), least=st.integers(1, 4), l2=st.sampled_from([0.0, 0.5]),
+    monotonic=st.sampled_from([(0, 0, 0), (1, 0, 0), (-1, 1, 0)]),
 )  # fmt: skip
-@settings(max_examples=150)
+@settings(max_examples=200)
 def test_tree_equals_its_slow_twin(
-    n, seed, n_codes, max_depth, leafrank_depth, by_stratum, weighted, least, l2
+    n, seed, n_codes, max_depth, leafrank_depth, by_stratum, weighted, least, l2, monotonic
 ):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, n_codes, size=(3, n)).astype(np.uint8)
@@ -66,15 +67,45 @@ def test_tree_equals_its_slow_twin(
     }  # fmt: skip
     categorical = (0, 0, 1)
     found, _ = grow(
-        codes, np.column_stack([gradient, hessian]), weights, categorical, rows, chosen, options
-    )
+        codes, np.column_stack([gradient, hessian]), weights, categorical, monotonic, rows, chosen,
+        options,
+    )  # fmt: skip
     data = oracles.GradientRows(
         codes, gradient.astype(object), hessian.astype(object),
         np.ones(n, dtype=object) if weights is None else weights.astype(object),
-        categorical, options,
+        categorical, monotonic, options,
     )  # fmt: skip
     wanted = oracles.boosted_tree_values(data, rows.astype(int), chosen)
     np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("seed", [18, 20, 44, 92, 119])
+def test_leaves_that_a_bound_made_equal_stay_together(seed, monkeypatch):
+    # Where the best cut of the ordered leaves lies between two of equal value.
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(8, 24))
+    codes = rng.integers(0, 5, size=(3, n)).astype(np.uint8)
+    gradient = rng.integers(-1000, 1001, n).astype(np.int32)
+    hessian = rng.integers(1, 500, n).astype(np.int32)
+    options = {
+        "max_depth": 1, "leafrank_depth": int(rng.integers(2, 4)), "min_mass_leaf": 1,
+        "row_mass": 1.0, "l2": float(rng.choice([0, 0.5])), "gradient_unit": 2.0**-8,
+        "hessian_unit": 2.0**-8, "learning_rate": 1.0, "by_stratum": bool(rng.integers(2)),
+    }  # fmt: skip
+    found, _ = grow(
+        codes, np.column_stack([gradient, hessian]), None, (0, 0, 0), (1, -1, 0),
+        np.arange(n, dtype=np.uint32), np.arange(3, dtype=np.int32), options,
+    )  # fmt: skip
+    data = oracles.GradientRows(
+        codes, gradient.astype(object), hessian.astype(object), np.ones(n, dtype=object),
+        (0, 0, 0), (1, -1, 0), options,
+    )  # fmt: skip
+    wanted = oracles.boosted_tree_values(data, np.arange(n), np.arange(3))
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-7)
+    keep_together = oracles._gradient_halves
+    monkeypatch.setattr(oracles, "_gradient_halves", lambda *a: keep_together(*a[:3], False))
+    assert not np.allclose(found, oracles.boosted_tree_values(data, np.arange(n), np.arange(3)))
 
 
 def pair_loss(name, scores, rank, weight):
@@ -374,7 +405,7 @@ def test_core_refuses_arrays_that_do_not_fit():
     codes = np.ones((2, 5), dtype=np.uint8)
     gradients = np.ones((5, 2), dtype=np.int32)
     rows, chosen = np.arange(5, dtype=np.uint32), np.arange(2, dtype=np.int32)
-    shape = np.array([2, 2], dtype=np.int32), np.zeros(2, dtype=np.uint8)
+    shape = np.array([2, 2], dtype=np.int32), np.zeros(2, np.uint8), np.zeros(2, np.int8)
     with pytest.raises(ValueError, match="different lengths"):
         _core.grow_boosted_tree(codes, rows, gradients[:4], None, *shape, chosen, {}, 1)
     with pytest.raises(ValueError, match="no such row"):

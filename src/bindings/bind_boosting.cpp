@@ -38,16 +38,19 @@ nb::tuple py_grow_boosted_tree(const Matrix<Code>& codes, const Vector<std::uint
                                const std::optional<Vector<std::int64_t>>& weights,
                                const Vector<std::int32_t>& n_codes,
                                const Vector<std::uint8_t>& categorical,
+                               const Vector<std::int8_t>& monotonic,
                                const Vector<std::int32_t>& chosen, const nb::dict& options,
                                std::size_t n_jobs) {
     const std::size_t n = codes.shape(1), n_features = codes.shape(0);
     if (gradients.shape(0) != n || gradients.shape(1) != 2 || (weights && weights->size() != n) ||
-        n > kMaxRows || n_codes.size() != n_features || categorical.size() != n_features)
+        n > kMaxRows || n_codes.size() != n_features || categorical.size() != n_features ||
+        monotonic.size() != n_features)
         throw nb::value_error("grow_boosted_tree: arrays of different lengths, or too many rows");
     BoostingTable<Code> table;
     table.codes = code_matrix(codes);
     table.features.n_codes.assign(n_codes.data(), n_codes.data() + n_features);
     table.features.categorical.assign(categorical.data(), categorical.data() + n_features);
+    table.features.monotonic.assign(monotonic.data(), monotonic.data() + n_features);
     table.gradients = reinterpret_cast<const RowGradient*>(gradients.data());
     table.weights = weights ? weights->data() : nullptr;
     const auto of_rows = checked_numbers(rows, n, "grow_boosted_tree: no such row");
@@ -71,8 +74,8 @@ void bind_for_codes(nb::module_& m) {
     m.def("grow_boosted_tree", &py_grow_boosted_tree<Code>, nb::arg("codes").noconvert(),
           nb::arg("rows").noconvert(), nb::arg("gradients").noconvert(),
           nb::arg("weights").noconvert().none(), nb::arg("n_codes").noconvert(),
-          nb::arg("categorical").noconvert(), nb::arg("chosen").noconvert(), nb::arg("options"),
-          nb::arg("n_jobs"),
+          nb::arg("categorical").noconvert(), nb::arg("monotonic").noconvert(),
+          nb::arg("chosen").noconvert(), nb::arg("options"), nb::arg("n_jobs"),
           "A ranking tree grown on fixed-point gradients (rows x gradient, curvature): (slots, "
           "value of each slot, cell or category set of each slot, category sets, importance).");
 }

@@ -1,6 +1,7 @@
 #include "core/boosting.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -22,6 +23,7 @@ struct Segment {
     std::size_t first = 0;
     std::size_t n = 0;
     GradientSum sum;
+    Bounds bounds;
 };
 
 template <class Code, bool Weighted>
@@ -47,7 +49,7 @@ class Grower {
     }
 
     BoostedTree grow() {
-        Segment all{0, rows_.size(), {}};
+        Segment all{0, rows_.size(), {}, {}};
         for (const Row row : rows_) add(all.sum, row_id(row));
         auto histogram = count(all);
         grow_cell(all, std::move(histogram), 0, -1);
@@ -64,6 +66,9 @@ class Grower {
         sum.hessian += from.hessian * weight;
         sum.mass += weight;
     }
+
+    std::int8_t sign_of(std::int32_t feature) const { return table_.features.monotonic[feature]; }
+    double value(const Segment& at) const { return at.bounds.clip(scale_.value(at.sum)); }
 
     Team* team_for(std::size_t n) const {
         return team_.size() > 1 && n * chosen_.size() >= kWorkForTeam ? &team_ : nullptr;
@@ -130,13 +135,14 @@ class Grower {
     }
 
     NewtonCut best_cut(const Segment& at, const Histogram& histogram) const {
-        const NewtonSearch search(at.sum, scale_, options_.min_mass_leaf, options_.row_mass);
+        const NewtonSearch search(at.sum, at.bounds, scale_, options_.min_mass_leaf,
+                                  options_.row_mass);
         std::vector<NewtonCut> cuts(chosen_.size());
         share_out(team_for(histogram.size() / 16), chosen_.size(), [&](std::size_t i) {
             const std::int32_t feature = chosen_[i];
             cuts[i] =
                 search.best(histogram.data() + offset_[feature], table_.features.n_codes[feature],
-                            table_.features.categorical[feature] != 0);
+                            table_.features.categorical[feature] != 0, sign_of(feature));
         });
         NewtonCut best;
         for (std::size_t i = 0; i < cuts.size(); ++i) {
@@ -166,7 +172,7 @@ class Grower {
         LeafRankNode node;
         node.mass = {scale_.gradient(at.sum), scale_.hessian(at.sum)};
         tree_.tests.push_back(node);
-        sums_.push_back(at.sum);
+        nodes_.push_back(at);
         return static_cast<std::int32_t>(tree_.tests.size()) - 1;
     }
 
@@ -192,8 +198,11 @@ class Grower {
             tree_.category_sets.push_back(cut.set);
         }
         const std::size_t n_left = part(at, test, cut.set);
-        const Segment left{at.first, n_left, cut.left};
-        const Segment right{at.first + n_left, at.n - n_left, at.sum - cut.left};
+        Segment left{at.first, n_left, cut.left, at.bounds};
+        Segment right{at.first + n_left, at.n - n_left, at.sum - cut.left, at.bounds};
+        const std::int8_t sign = sign_of(cut.feature);
+        if (sign > 0) keep_apart(right, left);
+        if (sign < 0) keep_apart(left, right);
         tree_.tests[node].test = test;
         tree_.tests[node].left = add_node(left);
         tree_.tests[node].right = add_node(right);
@@ -207,18 +216,37 @@ class Grower {
         grow_node(left_node + 1, right, nullptr, std::move(of_right), depth + 1, leaves);
     }
 
-    // Leaves by falling value; the first so many that part the cell best go left.
-    std::size_t order_leaves(std::vector<Leaf>& leaves, const Segment& cell) const {
+    // No value of the one will be below any of the other.
+    void keep_apart(Segment& better, Segment& worse) const {
+        const double middle = (value(better) + value(worse)) / 2;
+        better.bounds.lower = worse.bounds.upper = middle;
+    }
+
+    // Whether the tree inside a cell tests a constrained feature.
+    bool is_constrained(std::int32_t first_test) const {
+        return std::any_of(tree_.tests.begin() + first_test, tree_.tests.end(),
+                           [&](const LeafRankNode& node) {
+                               return node.left >= 0 && sign_of(node.test.feature) != 0;
+                           });
+    }
+
+    // Leaves by falling value; the first so many that part the cell best go left. Rows that
+    // differ in a constrained feature come to leaves whose values are in order: where these are
+    // equal both must go the same way. 0: all are.
+    std::size_t order_leaves(std::vector<Leaf>& leaves, const Segment& cell,
+                             bool constrained) const {
         std::sort(leaves.begin(), leaves.end(), [&](const Leaf& a, const Leaf& b) {
-            const double x = scale_.value(a.rows.sum), y = scale_.value(b.rows.sum);
+            const double x = value(a.rows), y = value(b.rows);
             return x != y ? x > y : a.node < b.node;
         });
-        double best = 0;
-        std::size_t n_left = 1;
+        double best = -std::numeric_limits<double>::infinity();
+        std::size_t n_left = 0;
         GradientSum left;
         for (std::size_t i = 0; i + 1 < leaves.size(); ++i) {
             left = left + leaves[i].rows.sum;
-            const double gain = scale_.gain(left) + scale_.gain(cell.sum - left);
+            if (constrained && value(leaves[i].rows) == value(leaves[i + 1].rows)) continue;
+            const double gain =
+                scale_.gain(left, cell.bounds) + scale_.gain(cell.sum - left, cell.bounds);
             if (gain > best) {
                 best = gain;
                 n_left = i + 1;
@@ -229,8 +257,8 @@ class Grower {
 
     // Puts the rows of the left leaves first; returns the two halves of the cell.
     std::pair<Segment, Segment> merge(const std::vector<Leaf>& leaves, std::size_t n_left,
-                                      const Segment& cell) {
-        Segment half[2] = {{cell.first, 0, {}}, {cell.first, 0, {}}};
+                                      const Segment& cell, bool constrained) {
+        Segment half[2] = {{cell.first, 0, {}, cell.bounds}, {cell.first, 0, {}, cell.bounds}};
         Row* to = scratch_.data() + cell.first;
         for (std::size_t i = 0; i < leaves.size(); ++i) {
             const int side = i < n_left ? 0 : 1;
@@ -242,6 +270,7 @@ class Grower {
         }
         std::copy_n(scratch_.data() + cell.first, cell.n, rows_.data() + cell.first);
         half[1].first += half[0].n;
+        if (constrained) keep_apart(half[0], half[1]);
         return {half[0], half[1]};
     }
 
@@ -252,19 +281,25 @@ class Grower {
         cell.parent = parent;
         cell.depth = depth;
         tree_.cells.push_back(cell);
-        cell_sums_.push_back(at.sum);
+        cells_.push_back(at);
         if (depth >= options_.max_depth) return;
+        const std::vector<double> importance = importance_;
+        const std::size_t n_sets = tree_.category_sets.size();
         const std::int32_t first_test = add_node(at);
         std::vector<Leaf> leaves;
         grow_node(first_test, at, histogram.get(), nullptr, 0, leaves);
-        if (leaves.size() < 2) {
-            tree_.tests.pop_back();
-            sums_.pop_back();
+        const bool constrained = is_constrained(first_test);
+        const std::size_t n_left = order_leaves(leaves, at, constrained);
+        if (n_left == 0) {
+            importance_ = importance;
+            tree_.category_sets.resize(n_sets);
+            tree_.tests.resize(first_test);
+            nodes_.resize(first_test);
             return;
         }
         tree_.cells[number].first_test = first_test;
         tree_.cells[number].last_test = static_cast<std::int32_t>(tree_.tests.size());
-        const auto [left, right] = merge(leaves, order_leaves(leaves, at), at);
+        const auto [left, right] = merge(leaves, n_left, at, constrained);
         OwnHistogram of_left, of_right;
         if (depth + 1 < options_.max_depth)
             std::tie(of_left, of_right) = count_parts(left, right, std::move(histogram));
@@ -287,8 +322,11 @@ class Grower {
                 continue;
             }
             const bool in_leaf = !options_.by_stratum && arrival[s] >= 0;
-            const GradientSum& sum = in_leaf ? sums_[arrival[s]] : cell_sums_[flat.target[s]];
-            grown.value.push_back(static_cast<float>(options_.learning_rate * scale_.value(sum)));
+            const Segment& stratum = cells_[flat.target[s]];
+            // Leaves are in order within their stratum, strata among each other.
+            const double step =
+                in_leaf ? stratum.bounds.clip(value(nodes_[arrival[s]])) : value(stratum);
+            grown.value.push_back(static_cast<float>(options_.learning_rate * step));
         }
         grown.importance = std::move(importance_);
         return grown;
@@ -305,8 +343,8 @@ class Grower {
     std::vector<std::size_t> offset_;    // where a chosen feature's sums start
     std::size_t histogram_size_ = 0;
     RankTree tree_;
-    std::vector<GradientSum> sums_;       // by test node
-    std::vector<GradientSum> cell_sums_;  // by cell
+    std::vector<Segment> nodes_;  // by test node
+    std::vector<Segment> cells_;  // by cell
     std::vector<double> importance_;
 };
 

@@ -4,6 +4,11 @@
 // whose leaves are put in order and merged into a better and a worse half. What a cut is
 // worth is the Newton gain G^2 / (H + l2), G and H the sums of gradient and curvature.
 // Both come as fixed-point integers, so that a sum does not depend on its order.
+//
+// A constrained feature: each test of it puts a bound between the values of its two sides, and
+// each cell whose inner tree has such a test one between its two halves, of which the better is
+// an upper set of the feature. Two rows that differ in the feature alone part at such a test or
+// at such a cell, so that every tree, and the sum of trees, is monotone.
 #pragma once
 
 #include <cstdint>

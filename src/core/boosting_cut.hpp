@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -21,6 +23,15 @@ inline constexpr std::size_t kFewLevels = 4;
 // Rows of an average level that a level's value is mixed with when levels are put in order.
 inline constexpr double kLevelSmoothing = 10;
 
+// What the value of a node may be, so that a constrained feature moves scores one way only.
+struct Bounds {
+    double lower = -std::numeric_limits<double>::infinity();
+    double upper = std::numeric_limits<double>::infinity();
+
+    bool free() const { return std::isinf(lower) && std::isinf(upper); }
+    double clip(double value) const { return std::clamp(value, lower, upper); }
+};
+
 struct NewtonScale {
     double gradient_unit, hessian_unit, l2;
 
@@ -38,6 +49,13 @@ struct NewtonScale {
     double value(const GradientSum& sum) const {
         return -gradient(sum) / std::max(hessian(sum) + l2, kLeastHessian);
     }
+    // The same gain where the value has to stay within bounds.
+    double gain(const GradientSum& sum, const Bounds& bounds) const {
+        if (bounds.free()) return gain(sum);
+        const double wanted = value(sum), v = bounds.clip(wanted);
+        if (v == wanted) return gain(sum);
+        return -v * (2 * gradient(sum) + std::max(hessian(sum) + l2, kLeastHessian) * v);
+    }
 };
 
 struct NewtonCut {
@@ -53,28 +71,36 @@ struct NewtonCut {
 // Looks at the cuts of one node, feature by feature.
 class NewtonSearch {
   public:
-    NewtonSearch(const GradientSum& node, const NewtonScale& scale, std::int64_t min_mass,
-                 double row_mass)
+    NewtonSearch(const GradientSum& node, const Bounds& bounds, const NewtonScale& scale,
+                 std::int64_t min_mass, double row_mass)
         : node_(node),
+          bounds_(bounds),
           scale_(scale),
           min_mass_(min_mass),
           row_mass_(row_mass),
-          node_gain_(scale.gain(node)) {}
+          node_gain_(scale.gain(node, bounds)) {}
 
-    // `counts`: the sums by code, missing first.
-    NewtonCut best(const GradientSum* counts, std::int32_t n_codes, bool categorical) const {
-        return categorical ? best_set(counts, n_codes) : best_threshold(counts, n_codes);
+    // `counts`: the sums by code, missing first. `sign`: whether values may only rise (+1) or
+    // only fall (-1) with the feature; 0: both.
+    NewtonCut best(const GradientSum* counts, std::int32_t n_codes, bool categorical,
+                   std::int8_t sign) const {
+        return categorical ? best_set(counts, n_codes) : best_threshold(counts, n_codes, sign);
     }
 
   private:
-    double gain_of(const GradientSum& left, const NewtonScale& scale) const {
+    double gain_of(const GradientSum& left, const NewtonScale& scale, std::int8_t sign) const {
         const GradientSum right = node_ - left;
         if (left.mass < min_mass_ || right.mass < min_mass_) return 0;
         if (scale_.hessian(left) < kLeastHessian || scale_.hessian(right) < kLeastHessian) return 0;
-        return scale.gain(left) + scale.gain(right) - node_gain_;
+        if (sign != 0) {
+            const double rise = bounds_.clip(scale.value(right)) - bounds_.clip(scale.value(left));
+            if (sign * rise <= 0) return 0;
+        }
+        return scale.gain(left, bounds_) + scale.gain(right, bounds_) - node_gain_;
     }
 
-    NewtonCut best_threshold(const GradientSum* counts, std::int32_t n_codes) const {
+    NewtonCut best_threshold(const GradientSum* counts, std::int32_t n_codes,
+                             std::int8_t sign) const {
         NewtonCut best;
         const GradientSum missing = counts[0];
         GradientSum left;
@@ -86,8 +112,8 @@ class NewtonSearch {
             best_is_last = false;
             left = left + counts[code];
             last = code;
-            const double without = gain_of(left, scale_);
-            const double with = missing.mass > 0 ? gain_of(left + missing, scale_) : 0;
+            const double without = gain_of(left, scale_, sign);
+            const double with = missing.mass > 0 ? gain_of(left + missing, scale_, sign) : 0;
             if (std::max(without, with) > best.gain) {
                 best.gain = std::max(without, with);
                 best.cut = last;
@@ -128,7 +154,7 @@ class NewtonSearch {
         std::size_t n_left = 0;
         for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
             left = left + counts[levels[i]];
-            const double gain = gain_of(left, careful);
+            const double gain = gain_of(left, careful, 0);
             if (gain > best.gain) {
                 best.gain = gain;
                 best.left = left;
@@ -145,6 +171,7 @@ class NewtonSearch {
     }
 
     GradientSum node_;
+    Bounds bounds_;
     NewtonScale scale_;
     std::int64_t min_mass_;
     double row_mass_;

@@ -7,17 +7,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from treerank import _core
-from treerank._binning import Binning, Codes, code_table
+from treerank._binning import code_table
 from treerank._boosting_grow import Boosted, BoostingPlan, BoostingRows, boost, boosting_units
-from treerank._classes import class_shares, has_two_classes, ranking_quality
+from treerank._classes import class_shares
 from treerank._forest_arrays import ForestArrays
+from treerank._grow import check_monotonic
 from treerank._params import (
     check_choice,
     check_integer,
@@ -29,8 +27,9 @@ from treerank._params import (
 )
 from treerank._progress import progress_bar
 from treerank._ranker import check_max_bins
+from treerank._ranking_model import TreeEnsemble
 from treerank._seed import seed_of
-from treerank._validate import TrainingData, all_or_nothing, validate_rows, validate_training_data
+from treerank._validate import TrainingData, all_or_nothing, validate_training_data
 
 MAX_DEPTH = 20
 # From so many rows on the trees may be larger.
@@ -39,7 +38,7 @@ MANY_ROWS = 20_000
 LEAST_SLOPE = 1e-6
 
 
-class BoostedTreeRank(ClassifierMixin, BaseEstimator):
+class BoostedTreeRank(TreeEnsemble):
     """Rank by a sum of shallow ranking trees, each grown to correct those before it.
 
     Ranking trees as the weak learners of boosting, as proposed in [1]_. Each round takes the
@@ -85,6 +84,9 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Which columns hold categories. By default the text, boolean and category columns
         of a data frame.
+    monotonic_cst : array-like or dict, optional
+        1, 0 or -1 for each feature: the score may only rise, do anything, or only fall
+        with it. A dict names the features that are constrained.
     max_bins : int, default=255
         Bins for each numeric feature.
     n_jobs : int, optional
@@ -146,6 +148,7 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
         n_iter_no_change: int = 50,
         label_order: Any = None,
         categorical_features: Any = "from_dtype",
+        monotonic_cst: Any = None,
         max_bins: int = 255,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -166,18 +169,16 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
         self.n_iter_no_change = n_iter_no_change
         self.label_order = label_order
         self.categorical_features = categorical_features
+        self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    classes_: NDArray[Any]
-    n_features_in_: int
     n_estimators_: int
     loss_: str
     validation_scores_: NDArray[np.float64]
     feature_importances_: NDArray[np.float64]
-    _binning: Binning
     _trees: ForestArrays | None
     _start: float
     _slopes: NDArray[np.float64]  # of the log-odds of "above class k", by the score
@@ -186,7 +187,6 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self.loss != "logistic"
-        tags.input_tags.allow_nan = True
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -213,10 +213,11 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
                 label_order=self.label_order,
                 max_classes=2 if self.loss == "logistic" else _core.MAX_CLASSES,
             )  # fmt: skip
-            plan = self._plan(data)
+            n_jobs = check_n_jobs(self.n_jobs)
             max_bins = check_max_bins(self.max_bins, data.table.n_rows)
-            coded = code_table(data.table, data.weights, max_bins, plan.n_jobs)
+            coded = code_table(data.table, data.weights, max_bins, n_jobs)
             self._binning, codes = coded.binning, coded.codes
+            plan = self._plan(data)
             units, scale = boosting_units(data.weights)
             rank = data.labels.astype(np.intp)
             rows = BoostingRows(codes, rank, units, scale, len(data.classes))
@@ -259,6 +260,7 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
             l2=check_number("l2_regularization", self.l2_regularization),
             subsample=float(self.subsample),
             n_chosen=check_max_features("max_features", self.max_features, data.table.n_features),
+            monotonic=check_monotonic(self.monotonic_cst, data.table.names, self._binning),
             by_stratum=self.leaf_values == "stratum",
             patience=patience if self.early_stopping else 0,
             seed=seed_of(self.random_state),
@@ -302,12 +304,6 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
                 self._start += self._intercepts[0] / self._slopes[0]
                 self._intercepts = np.zeros(1)
 
-    def _codes(self, X: Any) -> tuple[Codes, int]:
-        check_is_fitted(self, "classes_")
-        table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
-        n_jobs = check_n_jobs(self.n_jobs)
-        return self._binning.transform(table, n_jobs), n_jobs
-
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Return the ranking score of each row; higher is better.
 
@@ -327,11 +323,6 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
             return np.full(codes.shape[1], self._start)
         return self._start + self._trees.total(codes, n_jobs)
 
-    @available_if(has_two_classes)  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the ranking score of each row, as `score_samples` does; two classes only."""
-        return self.score_samples(X)
-
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the class probabilities of each row, in the order of `classes_`.
 
@@ -340,40 +331,6 @@ class BoostedTreeRank(ClassifierMixin, BaseEstimator):
         """
         scores = self.score_samples(X)
         return class_shares(expit(np.multiply.outer(scores, self._slopes) + self._intercepts))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each row."""
-        if has_two_classes(self):
-            return np.asarray(self.classes_[(self.score_samples(X) > 0).astype(np.intp)])
-        shares = self.predict_proba(X)  # checks that the model is fitted
-        return np.asarray(self.classes_[np.argmax(shares, axis=1)])
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the AUC of the score on the given rows; VUS beyond two classes.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        """
-        return ranking_quality(y, self.score_samples(X), self.classes_, sample_weight)
-
-    def apply(self, X: Any) -> NDArray[np.int32]:
-        """Return the number of the leaf in which each row ends, in each tree.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_trees)
-        """
-        codes, n_jobs = self._codes(X)
-        if self._trees is None:
-            return np.empty((codes.shape[1], 0), dtype=np.int32)
-        return np.ascontiguousarray(self._trees.apply(codes, n_jobs).T)
 
 
 def _check_depth(name: str, depth: Any) -> int:

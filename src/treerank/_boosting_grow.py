@@ -37,6 +37,7 @@ class BoostingPlan:
     l2: float
     subsample: float
     n_chosen: int  # features drawn for a tree; -1: all
+    monotonic: NDArray[np.int8]  # one of -1, 0, 1 a feature
     by_stratum: bool
     patience: int  # rounds without a better AUC; 0: no early stopping
     seed: int
@@ -153,7 +154,7 @@ def _grow_tree(
     }
     slots, value, target, sets, importance = _core.grow_boosted_tree(
         rows.codes, _drawn_rows(n_rows, plan, number), np.column_stack([gradient, hessian]),
-        rows.units, binning.n_codes, binning.is_categorical,
+        rows.units, binning.n_codes, binning.is_categorical, plan.monotonic,
         _drawn_features(n_features, plan, number), options, plan.n_jobs,
     )  # fmt: skip
     is_set = (slots.view(np.uint32)[:, 0] & CATEGORICAL) > 0

@@ -7,12 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from treerank._binning import Binning, Codes, code_table
-from treerank._classes import class_shares, has_two_classes, ranking_quality
+from treerank._binning import Codes, code_table
+from treerank._classes import class_shares
 from treerank._encoding import Encoding, fit_encoding
 from treerank._forest_arrays import ForestArrays
 from treerank._forest_grow import ForestPlan, choose_strength, grow_forest, plan_forest
@@ -24,8 +22,9 @@ from treerank._params import check_choice, check_integer, check_n_jobs
 from treerank._parquet import coded_parquet, refuse_raw_rows
 from treerank._rank_aggregation import RankAggregation
 from treerank._ranker import check_max_bins
+from treerank._ranking_model import TreeEnsemble
 from treerank._used_thresholds import keep_used_in_forest
-from treerank._validate import TrainingData, all_or_nothing, validate_rows, validate_training_data
+from treerank._validate import Table, TrainingData, all_or_nothing, validate_training_data
 from treerank.metrics import AucInterval, VusInterval, auc_interval, vus_interval
 from treerank.splitters import with_max_features
 
@@ -50,7 +49,7 @@ FITTED_SOMETIMES = [
 ]  # fmt: skip
 
 
-class RankingForest(ClassifierMixin, BaseEstimator):
+class RankingForest(TreeEnsemble):
     """Learn to rank with many randomised ranking trees.
 
     Each tree is grown on a bootstrap sample with features drawn at random, for the cells of
@@ -222,8 +221,6 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    classes_: NDArray[Any]
-    n_features_in_: int
     shrinkage_: float
     feature_importances_: NDArray[np.float64]
     feature_importances_std_: NDArray[np.float64]
@@ -232,17 +229,11 @@ class RankingForest(ClassifierMixin, BaseEstimator):
     oob_auc_interval_: AucInterval
     oob_vus_: float
     oob_vus_interval_: VusInterval
-    _binning: Binning
     _encoding: Encoding | None  # for splitters other than LeafRank
     _trees: Trees  # folded: one number a slot or cell
     _unfolded: Trees | None  # kept for a warm start
     _plan: ForestPlan
     _ranks: RankAggregation | None
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
     @classmethod
     def preset(cls, name: str, splitter: Any = None, **parameters: Any) -> RankingForest:
@@ -477,14 +468,11 @@ class RankingForest(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "_trees")
         return self._trees.nbytes
 
-    def _codes(self, X: Any) -> tuple[NDArray[Any], int]:
-        """Rows as the trees want them: codes, or a matrix for splitters in Python."""
-        check_is_fitted(self, "_trees")
-        table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
-        n_jobs = check_n_jobs(self.n_jobs)
+    def _encode(self, table: Table, n_jobs: int) -> NDArray[Any]:
+        """Codes, or a matrix for splitters in Python."""
         if self._encoding is not None:
-            return self._encoding.transform(table, self._binning), n_jobs
-        return self._binning.transform(table, n_jobs), n_jobs
+            return self._encoding.transform(table, self._binning)
+        return super()._encode(table, n_jobs)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Return the ranking score of each row; higher is better.
@@ -505,11 +493,6 @@ class RankingForest(ClassifierMixin, BaseEstimator):
             return self._ranks.scores(self._trees, codes, n_jobs)
         return self._trees.mean(codes, n_jobs) - 0.5
 
-    @available_if(has_two_classes)  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the ranking score of each row, as `score_samples` does; two classes only."""
-        return self.score_samples(X)
-
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the class probabilities of each row, in the order of `classes_`.
 
@@ -525,37 +508,3 @@ class RankingForest(ClassifierMixin, BaseEstimator):
             codes, n_jobs = self._codes(X)
             upper = self._trees.upper_shares(codes, n_jobs)
         return class_shares(np.clip(upper, 0.0, 1.0))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each row."""
-        check_is_fitted(self, "_trees")
-        if len(self.classes_) == 2:
-            number = (self.score_samples(X) > 0).astype(np.intp)
-        else:
-            number = np.argmax(self.predict_proba(X), axis=1)
-        return np.asarray(self.classes_[number])
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the AUC of the score on the given rows; VUS beyond two classes.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        """
-        return ranking_quality(y, self.score_samples(X), self.classes_, sample_weight)
-
-    def apply(self, X: Any) -> NDArray[np.int32]:
-        """Return the number of the leaf in which each row ends, in each tree.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_estimators)
-        """
-        codes, n_jobs = self._codes(X)
-        return np.ascontiguousarray(self._trees.apply(codes, n_jobs).T)

@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.isotonic import isotonic_regression
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning import UINT8_BINS, UINT16_BINS, Binning
-from treerank._classes import class_shares, has_two_classes, ranking_quality
+from treerank._classes import class_shares
 from treerank._monotone import check_monotone_splits, monotone_values
 from treerank._params import check_n_jobs, complain
 from treerank._partition import OrderedPartition
+from treerank._ranking_model import RankingModel
 from treerank._rules import cell_rules
 from treerank._splitter_tree import SplitterTree
 from treerank._tree import CellTree, RankTree, upper_shares
@@ -26,22 +25,15 @@ from treerank._validate import validate_rows
 EXACT_ROWS = 10_000
 
 
-class TreeRanker(ClassifierMixin, BaseEstimator):
+class TreeRanker(RankingModel):
     """Base of the estimators that are one ranking tree."""
 
-    classes_: NDArray[Any]
     tree_: CellTree
     partition_: OrderedPartition
-    n_features_in_: int
     n_jobs: int | None
     _binning: Binning
     _stratum: NDArray[np.int32]
     _posterior: NDArray[np.float64]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
     def _keep(
         self,
@@ -122,11 +114,6 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
         cells = self.apply(X)
         return np.asarray(self.partition_.scores[cells])
 
-    @available_if(has_two_classes)  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the ranking score of each row, as `score_samples` does; two classes only."""
-        return self.score_samples(X)
-
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the class shares of each row's cell, in the order of `classes_`."""
         cells = self.apply(X)
@@ -142,17 +129,6 @@ class TreeRanker(ClassifierMixin, BaseEstimator):
         if len(self.classes_) == 2:
             return (self.partition_.scores > 0).astype(np.intp)
         return np.asarray(np.argmax(self._posterior, axis=1))
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the AUC of the score on the given rows; VUS beyond two classes.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        """
-        return ranking_quality(y, self.score_samples(X), self.classes_, sample_weight)
 
 
 def rank_leaves(

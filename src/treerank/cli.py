@@ -145,7 +145,7 @@ def fit(
                 with cluster_client(dask, threads) as client:
                     on_cluster = _on_cluster(estimator, client, log)
                     _fit_large(console, on_cluster, large, order, codes)
-                estimator = on_cluster.to_local()
+                estimator = on_cluster.to_local().set_params(verbose=0)
             _save(console, estimator, save)
             return
         source = Source(train[0], delimiter, encoding, missing or ())

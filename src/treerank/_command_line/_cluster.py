@@ -16,21 +16,22 @@ SECONDS_TO_CONNECT = 10
 def cluster_client(address: str, threads: int) -> Iterator[Any]:
     """Client of the cluster at an address; of a worker a core, or a thread, for "local"."""
     try:
-        from distributed import Client, LocalCluster  # noqa: PLC0415 (an extra)
+        import distributed  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError:
         raise BadInput("--dask needs Dask; install treerank-ml[dask].") from None
+    dask: Any = distributed  # without types
     if address == "local":
         n_workers = threads if threads > 1 else os.cpu_count() or 1
         with (
-            LocalCluster(
+            dask.LocalCluster(
                 n_workers=n_workers, threads_per_worker=1, dashboard_address=None
             ) as cluster,
-            Client(cluster) as client,
+            dask.Client(cluster) as client,
         ):
             yield client
         return
     try:
-        client = Client(address, timeout=SECONDS_TO_CONNECT)
+        client = dask.Client(address, timeout=SECONDS_TO_CONNECT)
     except (OSError, ValueError) as error:
         raise BadInput(
             f"--dask {address}: no scheduler answers there ({error}); expected 'local' or an "

@@ -1,0 +1,210 @@
+"""How well one tree ranks: TreeRank beside a tuned CART on real binary sets, same folds for all."""
+
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from statistics import mean, median
+from typing import Any
+
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import Pipeline
+from sklearn.tree import DecisionTreeClassifier
+
+from benchmarks.common import (
+    Figure,
+    describe,
+    figure_table,
+    fingerprint,
+    machine,
+    markdown_table,
+    publish,
+    remember,
+)
+from benchmarks.real_sets import MAX_ROWS, load_rows, one_hot, sets
+from treerank import LeafRank, TreeRank
+from treerank.metrics import local_auc_score
+
+CART = "CART, tuned"
+DEFAULT = "TreeRank()"
+ONE_SE = "TreeRank(one_standard_error=True)"
+BOXES = "TreeRank(LeafRank(max_depth=2, min_samples_leaf=10), one_standard_error=True)"
+CART_GRID = {
+    "ccp_alpha": [0, 1e-4, 3e-4, 1e-3, 2e-3, 3e-3, 5e-3, 1e-2, 2e-2],
+    "min_samples_leaf": [1, 5, 10, 20, 50],
+}
+
+
+def tuned_cart() -> Pipeline:
+    """CART with one column a category level and missing numbers as they are."""
+    cart = DecisionTreeClassifier(random_state=0)
+    return one_hot(GridSearchCV(cart, CART_GRID, scoring="roc_auc", cv=5))
+
+
+MODELS: dict[str, Callable[[], Any]] = {
+    CART: tuned_cart,
+    DEFAULT: TreeRank,
+    ONE_SE: lambda: TreeRank(one_standard_error=True),
+    BOXES: lambda: TreeRank(LeafRank(max_depth=2, min_samples_leaf=10), one_standard_error=True),
+    "TreeRank(pruning=None)": lambda: TreeRank(pruning=None),
+    "TreeRank(shrinkage=None)": lambda: TreeRank(shrinkage=None),
+}
+
+
+def size_of(model: Any) -> int:
+    """Count the strata or leaves."""
+    if isinstance(model, TreeRank):
+        return len(model.partition_)
+    return int(model[-1].best_estimator_.get_n_leaves())
+
+
+def evaluate(make: Callable[[], Any], X: Any, y: Any) -> dict[str, float]:
+    """Five-fold means of AUC, local AUC and fit time, and the median size."""
+    folds = []
+    for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
+        start = time.perf_counter()
+        model = make().fit(X.iloc[train], y[train])
+        seconds = time.perf_counter() - start
+        score = model.predict_proba(X.iloc[test])[:, 1]
+        if isinstance(model, TreeRank):
+            score = model.score_samples(X.iloc[test])
+        auc, top = roc_auc_score(y[test], score), local_auc_score(y[test], score, rate=0.1)
+        folds.append((auc, top, seconds, size_of(model)))
+    aucs, tops, times, sizes = zip(*folds, strict=True)
+    return {
+        "auc": mean(map(float, aucs)), "local_auc": mean(map(float, tops)),
+        "seconds": mean(times), "size": median(sizes),
+    }  # fmt: skip
+
+
+Results = dict[str, dict[str, dict[str, float]]]  # set -> model -> measures
+
+
+def measure(quick: bool) -> tuple[Results, list[str]]:
+    """Evaluate all models on all sets that can be had; the second list says which cannot."""
+    results: Results = {}
+    skipped: list[str] = []
+    for name, X, y in sets("binary", partial(load_rows, seed=0), quick, skipped):
+        results[name] = {}
+        for position, (model, make) in enumerate(MODELS.items()):
+            code = "cart" if model == CART else f"{position}-{fingerprint()}"
+            results[name][model] = remember(
+                f"single-tree-{name}-{code}", partial(evaluate, make, X, y)
+            )
+        aucs = " ".join(f"{r['auc']:.4f} ({r['size']:g})" for r in results[name].values())
+        print(f"{name:20s} {aucs}", flush=True)
+    return results, skipped
+
+
+def column(results: Results, model: str, measure: str) -> list[float]:
+    """One measure of one model on all sets."""
+    return [models[model][measure] for models in results.values()]
+
+
+def judge(results: Results) -> list[Figure]:
+    """Compare with the targets."""
+    auc = {model: mean(column(results, model, "auc")) for model in MODELS}
+    size = {model: median(column(results, model, "size")) for model in MODELS}
+    half = size[CART] / 2
+    figures = [
+        Figure("mean AUC of the default tree minus CART's", auc[DEFAULT] - auc[CART],
+               target=0.012, bound="at least",
+               note=f"{auc[DEFAULT]:.4f} against {auc[CART]:.4f}"),
+        Figure("strata of the default tree, median", size[DEFAULT], target=30,
+               note=f"CART has {size[CART]:g} leaves"),
+    ]  # fmt: skip
+    one_se = {"one-standard-error tree": ONE_SE, "the same with LeafRank of depth 2": BOXES}
+    for words, model in one_se.items():
+        figures += [
+            Figure(f"{words}: mean AUC minus CART's", auc[model] - auc[CART],
+                   target=0, bound="at least", note=f"{auc[model]:.4f} against {auc[CART]:.4f}"),
+            Figure(f"{words}: strata, median", size[model], target=half,
+                   note=f"half of CART's {size[CART]:g} leaves is {half:g}"),
+        ]  # fmt: skip
+    return figures
+
+
+def summary_table(results: Results) -> str:
+    """One row a model, over all sets."""
+    header = ["model", "AUC", "above CART on", "below on", "local AUC, top 10 %",
+              "strata or leaves, median", "mean", "fit, seconds"]  # fmt: skip
+    rival = column(results, CART, "auc")
+    rows = []
+    for model in MODELS:
+        own = column(results, model, "auc")
+        above = sum(a > b for a, b in zip(own, rival, strict=True))
+        below = sum(a < b for a, b in zip(own, rival, strict=True))
+        sizes = column(results, model, "size")
+        rows.append([
+            model if model == CART else f"`{model}`", f"{mean(own):.4f}",
+            "" if model == CART else str(above), "" if model == CART else str(below),
+            f"{mean(column(results, model, 'local_auc')):.4f}", f"{median(sizes):g}",
+            f"{mean(sizes):.1f}", f"{mean(column(results, model, 'seconds')):.3f}",
+        ])  # fmt: skip
+    return markdown_table(header, rows, "lrrrrrrr")
+
+
+def set_table(results: Results) -> str:
+    """One row a set: AUC and, in brackets, strata or leaves."""
+    shown = [CART, DEFAULT, ONE_SE]
+    header = ["set", *[m if m == CART else f"`{m}`" for m in shown], "default minus CART"]
+    rows = []
+    for name, models in results.items():
+        best = max(models[m]["auc"] for m in shown)
+        cells = []
+        for m in shown:
+            text = f"{models[m]['auc']:.4f}"
+            text = f"**{text}**" if models[m]["auc"] == best else text
+            cells.append(f"{text} ({models[m]['size']:g})")
+        rows.append([name, *cells, f"{models[DEFAULT]['auc'] - models[CART]['auc']:+.4f}"])
+    return markdown_table(header, rows, "lrrrr")
+
+
+PAGE = """# One tree: AUC beside CART
+
+{machine}
+
+{n} binary sets, at most {rows:,} rows of each, five-fold cross-validation. CART is tuned inside
+each training part over {points} pairs of `ccp_alpha` and `min_samples_leaf` by cross-validated AUC,
+and its fit time includes that; a fit of TreeRank includes its pruning and shrinkage. One thread
+each.
+{skipped}
+## Against the targets
+
+{targets}
+
+## All models
+
+Means over the sets; the number of strata or leaves is the median over the folds of a set.
+
+{summary}
+
+## Set by set
+
+AUC, and the number of strata or leaves in brackets; the best in bold.
+
+{sets}
+"""
+
+
+def run(quick: bool) -> None:
+    """Measure, print, and unless `quick` write the page."""
+    facts = machine()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results, skipped = measure(quick)
+    if not results:
+        print("No set could be had: nothing to compare.")
+        return
+    figures = judge(results)
+    page = PAGE.format(
+        machine=describe(facts, "python -m benchmarks single_tree"),
+        n=len(results), rows=MAX_ROWS, points=9 * 5, targets=figure_table(figures),
+        skipped=f"\nLeft out because they could not be had: {', '.join(skipped)}.\n"
+        if skipped else "",
+        summary=summary_table(results), sets=set_table(results),
+    )  # fmt: skip
+    print(page)
+    if not quick:
+        publish("single_tree", page, figures, {"machine": facts, "sets": results})

@@ -5,6 +5,7 @@ import argparse
 from benchmarks import (
     boosting,
     cli,
+    cluster,
     forest,
     geometric,
     ordinal,
@@ -20,6 +21,7 @@ from benchmarks import (
 PARTS = {
     "boosting": boosting.run,
     "cli": cli.run,
+    "cluster": cluster.run,
     "forest": forest.run,
     "geometric": geometric.run,
     "ordinal": ordinal.run,

@@ -221,6 +221,20 @@ def _from_scikit_learn(estimator: DecisionTreeClassifier) -> AxisTree:
     )
 
 
+def arrays_of(estimator: DecisionTreeClassifier) -> dict[str, Any]:
+    """Fitted tree of scikit-learn as the plain arrays that `read_arrays` takes."""
+    tree = estimator.tree_
+    arrays = {name: np.array(getattr(tree, name)) for name in _NODE_ARRAYS}
+    arrays["value"] = tree.value[:, 0, :].copy()
+    arrays["weighted_n_node_samples"] = np.array(tree.weighted_n_node_samples)
+    if get_tags(estimator).input_tags.allow_nan:
+        arrays["missing_go_to_left"] = np.array(tree.missing_go_to_left)
+    facts = {"classes": estimator.classes_, "n_features": estimator.n_features_in_}
+    if hasattr(estimator, "feature_names_in_"):
+        facts["feature_names"] = estimator.feature_names_in_
+    return {**arrays, **facts, "input_dtype": np.dtype(np.float32)}
+
+
 _NODE_ARRAYS = ("children_left", "children_right", "feature", "threshold")
 
 

@@ -5,6 +5,7 @@ import argparse
 from benchmarks import (
     boosting,
     cli,
+    coverage,
     forest,
     geometric,
     ordinal,
@@ -17,6 +18,7 @@ from benchmarks import (
 PARTS = {
     "boosting": boosting.run,
     "cli": cli.run,
+    "coverage": coverage.run,
     "forest": forest.run,
     "geometric": geometric.run,
     "ordinal": ordinal.run,

@@ -143,8 +143,9 @@ def _unpack(document: Node) -> Any:
     fields["written_by"].text()
     name = fields["estimator"].choice(*ESTIMATORS)
     estimator = ESTIMATORS[name]
-    model = estimator(**unpack_parameters(fields["parameters"], estimator))
+    parameters = unpack_parameters(fields["parameters"], estimator)
     try:
+        model = estimator(**parameters)
         check_n_jobs(getattr(model, "n_jobs", None))
         PACKERS[name][1](fields["fitted"], model)
     except ModelFileError:

@@ -84,7 +84,9 @@ def _pack_tree(tree: Any) -> dict[str, Any]:
             "this model with pickle or skops."
         )
     name = type(last).__name__
-    if isinstance(last, TreeRanker) and RANKERS.get(name) is type(last):
+    if isinstance(last, TreeRanker):
+        if RANKERS.get(name) is not type(last):
+            raise TypeError(f"Got a GeometricRanker of a {name}; expected TreeRank or LeafRank.")
         return {name: {"parameters": pack_parameters(last), "fitted": pack_ranker(last)}}
     return {"arrays": _pack_arrays(arrays_of(last))}
 

@@ -41,8 +41,9 @@ def to_sql(
     Returns
     -------
     str
-        One SELECT statement, without a semicolon. Columns `score`, and for a tree `stratum` and
-        `probability` (of the last class).
+        One SELECT statement, without a semicolon. Columns `score`, for a tree `stratum`, and
+        `probability` of the last of two classes, or `probability_<class>` of each of several; no
+        probabilities for a forest with ``aggregation="mean_rank"``.
 
     Examples
     --------

@@ -29,7 +29,8 @@ class Walks:
     A slot asks whether its feature is at most `threshold` (missing values answer yes if the
     kind is MISSING_GOES_LEFT), or whether its code is in a set. It leads to slot `follows`, or
     to the one after it if the answer is no; the end of a walk leads to itself. Arriving at a
-    slot adds `step`. The score is the mean over the trees less `offset`.
+    slot adds `step`. The score is the mean over the trees less `offset`; the means of `layers`
+    are the shares above each class but the last, where a forest has more than two.
     """
 
     names: list[str]
@@ -44,6 +45,7 @@ class Walks:
     step: NDArray[Any]  # float32 in a forest, which adds in single precision
     offset: float
     target: NDArray[np.int32] | None  # of a tree: the stratum at the end of a walk
+    layers: NDArray[np.float32]  # cuts x slots; none for two classes, ranks, or one tree
 
     @property
     def n_trees(self) -> int:
@@ -147,6 +149,9 @@ def _walks(
     set_of = packed["set"].astype(np.int64)
     if len(set_of) == 0:
         set_of = np.full(len(kind), -1, dtype=np.int64)
+    layers = np.empty((0, len(kind)), dtype=np.float32)
+    if trees.layers is not None:
+        layers = np.where(counts, trees.layers, 0).astype(np.float32)
     return Walks(
         names=feature_names(model),
         binning=binning,
@@ -160,6 +165,7 @@ def _walks(
         step=np.where(counts, step, 0).astype(step.dtype),
         offset=float(offset),
         target=target,
+        layers=layers,
     )
 
 

@@ -135,29 +135,44 @@ def _resampled_shift(
     """How far resampled curves need to be moved along (-1/sqrt(n0), 1/sqrt(n1)).
 
     A cut with errors (dx, dy), in units of 1/sqrt(n0) and 1/sqrt(n1), takes the curve off by
-    `(1 - t) dy - t dx` in that direction, where t = dy/d(x + y) is the curve's direction there. It
-    must be that of the smooth curve: at the steps of the empirical one it is 0 or 1 by turns, which
-    would take the worse of the two errors everywhere and make the band too wide.
+    `(1 - t) dy - t dx` in that direction, where t = dy/d(x + y) is the curve's direction there; at
+    a corner both directions count, before and after, and the worse one tells.
     """
     curve = _cumulated(mass) * scale[:, None]
-    direction = _smooth_direction(curve, min(scale) ** 2)[1:-1]
     error = np.empty((2, n_resamples, mass.shape[1] - 1))
     for side in (0, 1):
         drawn = _cumulated(_draw_masses(mass[side], squared[side], n_resamples, rng))
         error[side] = (scale[side] * drawn - curve[side])[:, 1:-1]
-    gap = (1 - direction) * error[1] - direction * error[0]
-    shifts: FloatArray = np.abs(gap).max(axis=1, initial=0.0)
+    shifts = np.zeros(n_resamples)
+    for direction in _directions(curve, min(scale) ** 2):
+        gap = (1 - direction) * error[1] - direction * error[0]
+        np.maximum(shifts, np.abs(gap).max(axis=1, initial=0.0), out=shifts)
     return shifts
 
 
-def _smooth_direction(curve: FloatArray, size: float) -> FloatArray:
-    """Share of the second coordinate in the progress of the curve around each knot."""
+def _directions(curve: FloatArray, size: float) -> list[FloatArray]:
+    """Share of the second coordinate in the progress of the curve, at each inner knot.
+
+    It must be that of the smooth curve: at the steps of the empirical one it is 0 or 1 by turns,
+    which would take the worse of the two errors everywhere and make the band too wide. But rows
+    with the same score make a straight piece that is no accident. Where one is longer than what is
+    smoothed over, the curve has a corner: the directions before and after it differ.
+    """
     along = curve[0] + curve[1]
     reach = _REACH * along[-1] * size ** (-1 / 3)
-    ahead, behind = np.minimum(along + reach, along[-1]), np.maximum(along - reach, 0.0)
-    rise = np.interp(ahead, along, curve[1]) - np.interp(behind, along, curve[1])
-    direction: FloatArray = rise / (ahead - behind)
-    return direction
+    knot = along[1:-1]
+    ahead, behind = np.minimum(knot + reach, along[-1]), np.maximum(knot - reach, 0.0)
+
+    def rise(start: FloatArray, stop: FloatArray) -> FloatArray:
+        height = np.interp(stop, along, curve[1]) - np.interp(start, along, curve[1])
+        return np.asarray(height / (stop - start))
+
+    smooth = rise(behind, ahead)
+    length = np.diff(along)
+    corner = np.maximum(length[:-1], length[1:]) > reach
+    if not corner.any():
+        return [smooth]
+    return [np.where(corner, rise(*ends), smooth) for ends in ((behind, knot), (knot, ahead))]
 
 
 def _draw_masses(mass: FloatArray, squared: FloatArray, n: int, rng: Any) -> FloatArray:

@@ -150,12 +150,13 @@ def run(quick: bool = False) -> None:
     """Simulate every design; write the page unless quick."""
     facts = machine()
     runs = QUICK_RUNS if quick else RUNS
+    mark = fingerprint()
     cells = [(auc, n) for auc in AUCS for n in SIZES]
     found: dict[str, dict[tuple[float, int], dict[str, float]]] = {}
     for design in DESIGNS:
         found[design] = {}
         for auc, n in cells:
-            key = f"coverage-{fingerprint()}-{runs}-{list(DESIGNS).index(design)}-{auc}-{n}"
+            key = f"coverage-{mark}-{runs}-{list(DESIGNS).index(design)}-{auc}-{n}"
             found[design][auc, n] = remember(key, lambda d=design, a=auc, m=n: hits(d, a, m, runs))
             print(f"{design}, AUC {auc}, n = {n:,}: {found[design][auc, n]}", flush=True)
     pairs = {cell: paired(*cell, runs) for cell in cells}

@@ -18,6 +18,7 @@ from sklearn.model_selection import StratifiedKFold
 import treerank
 from treerank._atomic import written_whole
 from treerank._command_line._errors import BadInput, one_line_errors
+from treerank._command_line._judging import Rows, read_rows
 from treerank._command_line._scoring import score_file
 from treerank._command_line._sources import Source
 from treerank._command_line._training import Training, Wishes, read_training
@@ -97,8 +98,7 @@ def fit(
     """Fit a model to a table, say how well it ranks, and keep it."""
     with one_line_errors():
         for path in (save, report):
-            if path is not None and not path.parent.is_dir():
-                raise BadInput(f"{path}: there is no folder {str(path.parent)!r}; make it first.")
+            _check_folder(path)
         source = Source(train, delimiter, encoding, missing or ())
         wishes = Wishes(target, positive, weight, id or (), drop or (), type or ())
         data = read_training(source, wishes)
@@ -119,7 +119,8 @@ def fit(
             treerank.save(estimator, save)
             console.print(f"Saved to {save}.", markup=False)
         if report is not None:
-            _write_report(estimator, data, report, seed)
+            rows = Rows(data.features, data.labels, data.weights)
+            _write_report(estimator, rows, report, seed, source, {})
             console.print(f"Report in {report}.", markup=False)
 
 
@@ -155,14 +156,23 @@ def _labels_in(order: str, data: Training) -> list[Any]:
     return [known[label] for label in named]
 
 
-def _write_report(model: Any, data: Training, out: Path, seed: int) -> None:
+def _check_folder(path: Path | None) -> None:
+    if path is not None and not path.parent.is_dir():
+        raise BadInput(f"{path}: there is no folder {str(path.parent)!r}; make it first.")
+
+
+def _write_report(
+    model: Any, rows: Rows, out: Path, seed: int, source: Source, more: dict[str, Any]
+) -> None:
     try:
         treerank.report(
-            model, data.features, data.labels,
-            sample_weight=data.weights, out=out, random_state=seed,
+            model, rows.features, rows.labels,
+            sample_weight=rows.weights, out=out, random_state=seed, **more,
         )  # fmt: skip
-    except (ModuleNotFoundError, ValueError) as error:
+    except ModuleNotFoundError as error:
         raise BadInput(f"{out}: {error}") from None
+    except ValueError as error:
+        raise source.bad(str(error)) from None
 
 
 def _print_columns(console: Console, data: Training) -> None:
@@ -272,12 +282,18 @@ def report(
     data: Annotated[str, typer.Argument(help="Rows to judge it on, with their labels.")],
     target: Annotated[str, typer.Option(help="Column with the labels.")],
     out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
+    train: Annotated[
+        str | None, typer.Option(help="The training rows, to compare with; labels as in DATA.")
+    ] = None,
+    new: Annotated[
+        str | None, typer.Option(help="Later rows, to see what has moved; they need no labels.")
+    ] = None,
     positive: Annotated[str | None, typer.Option(help="Label that was ranked first.")] = None,
     weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out.")] = None,
-    type: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=category or COLUMN=number; repeatable.")
+    drop: Annotated[
+        list[str] | None, typer.Option(help="Column to leave out, if the model knows no names.")
     ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of what the report draws.")] = 0,
     delimiter: Delimiter = None,
     encoding: Encoding = "utf8",
@@ -285,10 +301,23 @@ def report(
 ) -> None:
     """Write a report of a model on new rows: one HTML file that needs no network."""
     with one_line_errors():
+        _check_folder(out)
         loaded = treerank.load(model)
-        source = Source(data, delimiter, encoding, missing or ())
-        rows = read_training(source, Wishes(target, positive, weight, (), drop or (), type or ()))
-        _write_report(loaded, rows, out, seed)
+        wishes = Wishes(target, positive, weight, (), drop or ())
+        judged, training, later = (
+            None if path is None else Source(path, delimiter, encoding, missing or ())
+            for path in (data, train, new)
+        )
+        assert judged is not None
+        rows = read_rows(loaded, judged, wishes, drop or ())
+        more: dict[str, Any] = {"title": title}
+        if training is not None:
+            more["train"] = tuple(read_rows(loaded, training, wishes, drop or ()))
+        if later is not None:
+            left = set(later.header())
+            apart = [name for name in (target, weight, *(drop or ())) if name in left]
+            more["X_new"] = read_rows(loaded, later, None, apart).features
+        _write_report(loaded, rows, out, seed, judged, more)
         print(f"Report in {out}.", file=sys.stderr)
 
 

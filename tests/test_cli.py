@@ -431,16 +431,19 @@ def test_a_report_reads_columns_and_labels_as_the_model_knows_them(folder, tmp_p
     assert result.exit_code == 0, result.output
     out.unlink()
     result = run("report", model, train, *asked)
-    assert_one_line(result, train, "column 'default' has the label 'yes' in line 2; expected one of "
-                    "False, True, as the model was fitted to: name the label that was ranked "
-                    "first (--positive)")  # fmt: skip
+    message = (
+        "column 'default' has the label 'yes' in line 2; expected one of False, True, as the model "
+        "was fitted to: name the label that was ranked first (--positive)"
+    )
+    assert_one_line(result, train, message)
     assert not out.exists()
 
 
 BAD_JUDGED = {
     "missing target": ("id,income,age,home,member\n1,1,2,owns,true\n", "no column 'default'"),
     "constant target": (
-        NEW[:-1] + ",default\n" + "1,2,30,owns,true,no\n" * 9, "column 'default' has no row of 'yes'"),
+        NEW[:-1] + ",default\n" + "1,2,30,owns,true,no\n" * 9,
+        "column 'default' has no row of 'yes'"),
     "an unknown label": (
         NEW[:-1] + ",default\n1,2,30,owns,true,yes\n1,2,30,owns,true,maybe\n",
         "column 'default' has the label 'maybe' in line 3; expected one of no, yes"),

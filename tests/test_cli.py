@@ -257,6 +257,12 @@ BAD_TRAINING = {
     ),
     "a header that is not UTF-8": (
         HEADER.replace("home", "größe").encode("latin-1") + ROWS.encode(), "not UTF8 in line 1"),
+    "UTF-16": ((HEADER + ROWS).encode("utf-16"), "the text is UTF-16; save it as UTF-8"),
+    "a workbook": (b"PK\x03\x04" + bytes(99), "save the sheet as CSV"),
+    "old line ends": ((HEADER + ROWS).replace("\n", "\r"), "end in a carriage return alone"),
+    "a target that is no class": (
+        HEADER + ROWS + "60,1,20,owns,true,0.5,1\n",
+        "column 'default' has numbers with fractions (first: line 62, 0.5); expected classes"),
     "empty file": ("", "the file is empty"),
     "no rows": (HEADER, "there are column names but no rows"),
     "a short line": (HEADER + ROWS + "60,1\n", "line 62 has 2 values, the first line has 7 names"),
@@ -355,6 +361,20 @@ def test_other_mistakes_are_one_line_too(folder, tmp_path):
         assert len(lines) == 1, lines
         assert message in lines[0], lines
         assert lines[0].startswith("treerank: ")
+
+
+def test_a_damaged_packing_is_named(folder, tmp_path):
+    whole = (folder / "train.csv.gz").read_bytes()
+    for name, raw in (("cut.csv.gz", whole[:-500]), ("not.csv.gz", b"id,income\n1,2\n")):
+        path = tmp_path / name
+        path.write_bytes(raw)
+        for arguments in (
+            ["fit", path, "--target", "default", "--save", tmp_path / "model"],
+            ["score", folder / "tree.model", path, "--out", tmp_path / "out.csv"],
+            ["compare", path, "--target", "default"],
+        ):
+            assert_one_line(run(*arguments), path, "it cannot be unpacked")
+    assert {p.name for p in tmp_path.iterdir()} == {"cut.csv.gz", "not.csv.gz"}
 
 
 def test_dates_in_parquet_are_refused_with_the_remedy(tmp_path):

@@ -185,7 +185,14 @@ def _labels(source: Source, column: Any, wishes: Wishes) -> NDArray[Any]:
     if pa.types.is_string(column.type) and pc.all(pc.match_substring_regex(column, NUMBER)).as_py():
         column = pc.utf8_trim_whitespace(column).cast(pa.float64())
     labels = column.to_numpy()
-    if labels.dtype.kind == "f" and (labels == np.round(labels)).all():
+    if labels.dtype.kind == "f":
+        broken = labels != np.round(labels)
+        if broken.any():
+            row = int(np.argmax(broken))
+            raise source.bad(
+                f"column {name!r} has numbers with fractions (first: line {row + 2:,}, "
+                f"{labels[row]:g}); expected classes. Cut it into grades, or name another --target."
+            )
         labels = labels.astype(np.int64)
     return np.asarray(labels)
 

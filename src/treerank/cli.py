@@ -17,7 +17,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import treerank
 from treerank._atomic import written_whole
-from treerank._command_line._errors import BadInput, one_line_errors
+from treerank._command_line._errors import BadInput, check_out, one_line_errors
 from treerank._command_line._judging import Rows, read_rows
 from treerank._command_line._scoring import score_file
 from treerank._command_line._sources import Source
@@ -98,7 +98,7 @@ def fit(
     """Fit a model to a table, say how well it ranks, and keep it."""
     with one_line_errors():
         for path in (save, report):
-            _check_folder(path)
+            check_out(path)
         source = Source(train, delimiter, encoding, missing or ())
         wishes = Wishes(target, positive, weight, id or (), drop or (), type or ())
         data = read_training(source, wishes)
@@ -154,11 +154,6 @@ def _labels_in(order: str, data: Training) -> list[Any]:
             f"{', '.join(known)}."
         )
     return [known[label] for label in named]
-
-
-def _check_folder(path: Path | None) -> None:
-    if path is not None and not path.parent.is_dir():
-        raise BadInput(f"{path}: there is no folder {str(path.parent)!r}; make it first.")
 
 
 def _write_report(
@@ -265,6 +260,7 @@ def score(
 ) -> None:
     """Score the rows of a table, block by block: it may be larger than the memory."""
     with one_line_errors():
+        check_out(out)
         loaded = treerank.load(model)
         if hasattr(loaded, "n_jobs"):
             loaded.set_params(n_jobs=threads)
@@ -301,7 +297,9 @@ def report(
 ) -> None:
     """Write a report of a model on new rows: one HTML file that needs no network."""
     with one_line_errors():
-        _check_folder(out)
+        check_out(out)
+        if [data, train, new].count("-") > 1:
+            raise BadInput("Got - twice; the standard input can be read once only.")
         loaded = treerank.load(model)
         wishes = Wishes(target, positive, weight, (), drop or ())
         judged, training, later = (
@@ -394,6 +392,7 @@ def export(
     from treerank.export import to_onnx, to_sql  # noqa: PLC0415
 
     with one_line_errors():
+        check_out(out)
         loaded = treerank.load(model)
         try:
             if to is Target.onnx:

@@ -33,6 +33,12 @@ def read_rows(model: Any, source: Source, wishes: Wishes | None, drop: Sequence[
         if wishes.weight is not None:
             check_columns(source, names, {"--weight": [wishes.weight]})
             extra.append(wishes.weight)
+    for name in extra:
+        if name in getattr(model, "feature_names_in_", ()):
+            raise source.bad(
+                f"column {name!r} is one that the model ranks by; it cannot be the labels or the "
+                "weights (--target, --weight)."
+            )
     left = [name for name in names if name not in (*extra, *drop)]
     types = column_types(model, source, left, (), "--drop")
     features = list(types)

@@ -66,6 +66,8 @@ def read_training(source: Source, wishes: Wishes) -> Training:
         "--target": [wishes.target], "--weight": weight, "--id": wishes.ids,
         "--drop": wishes.drop, "--type": wanted,
     })  # fmt: skip
+    if wishes.weight == wishes.target:
+        raise source.bad(f"column {wishes.target!r} cannot be both --target and --weight.")
     apart = {wishes.target, wishes.weight, *wishes.ids, *wishes.drop}
     features = [name for name in names if name not in apart]
     if not features:
@@ -210,7 +212,14 @@ def refuse_no_label(source: Source, column: Any, name: str) -> None:
 def as_weights(source: Source, column: Any, name: str) -> NDArray[np.float64]:
     """Weights of the rows, none of them negative."""
     if not _is_number(column.type):
-        column = _as_numbers(source, name, column.cast(pa.string()))
+        text = column.cast(pa.string())
+        row = pc.index(pc.match_substring_regex(text, NUMBER), False).as_py()
+        if row >= 0:
+            raise source.bad(
+                f"column {name!r} (--weight) has {text[row].as_py()!r} in line {row + 2:,}; "
+                "expected numbers of at least 0."
+            )
+        column = pc.utf8_trim_whitespace(text)
     weights = np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
     bad = ~(weights >= 0) | np.isinf(weights)
     if bad.any():

@@ -150,7 +150,7 @@ def run(quick: bool = False) -> None:
     """Simulate every design; write the page unless quick."""
     facts = machine()
     runs = QUICK_RUNS if quick else RUNS
-    mark = fingerprint()
+    mark = fingerprint("metrics")
     cells = [(auc, n) for auc in AUCS for n in SIZES]
     found: dict[str, dict[tuple[float, int], dict[str, float]]] = {}
     for design in DESIGNS:

@@ -100,7 +100,8 @@ def roc_band(
     mass, squared = _masses_at_cuts(sample)
     size = mass.sum(axis=1) ** 2 / squared.sum(axis=1)
     scale = np.sqrt(size)
-    rng = check_random_state(random_state)
+    # Its own generator, which draws twice as fast as scikit-learn's.
+    rng = np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
     shifts = _resampled_shift(mass, squared, scale, n_resamples, rng)
     k = float(np.quantile(shifts, level, method="higher"))
     # A class of n rows that never shows a thing may still do it in z^2 / (n + z^2) of its cases
@@ -130,7 +131,11 @@ def _masses_at_cuts(sample: BinarySample) -> tuple[FloatArray, FloatArray]:
 
 
 def _resampled_shift(
-    mass: FloatArray, squared: FloatArray, scale: FloatArray, n_resamples: int, rng: Any
+    mass: FloatArray,
+    squared: FloatArray,
+    scale: FloatArray,
+    n_resamples: int,
+    rng: np.random.Generator,
 ) -> FloatArray:
     """How far resampled curves need to be moved along (-1/sqrt(n0), 1/sqrt(n1)).
 
@@ -175,7 +180,9 @@ def _directions(curve: FloatArray, size: float) -> list[FloatArray]:
     return [np.where(corner, rise(*ends), smooth) for ends in ((behind, knot), (knot, ahead))]
 
 
-def _draw_masses(mass: FloatArray, squared: FloatArray, n: int, rng: Any) -> FloatArray:
+def _draw_masses(
+    mass: FloatArray, squared: FloatArray, n: int, rng: np.random.Generator
+) -> FloatArray:
     """Draw the cells' masses under the Bayesian bootstrap.
 
     Each row's weight is multiplied by a standard exponential variable. Sums over a cell are Gamma
@@ -183,8 +190,8 @@ def _draw_masses(mass: FloatArray, squared: FloatArray, n: int, rng: Any) -> Flo
     """
     drawn = np.zeros((n, mass.size))
     full = mass > 0
-    shape = mass[full] ** 2 / squared[full]
-    drawn[:, full] = rng.gamma(shape, squared[full] / mass[full], size=(n, shape.size))
+    shape, scale = mass[full] ** 2 / squared[full], squared[full] / mass[full]
+    drawn[:, full] = rng.standard_gamma(shape, size=(n, shape.size)) * scale
     return drawn
 
 

@@ -14,22 +14,27 @@ from typing import Any
 
 import numpy as np
 
+from treerank._boosting import BoostedTreeRank
 from treerank._forest import RankingForest
 from treerank.export._sql_words import DIALECTS, Columns, Dialect, probability_names
 from treerank.export._walks import END, IN_SET, MISSING_GOES_LEFT, Walks, walks_of
 
+LARGEST_EXPONENT = 700.0  # e to this is a double, in every database
 
-def forest_query(model: RankingForest, table: str, words: Dialect, kept: list[str]) -> str:
-    """Write the query for a forest."""
+
+def forest_query(
+    model: RankingForest | BoostedTreeRank, table: str, words: Dialect, kept: list[str]
+) -> str:
+    """Write the query for a forest, or for boosted trees."""
     walks = walks_of(model)
     joins = words is DIALECTS["sqlite"]
     parts = _joined_walk(walks, table, words) if joins else _array_walk(walks, table, words)
     names = ", ".join(f"numbered.{name}" for name in kept)
     order = " ORDER BY tree" if words.ordered_sum else ""
-    n_trees = words.digits(walks.n_trees)
+    divisor = words.digits(walks.divisor)
 
     def mean(total: str) -> str:
-        return f"SUM(CAST({total} AS {words.double}){order}) / {n_trees}"
+        return f"SUM(CAST({total} AS {words.double}){order}) / {divisor}"
 
     totals = _totals(walks)
     means = [f"{mean('total')} - {words.digits(walks.offset)} AS score"]
@@ -45,14 +50,19 @@ def forest_query(model: RankingForest, table: str, words: Dialect, kept: list[st
     )
 
 
-def _probabilities(model: RankingForest, words: Dialect) -> list[str]:
+def _probabilities(model: RankingForest | BoostedTreeRank, words: Dialect) -> list[str]:
     """Class probabilities as `predict_proba` has them; a consensus of ranks has none in SQL."""
-    if model._ranks is not None:
-        return []
     n_cuts = len(model.classes_) - 1
-    above = [f"scored.above_{k}" for k in range(1, n_cuts + 1)]
-    if n_cuts == 1:
+    if isinstance(model, BoostedTreeRank):
+        above = [
+            _logistic(*line, words) for line in zip(model._slopes, model._intercepts, strict=True)
+        ]
+    elif model._ranks is not None:
+        return []
+    elif n_cuts == 1:
         above = [f"scored.score + {words.digits(0.5)}"]
+    else:
+        above = [f"scored.above_{k}" for k in range(1, n_cuts + 1)]
     zero, one = words.digits(0), words.digits(1)
     clipped = [f"{words.least}({words.greatest}({share}, {zero}), {one})" for share in above]
     # What is above a class cannot be more than what is above a lower one.
@@ -62,6 +72,16 @@ def _probabilities(model: RankingForest, words: Dialect) -> list[str]:
     shares = [f"{a} - {b}" for a, b in pairwise(edges)]
     names = probability_names(model.classes_, words)
     return [f"{share} AS {n}" for share, n in zip(shares[-len(names) :], names, strict=True)]
+
+
+def _logistic(slope: float, intercept: float, words: Dialect) -> str:
+    """Probability whose log-odds are a line in the score; within what a database can raise e to."""
+    odds = f"{words.digits(-slope)} * scored.score - {words.digits(intercept)}"
+    largest = words.digits(LARGEST_EXPONENT)
+    least = words.digits(-LARGEST_EXPONENT)
+    one = words.digits(1)
+    clipped = f"{words.least}({words.greatest}({odds}, {least}), {largest})"
+    return f"{one} / ({one} + EXP({clipped}))"
 
 
 def _totals(walks: Walks) -> dict[str, list[float]]:

@@ -95,7 +95,6 @@ def graded(auc: float, n_grades: int = 5) -> Population:
 DESIGNS: dict[str, tuple[float, Callable[[float], Population]]] = {
     "two normal distributions": (0.5, binormal),
     "positives spread twice as wide": (0.5, lambda auc: binormal(auc, 2.0)),
-    "positives spread half as wide": (0.5, lambda auc: binormal(auc, 0.5)),
     "exponential": (0.5, exponential),
     "five grades": (0.5, graded),
     "a part of the positives far above": (0.5, part_found),

@@ -126,6 +126,15 @@ def test_a_forest_is_judged_out_of_bag(folder, tmp_path):
     assert isinstance(treerank.load(tmp_path / "model"), RankingForest)
 
 
+def test_boosted_trees_are_fitted_judged_and_saved(folder, tmp_path):
+    result = run(
+        "fit", folder / "train.csv", "--target", "default", "--drop", "id", "--drop", "w",
+        "--model", "boosting", "--trees", "5", "--cv", "2", "--save", tmp_path / "model",
+    )  # fmt: skip
+    assert "AUC on held-out rows: 0." in result.output
+    assert treerank.load(tmp_path / "model").n_estimators_ == 5
+
+
 # --- score ---
 
 

@@ -44,6 +44,7 @@ class ModelKind(StrEnum):
 
     tree = "tree"
     forest = "forest"
+    boosting = "boosting"
 
 
 class Target(StrEnum):
@@ -83,7 +84,7 @@ def fit(
     type: Annotated[
         list[str] | None, typer.Option(help="COLUMN=category or COLUMN=number; repeatable.")
     ] = None,
-    trees: Annotated[int, typer.Option(help="Number of trees of a forest.")] = 200,
+    trees: Annotated[int, typer.Option(help="Number of trees of a forest or of boosting.")] = 200,
     max_depth: Annotated[int, typer.Option(help="Largest depth of a tree.")] = 10,
     small: Annotated[
         bool, typer.Option(help="Fewer strata: the smallest tree within one standard error.")
@@ -140,6 +141,8 @@ def _estimator(
     }
     if kind is ModelKind.forest:
         return treerank.RankingForest(n_estimators=trees, oob_score=True, **shared)
+    if kind is ModelKind.boosting:
+        return treerank.BoostedTreeRank(n_estimators=trees, **shared)
     return treerank.TreeRank(max_depth=max_depth, one_standard_error=small, **shared)
 
 

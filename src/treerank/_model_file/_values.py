@@ -18,7 +18,7 @@ from treerank.splitters import DyadicGrid
 SCALARS = (bool, int, float, str)
 # What a parameter may be beside plain values: an estimator that is yet to be fitted, known by
 # its own parameters.
-ESTIMATORS: dict[str, type[Any]] = {
+UNFITTED: dict[str, type[Any]] = {
     "LeafRank": LeafRank,
     "DyadicGrid": DyadicGrid,
     "TreeRank": TreeRank,
@@ -35,7 +35,7 @@ def pack_value(value: Any, what: str) -> Any:
     if isinstance(value, int | float) and type(value) in SCALARS:
         return value if math.isfinite(value) else {"float": say_not_finite(value)}
     name = type(value).__name__
-    if ESTIMATORS.get(name) is type(value):
+    if UNFITTED.get(name) is type(value):
         return {name: pack_parameters(value)}
     if isinstance(value, list):
         return [pack_value(v, what) for v in value]
@@ -72,9 +72,9 @@ def unpack_value(node: Node) -> Any:
         return dict(_pair(item) for item in inner.items())
     if kind == "array":
         return unpack_labels(inner)
-    if kind in ESTIMATORS:
-        return ESTIMATORS[kind](**unpack_parameters(inner, ESTIMATORS[kind]))
-    raise node.error(f"a float, tuple, dict, array, or one of {', '.join(ESTIMATORS)}")
+    if kind in UNFITTED:
+        return UNFITTED[kind](**unpack_parameters(inner, UNFITTED[kind]))
+    raise node.error(f"a float, tuple, dict, array, or one of {', '.join(UNFITTED)}")
 
 
 def _pair(node: Node) -> tuple[Any, Any]:

@@ -549,6 +549,15 @@ def test_bombs_are_refused_before_they_go_off(saved, tmp_path):
         treerank.load(saved("tree")[2], max_bytes=100)
 
 
+def test_a_tree_that_would_grow_beyond_the_limit_is_refused(saved, monkeypatch):
+    model, _, path = saved("geometric_tree")
+    n_nodes = len(model._source.tree.nodes)
+    monkeypatch.setattr("treerank._model_file._geometric.BYTES_OF_NODE", 2**20)
+    treerank.load(path, max_bytes=2**20 * n_nodes)
+    with pytest.raises(ModelFileError, match="too many boxes"):
+        treerank.load(path, max_bytes=2**20 * n_nodes - 1)
+
+
 def test_a_member_is_read_once_only(saved, tmp_path):
     def share(members):
         document = json.loads(members["model.json"])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
+from treerank._axis_tree import NODE
 from treerank._geometric import GeometricRanker
 from treerank._j48 import read_j48
 from treerank._model_file._features import MAX_FEATURES, pack_names, unpack_names
@@ -34,6 +35,8 @@ NODE_ARRAYS = {
     "children_left": "<i8", "children_right": "<i8", "feature": "<i8", "threshold": "<f8",
     "value": "<f8", "weighted_n_node_samples": "<f8", "missing_go_to_left": "|u1",
 }  # fmt: skip
+# Of a node of the tree as it is searched, its copies included.
+BYTES_OF_NODE = 4 * NODE.itemsize
 SOMETIMES = ("weighted_n_node_samples", "missing_go_to_left")
 
 
@@ -132,7 +135,8 @@ def _unpack_tree(node: Node) -> tuple[Any, TreeSource]:
     fields = inner.fields("parameters", "fitted")
     model = RANKERS[kind](**unpack_parameters(fields["parameters"], RANKERS[kind]))
     unpack_ranker(fields["fitted"], model)
-    return model, read_estimator(model)
+    # Paths that meet part again: a small file must not become a tree beyond the limit.
+    return model, read_estimator(model, node.max_bytes // BYTES_OF_NODE)
 
 
 def _unpack_arrays(node: Node) -> dict[str, Any]:

@@ -152,9 +152,9 @@ def run(quick: bool = False) -> None:
     mark = fingerprint("metrics")
     cells = [(auc, n) for auc in AUCS for n in SIZES]
     found: dict[str, dict[tuple[float, int], dict[str, float]]] = {}
-    for design in DESIGNS:
-        found[design] = {}
-        for auc, n in cells:
+    for auc, n in sorted(cells, key=lambda cell: cell[1]):
+        for design in DESIGNS:
+            found.setdefault(design, {})
             key = f"coverage-{mark}-{runs}-{list(DESIGNS).index(design)}-{auc}-{n}"
             found[design][auc, n] = remember(key, lambda d=design, a=auc, m=n: hits(d, a, m, runs))
             print(f"{design}, AUC {auc}, n = {n:,}: {found[design][auc, n]}", flush=True)

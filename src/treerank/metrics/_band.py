@@ -148,6 +148,9 @@ def _resampled_shift(
     for side in (0, 1):
         drawn = _cumulated(_draw_masses(mass[side], squared[side], n_resamples, rng))
         error[side] = (scale[side] * drawn - curve[side])[:, 1:-1]
+        # The Bayesian bootstrap of n rows has (n - 1) / (n + 1) of a share's variance in mean.
+        size = scale[side] ** 2
+        error[side] *= np.sqrt((size + 1) / max(size - 1, 1.0))
     shifts = np.zeros(n_resamples)
     for direction in _directions(curve, min(scale) ** 2):
         gap = (1 - direction) * error[1] - direction * error[0]

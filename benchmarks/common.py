@@ -129,10 +129,13 @@ def describe(facts: dict[str, Any], command: str) -> str:
     )
 
 
-def fingerprint() -> str:
-    """Key of the installed treerank, so that results of older code are not taken for new ones."""
+def fingerprint(part: str = "") -> str:
+    """Key of the installed treerank, so that results of older code are not taken for new ones.
+
+    `part` names a folder of it that a study depends on alone.
+    """
     digest = hashlib.sha256()
-    files = Path(treerank.__file__).parent.rglob("*.py")
+    files = (Path(treerank.__file__).parent / part).rglob("*.py")
     for path in [*sorted(files), Path(_core.__file__)]:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]

@@ -1,5 +1,6 @@
 """Damage to model files: bits, bytes, lengths, and edits that know how a document is built."""
 
+import copy
 import io
 import json
 import zipfile
@@ -145,7 +146,12 @@ def near_value(values, rng):
         return other
     if choice < 0.8 and isinstance(other, int | float) and not isinstance(other, bool):
         return other + int(rng.integers(-2, 3))
-    return ODD_NUMBERS[rng.integers(len(ODD_NUMBERS))]
+    return odd_value(rng)
+
+
+def odd_value(rng):
+    """A value that has no business there; a copy, as a later edit may change it."""
+    return copy.deepcopy(ODD_NUMBERS[rng.integers(len(ODD_NUMBERS))])
 
 
 def change_member(members, array, rng):
@@ -184,5 +190,5 @@ def edit(document, rng):
             other = keys[rng.integers(len(keys))]
             at[key], at[other] = at[other], at[key]
         else:
-            at[key] = ODD_NUMBERS[rng.integers(len(ODD_NUMBERS))]
+            at[key] = odd_value(rng)
         return

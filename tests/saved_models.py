@@ -2,8 +2,18 @@
 
 import numpy as np
 import pandas as pd
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import DecisionTreeClassifier
 
-from treerank import LeafRank, RankingForest, TreeRank, baselines
+from treerank import (
+    BoostedTreeRank,
+    GeometricRanker,
+    LeafRank,
+    RankingForest,
+    TreeRank,
+    baselines,
+)
+from treerank.splitters import DyadicGrid
 
 
 def loans(n=400, seed=0):
@@ -46,6 +56,10 @@ TREES = {
     "cell_mean_tree": lambda: TreeRank(missing="cell_mean", min_samples_leaf=0.05),
     "leafrank": lambda: LeafRank(max_depth=3, criterion="entropy"),
 }
+GRID_TREES = {
+    "grid_tree": lambda: TreeRank(DyadicGrid(3), max_features=4, cv=3),
+    "penalty_grid_tree": lambda: TreeRank(DyadicGrid(), pruning="penalty"),
+}
 FORESTS = {
     "forest": lambda: RankingForest(n_estimators=5, oob_score=True, random_state=3),
     "whole_forest": lambda: RankingForest(LeafRank(max_depth=None), n_estimators=4),
@@ -53,6 +67,16 @@ FORESTS = {
     "mean_rank_forest": lambda: RankingForest.preset("rf5", n_estimators=4),
     "median_rank_forest": lambda: RankingForest(n_estimators=4, aggregation="median_rank"),
     "kendall_forest": lambda: RankingForest(n_estimators=4, aggregation="kendall"),
+    "grid_forest": lambda: RankingForest(DyadicGrid(), n_estimators=3, oob_score=True),
+    "warm_grid_forest": lambda: RankingForest(
+        DyadicGrid(), n_estimators=2, warm_start=True, aggregation="mean_rank"
+    ),
+}
+BOOSTED = {
+    "boosted": lambda: BoostedTreeRank(n_estimators=6),
+    "stopped_boosted": lambda: BoostedTreeRank(
+        n_estimators=9, loss="pairwise", early_stopping=True, n_iter_no_change=2
+    ),
 }
 ORDINAL = {
     "graded_tree": lambda: TreeRank(LeafRank(max_depth=2), label_order=["bad", "fair", "good"]),
@@ -63,6 +87,8 @@ ORDINAL = {
     "graded_rank_forest": lambda: RankingForest(
         n_estimators=4, aggregation="median_rank", label_order=GRADES
     ),
+    "graded_boosted": lambda: BoostedTreeRank(n_estimators=4, label_order=GRADES),
+    "graded_grid_tree": lambda: TreeRank(DyadicGrid(1), label_order=GRADES),
 }
 GRADES = ["bad", "fair", "good"]
 RIVALS = {
@@ -77,7 +103,37 @@ RIVALS = {
     "logitboost": lambda: baselines.LogitBoost(n_estimators=6, max_depth=2, random_state=0),
     "ranknet": lambda: baselines.RankNet(hidden_units=3, max_iter=20, random_state=0),
 }
-NAMES = [*TREES, *FORESTS, *ORDINAL, *RIVALS]
+J48 = """income <= 0.2: 0 (120.0/10.0)
+income > 0.2
+|   home = owns: 1 (60.0/4.0)
+|   home = rents
+|   |   age <= 40: 0 (30.0)
+|   |   age > 40: 1 (25.0/9.0)
+|   home = größe <b>: 1 (20.0/3.0)"""
+STUMP = {
+    "children_left": [1, -1, -1], "children_right": [2, -1, -1], "feature": [2, -2, -2],
+    "threshold": [0.25, 0.0, 0.0], "value": [[9, 8], [8, 2], [1, 6]], "n_features": 4,
+}  # fmt: skip
+# Geometric rankers: of trees of this library, and of others on numbers.
+GEOMETRIC = {
+    "geometric_tree": lambda: GeometricRanker(TreeRank(max_depth=3), metric="standard"),
+    "geometric_leafrank": lambda: GeometricRanker(LeafRank(max_depth=3), ranking="local"),
+    "geometric_frozen": lambda: GeometricRanker(
+        FrozenEstimator(TreeRank(max_depth=2).fit(*loans())), class_of_interest=0
+    ),
+    "geometric_j48": lambda: GeometricRanker(J48, ranking="local", smoothing="m"),
+}
+GEOMETRIC_NUMBERS = {
+    "geometric_cart": lambda: GeometricRanker(
+        DecisionTreeClassifier(max_depth=3, random_state=0).fit(*numbers())
+    ),
+    "geometric_unfitted_cart": lambda: GeometricRanker(
+        DecisionTreeClassifier(max_leaf_nodes=4, random_state=0), ranking=None, smoothing=None
+    ),
+    "geometric_arrays": lambda: GeometricRanker(STUMP, metric=[1.0, 2.0, 0.5, 1.0]),
+}
+ON_NUMBERS = {*RIVALS, *GEOMETRIC_NUMBERS}
+NAMES = [*TREES, *GRID_TREES, *FORESTS, *BOOSTED, *ORDINAL, *RIVALS, *GEOMETRIC, *GEOMETRIC_NUMBERS]
 
 
 def fitted(name):
@@ -85,8 +141,20 @@ def fitted(name):
     if name in RIVALS:
         X, y = numbers()
         return RIVALS[name]().fit(X, np.where(y == 1, "good", "bad")), numbers(300, seed=1)[0]
+    if name in GEOMETRIC_NUMBERS:
+        return GEOMETRIC_NUMBERS[name]().fit(*numbers()), numbers(300, seed=1)[0]
     X, y = loans()
+    rows = new_rows()
+    if name == "geometric_j48":  # C4.5 sends a part of a row with missing values down each branch
+        X, y = known(X, y)
+        rows = known(rows)[0]
     if name in ORDINAL:
         grades = np.array(GRADES)[y + (X["age"] > 50)]
-        return ORDINAL[name]().fit(X, grades), new_rows()
-    return {**TREES, **FORESTS}[name]().fit(X, y), new_rows()
+        return ORDINAL[name]().fit(X, grades), rows
+    return {**TREES, **GRID_TREES, **FORESTS, **BOOSTED, **GEOMETRIC}[name]().fit(X, y), rows
+
+
+def known(X, y=None):
+    """Rows without missing values, and of the levels that the J48 text names."""
+    keep = X["income"].notna() & X["home"].isin(["owns", "rents", "größe <b>"])
+    return X[keep], None if y is None else y[keep.to_numpy()]

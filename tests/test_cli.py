@@ -184,6 +184,15 @@ def test_a_forest_is_judged_out_of_bag(folder, tmp_path):
     assert isinstance(treerank.load(tmp_path / "model"), RankingForest)
 
 
+def test_boosted_trees_are_fitted_judged_and_saved(folder, tmp_path):
+    result = run(
+        "fit", folder / "train.csv", "--target", "default", "--drop", "id", "--drop", "w",
+        "--model", "boosting", "--trees", "5", "--cv", "2", "--save", tmp_path / "model",
+    )  # fmt: skip
+    assert "AUC on held-out rows: 0." in result.output
+    assert treerank.load(tmp_path / "model").n_estimators_ == 5
+
+
 # --- score ---
 
 
@@ -315,6 +324,12 @@ BAD_TRAINING = {
     ),
     "a header that is not UTF-8": (
         HEADER.replace("home", "größe").encode("latin-1") + ROWS.encode(), "not UTF8 in line 1"),
+    "UTF-16": ((HEADER + ROWS).encode("utf-16"), "the text is UTF-16; save it as UTF-8"),
+    "a workbook": (b"PK\x03\x04" + bytes(99), "save the sheet as CSV"),
+    "old line ends": ((HEADER + ROWS).replace("\n", "\r"), "end in a carriage return alone"),
+    "a target that is no class": (
+        HEADER + ROWS + "60,1,20,owns,true,0.5,1\n",
+        "column 'default' has numbers with fractions (first: line 62, 0.5); expected classes"),
     "empty file": ("", "the file is empty"),
     "no rows": (HEADER, "there are column names but no rows"),
     "a short line": (HEADER + ROWS + "60,1\n", "line 62 has 2 values, the first line has 7 names"),
@@ -404,6 +419,18 @@ def test_other_mistakes_are_one_line_too(folder, tmp_path):
         (["score", tmp_path / "nothing", train], "nothing: there is no such file"),
         (["score", tmp_path / "damaged", train], "expected a model file"),
         (["score", folder / "tree.model", train, "--id", "nix"], "no column 'nix' (--id)"),
+        (["fit", train, *target, "--weight", "default"], "cannot be both --target and --weight"),
+        (["fit", train, *target, "--weight", "home"], "column 'home' (--weight) has"),
+        (["fit", train, *target, "--save", tmp_path], "this is a folder"),
+        (["score", folder / "tree.model", train, "--out", tmp_path], "this is a folder"),
+        (["score", folder / "tree.model", train, "--out", tmp_path / "no" / "s"], "no folder"),
+        (["export", folder / "tree.model", "--out", tmp_path / "no" / "s"], "no folder"),
+        (["report", folder / "tree.model", train, *target, "--out", tmp_path], "this is a folder"),
+        (["report", folder / "tree.model", "-", *target, "--new", "-"], "read once only"),
+        (["report", folder / "tree.model", train, "--target", "age"], "that the model ranks by"),
+        (["report", folder / "tree.model", train, *target, "--positive", "no"], "Leave --positive"),
+        (["report", train, train, *target], "train.csv: Got something else than JSON or a zip"),
+        (["compare", train, *target, "--cv", "900"], "expected at least one a fold"),
         (["rules", folder / "forest.model"], "no text that a person could read"),
         (["export", folder / "forest.model"], "On the command line: --column NAME"),
     ]:
@@ -413,6 +440,20 @@ def test_other_mistakes_are_one_line_too(folder, tmp_path):
         assert len(lines) == 1, lines
         assert message in lines[0], lines
         assert lines[0].startswith("treerank: ")
+
+
+def test_a_damaged_packing_is_named(folder, tmp_path):
+    whole = (folder / "train.csv.gz").read_bytes()
+    for name, raw in (("cut.csv.gz", whole[:-500]), ("not.csv.gz", b"id,income\n1,2\n")):
+        path = tmp_path / name
+        path.write_bytes(raw)
+        for arguments in (
+            ["fit", path, "--target", "default", "--save", tmp_path / "model"],
+            ["score", folder / "tree.model", path, "--out", tmp_path / "out.csv"],
+            ["compare", path, "--target", "default"],
+        ):
+            assert_one_line(run(*arguments), path, "it cannot be unpacked")
+    assert {p.name for p in tmp_path.iterdir()} == {"cut.csv.gz", "not.csv.gz"}
 
 
 def test_dates_in_parquet_are_refused_with_the_remedy(tmp_path):
@@ -451,6 +492,106 @@ def test_a_report_is_written_of_the_training_rows_and_of_others(folder, tmp_path
     result = run("report", folder / "tree.model", folder / "train.csv", "--target", "missing")
     assert result.exit_code == 2
     assert "missing" in result.output
+
+
+def judged(folder, *arguments):
+    """Report of the tree on its training rows, whose other columns need not be named."""
+    return run("report", folder / "tree.model", folder / "train.csv", "--target", "default",
+               *arguments)  # fmt: skip
+
+
+def test_a_report_compares_with_training_rows_and_later_ones(folder, tmp_path):
+    pytest.importorskip("jinja2", reason="jinja2 is not installed")
+    out = tmp_path / "report.html"
+    result = judged(folder, "--train", folder / "train.parquet", "--new", folder / "new.csv.gz",
+                    "--out", out, "--title", "Loans & <more>")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    text = out.read_text()
+    assert "From the training rows to the rows judged" in text
+    assert "From the rows judged to the new rows" in text
+    assert "Loans &amp; &lt;more&gt;" in text
+    model, _, scores = in_python(folder, "tree")
+    train = pd.read_csv(folder / "train.csv", dtype={"member": str})
+    before = model.score_samples(train[model.feature_names_in_])
+    moved = treerank.metrics.population_stability_index(before, scores)
+    section = text.split("From the rows judged to the new rows")[1]
+    assert f"{moved:.3f}" in section or f"{moved:.2f}" in section
+
+
+def test_a_report_reads_columns_and_labels_as_the_model_knows_them(folder, tmp_path):
+    pytest.importorskip("jinja2", reason="jinja2 is not installed")
+    model, out = tmp_path / "model", tmp_path / "report.html"
+    train = folder / "train.csv"
+    fitted = ["--target", "default", "--positive", "no", "--type", "age=category", "--drop", "id"]
+    result = run("fit", train, *fitted, "--drop", "w", "--cv", 0, "--save", model)
+    assert result.exit_code == 0, result.output
+    asked = ["--target", "default", "--out", out]
+    result = run("report", model, train, *asked, "--positive", "no", "--weight", "w")
+    assert result.exit_code == 0, result.output
+    out.unlink()
+    result = run("report", model, train, *asked)
+    message = (
+        "column 'default' has the label 'yes' in line 2; expected one of False, True, as the model "
+        "was fitted to: name the label that was ranked first (--positive)"
+    )
+    assert_one_line(result, train, message)
+    assert not out.exists()
+
+
+BAD_JUDGED = {
+    "missing target": ("id,income,age,home,member\n1,1,2,owns,true\n", "no column 'default'"),
+    "constant target": (
+        NEW[:-1] + ",default\n" + "1,2,30,owns,true,no\n" * 9,
+        "column 'default' has no row of 'yes'"),
+    "an unknown label": (
+        NEW[:-1] + ",default\n1,2,30,owns,true,yes\n1,2,30,owns,true,maybe\n",
+        "column 'default' has the label 'maybe' in line 3; expected one of no, yes"),
+    "a missing label": (
+        NEW[:-1] + ",default\n1,2,30,owns,true,yes\n1,2,30,owns,true,\n", "no label in 1 of 2"),
+    "a missing column": ("id,income,age,home,default\n1,1,2,owns,no\n", "no column 'member'"),
+    "text among numbers": (
+        NEW[:-1] + ",default\n1,much,30,owns,true,yes\n", "column 'income' has 'much' in line 2"),
+    "wrong delimiter": (NEW.replace(",", ";"), "use --delimiter ';'"),
+    "duplicated names": (NEW.replace("age", "home"), "'home' occurs twice"),
+    "not UTF-8": (
+        (NEW[:-1] + ",default\n1,2,30,größe,true,no\n").encode("latin-1"), "not UTF8 in line 2"),
+    "empty": ("", "the file is empty"),
+    "no rows": (NEW[:-1] + ",default\n", "there are column names but no rows"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BAD_JUDGED)
+@pytest.mark.parametrize("place", ["data", "--train", "--new"])
+def test_bad_rows_to_report_on_are_named_in_one_line(folder, tmp_path, kind, place):
+    if place == "--new" and ("label" in kind or "target" in kind):
+        pytest.skip("new rows need no labels")
+    content, message = BAD_JUDGED[kind]
+    path, out = tmp_path / "rows.csv", tmp_path / "report.html"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    if place == "data":
+        result = run("report", folder / "tree.model", path, "--target", "default", "--out", out)
+    else:
+        result = judged(folder, place, path, "--out", out)
+    assert_one_line(result, path, message)
+    assert [p.name for p in tmp_path.iterdir()] == ["rows.csv"]
+
+
+def test_every_kind_of_saved_model_scores_a_file(tmp_path):
+    frame, labels = loans()
+    frame.to_csv(tmp_path / "loans.csv", index=False)
+    models = [
+        treerank.BoostedTreeRank(n_estimators=5).fit(frame, labels),
+        treerank.GeometricRanker(TreeRank(max_depth=2)).fit(frame, labels),
+        TreeRank(treerank.splitters.DyadicGrid(2)).fit(frame, labels),
+    ]
+    for model in models:
+        treerank.save(model, tmp_path / "model")
+        result = run("score", tmp_path / "model", tmp_path / "loans.csv", "--out",
+                     tmp_path / "out.csv", "--probability")  # fmt: skip
+        assert result.exit_code == 0, result.output
+        table = read_csv(tmp_path / "out.csv")
+        np.testing.assert_array_equal(table["score"], model.score_samples(frame))
+        np.testing.assert_array_equal(table["probability_1"], model.predict_proba(frame)[:, 1])
 
 
 def test_models_are_compared_on_the_same_folds(folder):

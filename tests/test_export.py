@@ -10,7 +10,7 @@ import postgres
 import pytest
 import saved_models
 
-from treerank import LeafRank, RankingForest, TreeRank, baselines
+from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank, baselines
 from treerank.export import to_dict, to_matrix, to_onnx, to_sql, to_text
 
 N_ROWS = 10_000
@@ -35,9 +35,17 @@ MODELS = {
     "forest": RankingForest(n_estimators=3),
     "whole forest": RankingForest(LeafRank(max_depth=None), n_estimators=4),
     "mean ranks": RankingForest.preset("rf5", n_estimators=3, max_depth=4),
+    "boosted": BoostedTreeRank(n_estimators=4),
+}
+GRADES = ["bad", "fair", "good", "it's best"]
+ORDINAL = {
+    "tree": TreeRank(LeafRank(max_depth=2), label_order=GRADES),
+    "forest": RankingForest(n_estimators=3, label_order=GRADES),
+    "mean ranks": RankingForest(n_estimators=2, aggregation="mean_rank", label_order=GRADES),
+    "boosted": BoostedTreeRank(n_estimators=3, label_order=GRADES),
 }
 TREES = ["tree", "deep tree", "cell mean", "leafrank"]
-FORESTS = ["forest", "whole forest", "mean ranks"]
+FORESTS = ["forest", "whole forest", "mean ranks", "boosted"]
 
 
 @pytest.fixture(scope="module")
@@ -156,13 +164,55 @@ def test_a_tree_scores_in_a_database_to_the_bit(request, models, rows, expected,
 
 @pytest.mark.parametrize("dialect", DATABASES)
 @pytest.mark.parametrize("name", FORESTS)
-def test_a_forest_scores_in_a_database(request, models, expected, dialect, name):
+def test_a_forest_scores_in_a_database(request, models, rows, expected, dialect, name):
     ask = request.getfixturevalue(DATABASES[dialect])
-    found = scores_in(ask, to_sql(models[name], "my loans", dialect, columns=["id"]))[:, 0]
-    if dialect == "sqlite":  # which adds in double precision
-        np.testing.assert_allclose(found, expected[name], atol=1e-6, rtol=0)
+    found = scores_in(ask, to_sql(models[name], "my loans", dialect, columns=["id"]))
+    wanted = expected[name][:, np.newaxis]
+    if name != "mean ranks":
+        wanted = np.column_stack([wanted, models[name].predict_proba(rows)[:, 1]])
+    assert_alike(found, wanted, dialect, name)
+
+
+def assert_alike(found, wanted, dialect, name):
+    """Scores and probabilities are equal; as far as databases reckon as Python does."""
+    if dialect == "sqlite" and name != "tree":  # which adds in double precision
+        np.testing.assert_allclose(found, wanted, atol=1e-6, rtol=0)
+    elif name == "boosted":  # whose exponentials may differ in the last bits
+        np.testing.assert_array_equal(found[:, 0], wanted[:, 0])
+        np.testing.assert_allclose(found, wanted, atol=1e-14, rtol=1e-14)
     else:
-        np.testing.assert_array_equal(found, expected[name])
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("dialect", DATABASES)
+@pytest.mark.parametrize("name", ORDINAL)
+def test_ordered_classes_have_a_probability_each_in_a_database(request, rows, dialect, name):
+    ask = request.getfixturevalue(DATABASES[dialect])
+    X, y = training()
+    grades = np.array(GRADES)[y + (X["Age"] > 50) + (X["Age"] > 65)]
+    model = ORDINAL[name].fit(X, grades)
+    query = to_sql(model, "my loans", dialect, columns=["id"])
+    assert [f'"probability_{grade}"' in query for grade in GRADES] == [name != "mean ranks"] * 4
+    found = scores_in(ask, query)
+    skipped = 1 if name == "tree" else 0  # the stratum
+    wanted = model.score_samples(rows)[:, np.newaxis]
+    if name != "mean ranks":
+        wanted = np.hstack([wanted, model.predict_proba(rows)])
+    assert_alike(found[:, skipped:], wanted, dialect, name)
+
+
+def test_probabilities_carry_the_names_of_the_classes(sqlite):
+    X, y = training()
+    model = TreeRank(max_depth=2, label_order=[3, 1, 2]).fit(
+        X, np.array([3, 1, 2])[y + (X["Age"] > 50)]
+    )
+    query = to_sql(model, "my loans", "sqlite", columns=["id"])
+    assert 'strata(stratum, score, "probability_3", "probability_1", "probability_2")' in query
+    nasty = np.array(["low", 'mid"dle', "top"])[y + (X["Age"] > 50)]
+    model = RankingForest(n_estimators=2, label_order=["low", 'mid"dle', "top"]).fit(X, nasty)
+    query = to_sql(model, "my loans", "sqlite", columns=["id"])
+    assert 'AS "probability_mid""dle"' in query
+    assert len(sqlite(query)[0]) == 1 + 1 + 3
 
 
 def test_all_columns_of_the_table_are_returned_by_default(sqlite, models, expected):

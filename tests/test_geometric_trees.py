@@ -1,6 +1,7 @@
 """Geometric ranking: trees from elsewhere, and input that cannot be used."""
 
 import pickle
+import time
 
 import numpy as np
 import pandas as pd
@@ -105,6 +106,13 @@ def test_j48_text_may_have_categories_with_many_outcomes():
 def test_text_that_is_no_j48_tree_is_refused(text, message):
     with pytest.raises(ValueError, match=message):
         GeometricRanker(text).fit(pd.DataFrame({"a": [1.0], "b": [1.0]}))
+
+
+def test_a_long_line_of_j48_text_takes_no_long_time():
+    start = time.perf_counter()
+    with pytest.raises(ValueError, match="Got a test of the J48 text"):
+        GeometricRanker("a = b: " * 20_000 + "((((").fit(pd.DataFrame({"a": ["b", "c"]}))
+    assert time.perf_counter() - start < 2
 
 
 def test_j48_text_of_several_classes_ranks_by_distance_only():

@@ -100,6 +100,24 @@ def test_band_covers_the_whole_curve_at_its_level(auc, n):
     assert 0.925 <= np.mean(hits) <= 0.985
 
 
+def test_band_covers_at_the_corners_of_graded_scores():
+    # Most rows share their score with others: the curve is a polygon, and the band must hold its
+    # corners, where the directions before and after differ.
+    rng = np.random.default_rng(3)
+    cuts, shift, n = np.linspace(-1.0, 1.5, 4), 2.5, 1000
+    y = np.repeat([0, 1], n // 2)
+    below = norm.cdf(np.concatenate([[-np.inf], cuts, [np.inf]]) - np.array([[0], [shift]]))
+    fpr, tpr = 1 - below[:, ::-1]
+    hits = []
+    for _ in range(600):
+        s = np.digitize(rng.normal(size=n) + shift * y, cuts)
+        band = roc_band(y, s, n_resamples=300)
+        u = np.concatenate([fpr, band.fpr])  # a corner of the band may cut the curve, too
+        u = u[(u > 0) & (u < 1)]
+        hits.append(band_holds(band, u, np.interp(u, fpr, tpr)))
+    assert 0.92 <= np.mean(hits) <= 0.98
+
+
 def test_band_covers_with_weights():
     rng = np.random.default_rng(8)
     y = np.repeat([0, 1], 150)

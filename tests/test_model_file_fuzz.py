@@ -28,7 +28,7 @@ LIMIT = 2**24  # bytes: far more than any of the files needs
 
 def rows_for(model, path):
     """Rows that fit the model: its names may have been damaged too."""
-    if path.name in saved_models.RIVALS:
+    if path.name in saved_models.ON_NUMBERS:
         rows = pd.DataFrame(saved_models.numbers(20, seed=1)[0])
     else:
         rows = saved_models.new_rows(30)

@@ -11,6 +11,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kRowsPerTask = 512;
+// Tests that are walked past for each box that may be written: where paths meet, a graph can have
+// long runs of answered tests on very many of them.
+constexpr std::size_t kTestsPerBox = 64;
 
 // What a feature may be inside a box: low < x <= high, or one of some codes; and missing.
 struct Range {
@@ -102,6 +105,8 @@ class Expander {
         for (std::int32_t at = step.node;; ++depth) {
             if (depth > graph_.nodes.size())
                 throw std::invalid_argument("the tree goes round in a circle");
+            if (++tests_ / kTestsPerBox > max_nodes_)
+                throw std::length_error("the tree has too many boxes");
             AxisNode node = graph_.nodes[at];
             node.known = step.known;
             if (node.left < 0) {
@@ -148,6 +153,7 @@ class Expander {
 
     const AxisTree& graph_;
     const std::size_t max_nodes_;
+    std::size_t tests_ = 0;
     AxisTree out_;
     std::vector<Range> ranges_;
     std::vector<Step> pending_;

@@ -160,12 +160,18 @@ class AxisTree:
 
 
 def build_axis_tree(
-    nodes: NDArray[Any], category_sets: NDArray[np.uint64], levels: Levels, **facts: Any
+    nodes: NDArray[Any],
+    category_sets: NDArray[np.uint64],
+    levels: Levels,
+    *,
+    max_nodes: int | None = None,
+    **facts: Any,
 ) -> AxisTree:
     """Make a tree of a graph of tests: empty boxes go, paths that meet again part.
 
     `facts` are the other fields of `AxisTree`.
     """
+    limit = MAX_NODES if max_nodes is None else min(max_nodes, MAX_NODES)
     n_codes = [0 if known is None else len(known) + 1 for known in levels]
     largest = max(n_codes, default=0)
     if largest > _core.MAX_CATEGORY_CODES:
@@ -175,12 +181,12 @@ def build_axis_tree(
         )
     try:
         records: Any = _core.expand_boxes(
-            _bytes(nodes), _bytes(category_sets), np.array(n_codes, dtype=np.int32), MAX_NODES
+            _bytes(nodes), _bytes(category_sets), np.array(n_codes, dtype=np.int32), limit
         )
     except ValueError as error:
         hint = ""
         if "too many boxes" in str(error):
-            hint = f" (more than {MAX_NODES:,} nodes); use a LeafRank of smaller max_depth"
+            hint = f" (more than {limit:,} nodes); use a LeafRank of smaller max_depth"
         raise ValueError(f"Got a tree that cannot be used: {error}{hint}.") from None
     return AxisTree(records.view(NODE).ravel(), category_sets, levels=levels, **facts)
 

@@ -183,7 +183,7 @@ def _make_folds(
         if counts.min() < cv:
             raise ValueError(
                 f"Got cv={cv} and {counts.min()} rows of class "
-                f"{classes[int(np.argmin(counts))]!r}; expected at least one a fold."
+                f"{classes.tolist()[int(np.argmin(counts))]!r}; expected at least one a fold."
             )
         cv = RepeatedStratifiedKFold(n_splits=int(cv), n_repeats=repeats, random_state=seed)
     elif not hasattr(cv, "get_n_splits"):

@@ -149,23 +149,30 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         self
         """
         with all_or_nothing(self):
-            check_choice("ranking", self.ranking, ["global", "local", None])
-            check_choice("smoothing", self.smoothing, ["laplace", "m", None])
-            check_n_jobs(self.n_jobs)
+            self._check_parameters()
             self._check_table(X, reset=True)
-            self.tree_, self._source = self._open_tree(X, y, sample_weight)
+            self._take_tree(*self._open_tree(X, y, sample_weight))
             tree = self._source.tree
-            self.classes_ = tree.classes
-            self._interest = _class_number(self.class_of_interest, tree.classes)
-            self.class_of_interest_ = tree.classes[self._interest]
-            self._leaf_proba = _smooth(tree, self.smoothing, self._interest)
-            if self.ranking != "global":
-                self._known_counts()
-            if self.ranking is not None:
-                self._check_boundary(self._interest)
             seen = tree.see(self._source.read(X))
             self.scale_ = _scale(self.metric, seen, tree, sample_weight)
         return self
+
+    def _check_parameters(self) -> None:
+        check_choice("ranking", self.ranking, ["global", "local", None])
+        check_choice("smoothing", self.smoothing, ["laplace", "m", None])
+        check_n_jobs(self.n_jobs)
+
+    def _take_tree(self, tree: Any, source: TreeSource) -> None:
+        """Set what follows from the tree alone."""
+        self.tree_, self._source = tree, source
+        self.classes_ = source.tree.classes
+        self._interest = _class_number(self.class_of_interest, self.classes_)
+        self.class_of_interest_ = self.classes_[self._interest]
+        self._leaf_proba = _smooth(source.tree, self.smoothing, self._interest)
+        if self.ranking != "global":
+            self._known_counts()
+        if self.ranking is not None:
+            self._check_boundary(self._interest)
 
     def _open_tree(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, TreeSource]:
         """Return the tree, fitted if it was not, and how to read it."""
@@ -383,7 +390,13 @@ def _smooth(tree: AxisTree, smoothing: str | None, interest: int) -> NDArray[np.
         return None
     n_classes = tree.counts.shape[1]
     reached = tree.reached_leaves()
-    prior = tree.counts[reached].sum(axis=0) / tree.counts[reached].sum()
+    mass = tree.counts[reached].sum()
+    if not (tree.counts.min() >= 0 and 0 < mass < np.inf):
+        raise ValueError(
+            "Got a tree without cases in its leaves, or with fewer than none; expected some mass, "
+            "and finite class counts."
+        )
+    prior = tree.counts[reached].sum(axis=0) / mass
     size = tree.counts.sum(axis=1, keepdims=True)
     if smoothing == "laplace":
         return np.asarray((tree.counts + 1) / (size + n_classes))

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank import _core
 from treerank._axis_tree import ANY_OTHER, AxisTree, Levels, build_axis_tree, new_nodes
 
-_LINE = re.compile(
-    r"^(?P<bars>(?:\|\s+)*)(?P<name>[^|].*?) (?P<sign><=|>|!=|=) (?P<value>.+?)"
-    r"(?:: (?P<label>.+) \((?P<mass>[\d.]+)(?:/(?P<wrong>[\d.]+))?\))?$"
-)
+_BARS = re.compile(r"(?:\|\s+)*")
+_SIGN = re.compile(r" (<=|>|!=|=) ")
+_MASS = re.compile(r" \(([\d.]+)(?:/([\d.]+))?\)$")
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,11 @@ def read_j48(text: str) -> tuple[AxisTree, list[str]]:
     """Return the tree and the names of its features, in the order of the text."""
     root = _parse(text)
     branches = [branch for top in root for branch in top.walk()]
-    names = list(dict.fromkeys(branch.name for branch in branches))
-    levels = [_levels([b for b in branches if b.name == name]) for name in names]
+    by_name: dict[str, list[_Branch]] = {}
+    for branch in branches:
+        by_name.setdefault(branch.name, []).append(branch)
+    names = list(by_name)
+    levels = [_levels(by_name[name]) for name in names]
     labels = _sorted_labels({b.leaf.label for b in branches if b.leaf is not None})
     writer = _Writer(names, levels)
     writer.write_test(root)
@@ -70,18 +73,14 @@ def _parse(text: str) -> list[_Branch]:
     root: list[_Branch] = []
     path: list[_Branch] = []
     for number, line in enumerate(text.splitlines(), start=1):
-        found = _LINE.match(line.rstrip())
+        found = _read_line(line.rstrip())
         if found is None:
             if line.startswith("|"):
                 raise ValueError(f"Got line {number} of the J48 text, {line!r}; expected a test.")
             continue
-        depth = found["bars"].count("|")
+        depth, branch = found
         if depth > len(path) or (depth == len(path) and path and path[-1].leaf is not None):
             raise ValueError(f"Got line {number} of the J48 text, {line!r}, that nothing leads to.")
-        leaf = None
-        if found["label"] is not None:
-            leaf = _Leaf(found["label"], float(found["mass"]), float(found["wrong"] or 0))
-        branch = _Branch(found["name"], found["sign"], found["value"], leaf)
         (path[depth - 1].below if depth else root).append(branch)
         path = [*path[:depth], branch]
     if not root:
@@ -92,6 +91,22 @@ def _parse(text: str) -> list[_Branch]:
     return root
 
 
+def _read_line(line: str) -> tuple[int, _Branch] | None:
+    """Depth and outcome of a line such as ``|   income <= 3: bad (7.0/1.0)``."""
+    bars = _BARS.match(line)
+    assert bars is not None
+    rest = line[bars.end() :]
+    sign = _SIGN.search(rest, 1)
+    if sign is None or rest.startswith("|") or sign.end() == len(rest):
+        return None
+    value, leaf = rest[sign.end() :], None
+    mass = _MASS.search(value)
+    said, _, label = value[: mass.start() if mass else 0].partition(": ")
+    if mass is not None and said and label:
+        value, leaf = said, _Leaf(label, float(mass[1]), float(mass[2] or 0))
+    return bars[0].count("|"), _Branch(rest[: sign.start()], sign[1], value, leaf)
+
+
 def _levels(branches: list[_Branch]) -> list[Any] | None:
     """Levels of a nominal attribute; None for a number."""
     signs = {branch.sign for branch in branches}
@@ -99,6 +114,11 @@ def _levels(branches: list[_Branch]) -> list[Any] | None:
         return None
     if signs <= {"=", "!="}:
         named = list(dict.fromkeys(branch.value for branch in branches))
+        if len(named) >= _core.MAX_CATEGORY_CODES:
+            raise ValueError(
+                f"Got {branches[0].name!r} with {len(named)} levels in the J48 text; expected "
+                f"fewer than {_core.MAX_CATEGORY_CODES}."
+            )
         return [*named, ANY_OTHER] if "!=" in signs else named
     raise ValueError(f"Got {branches[0].name!r} as a number and as a category in the J48 text.")
 
@@ -111,6 +131,13 @@ def _sorted_labels(labels: set[str]) -> list[str]:
 
 def _as_number(label: str) -> int | str:
     return int(label) if re.fullmatch(r"-?\d+", label) else label
+
+
+def _finite(text: str) -> float:
+    threshold = float(text)
+    if not np.isfinite(threshold):
+        raise ValueError(f"Got the threshold {text} in the J48 text; expected a number.")
+    return threshold
 
 
 def _counts(
@@ -168,7 +195,7 @@ class _Writer:
         record: dict[str, Any] = {"feature": self.number[first.name]}
         number = self._add(record)
         if category is None:
-            record["threshold"] = float(first.value)
+            record["threshold"] = _finite(first.value)
         else:
             levels = self.levels[category]
             assert levels is not None

@@ -17,7 +17,13 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, validate_data
 
-from treerank._axis_tree import ANY_OTHER, NO_SETS, AxisTree, build_axis_tree, new_nodes
+from treerank._axis_tree import (
+    ANY_OTHER,
+    NO_SETS,
+    AxisTree,
+    build_axis_tree,
+    new_nodes,
+)
 from treerank._binning import encode_levels
 from treerank._columns import Column, frame_column, is_missing
 from treerank._params import complain
@@ -195,12 +201,12 @@ def refuse_what_has_no_boundary(tree: Any) -> None:
         raise complain("tree", tree, EXPECTED)
 
 
-def read_estimator(estimator: Any) -> TreeSource:
+def read_estimator(estimator: Any, max_nodes: int | None = None) -> TreeSource:
     """Tree of a fitted estimator."""
     front, tree = split_off_front(estimator)
     refuse_what_has_no_boundary(tree)
     if isinstance(tree, TreeRanker):
-        return RankerSource(_from_ranker(tree), tree, front)
+        return RankerSource(_from_ranker(tree, max_nodes), tree, front)
     return ScikitLearnSource(_from_scikit_learn(tree), tree, front)
 
 
@@ -219,6 +225,20 @@ def _from_scikit_learn(estimator: DecisionTreeClassifier) -> AxisTree:
         single_precision=True,
         takes_missing=bool(get_tags(estimator).input_tags.allow_nan),
     )
+
+
+def arrays_of(estimator: DecisionTreeClassifier) -> dict[str, Any]:
+    """Fitted tree of scikit-learn as the plain arrays that `read_arrays` takes."""
+    tree = estimator.tree_
+    arrays = {name: np.array(getattr(tree, name)) for name in _NODE_ARRAYS}
+    arrays["value"] = tree.value[:, 0, :].copy()
+    arrays["weighted_n_node_samples"] = np.array(tree.weighted_n_node_samples)
+    if get_tags(estimator).input_tags.allow_nan:
+        arrays["missing_go_to_left"] = np.array(tree.missing_go_to_left)
+    facts = {"classes": estimator.classes_, "n_features": estimator.n_features_in_}
+    if hasattr(estimator, "feature_names_in_"):
+        facts["feature_names"] = estimator.feature_names_in_
+    return {**arrays, **facts, "input_dtype": np.dtype(np.float32)}
 
 
 _NODE_ARRAYS = ("children_left", "children_right", "feature", "threshold")
@@ -249,7 +269,7 @@ def _whole(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isclose(counts, whole, rtol=1e-9, atol=1e-9), whole, counts)
 
 
-def _from_ranker(model: TreeRanker) -> AxisTree:
+def _from_ranker(model: TreeRanker, max_nodes: int | None) -> AxisTree:
     tree, binning = model.tree_, model._binning
     if isinstance(tree, SplitterTree):
         kinds = sorted({say_splitter(split.splitter) for split in tree.splits})
@@ -270,6 +290,7 @@ def _from_ranker(model: TreeRanker) -> AxisTree:
         classes=model.classes_,
         single_precision=False,
         takes_missing=True,
+        max_nodes=max_nodes,
     )
 
 

@@ -18,7 +18,8 @@ from sklearn.model_selection import StratifiedKFold
 import treerank
 from treerank._atomic import written_whole
 from treerank._command_line._cluster import cluster_client
-from treerank._command_line._errors import BadInput, one_line_errors
+from treerank._command_line._errors import BadInput, check_out, one_line_errors
+from treerank._command_line._judging import Rows, read_rows
 from treerank._command_line._large import (
     LargeTraining,
     fit_large,
@@ -51,6 +52,7 @@ class ModelKind(StrEnum):
 
     tree = "tree"
     forest = "forest"
+    boosting = "boosting"
 
 
 class Target(StrEnum):
@@ -96,7 +98,7 @@ def fit(
     type: Annotated[
         list[str] | None, typer.Option(help="COLUMN=category or COLUMN=number; repeatable.")
     ] = None,
-    trees: Annotated[int, typer.Option(help="Number of trees of a forest.")] = 200,
+    trees: Annotated[int, typer.Option(help="Number of trees of a forest or of boosting.")] = 200,
     max_depth: Annotated[int, typer.Option(help="Largest depth of a tree.")] = 10,
     small: Annotated[
         bool, typer.Option(help="Fewer strata: the smallest tree within one standard error.")
@@ -125,13 +127,17 @@ def fit(
     """Fit a model to a table, say how well it ranks, and keep it."""
     with one_line_errors():
         for path in (save, report):
-            if path is not None and not path.parent.is_dir():
-                raise BadInput(f"{path}: there is no folder {str(path.parent)!r}; make it first.")
+            check_out(path)
         wishes = Wishes(target, positive, weight, id or (), drop or (), type or ())
         console = Console(highlight=False)
         if log is not None and dask is None:
             raise BadInput("Got --log without --dask; a fit on one machine has no log.")
         if is_large(train) or dask is not None:
+            if model is ModelKind.boosting:
+                raise BadInput(
+                    "Got --model boosting with several files or --dask; expected tree or forest: "
+                    "boosting needs one table that fits into the memory."
+                )
             large = open_large(train, wishes)
             estimator = _estimator(model, large, trees, max_depth, small, seed, threads)
             if report is not None:
@@ -164,7 +170,8 @@ def fit(
         _print_quality(console, estimator, data, cv, seed)
         _save(console, estimator, save)
         if report is not None:
-            _write_report(estimator, data, report, seed)
+            rows = Rows(data.features, data.labels, data.weights)
+            _write_report(estimator, rows, report, seed, source, {})
             console.print(f"Report in {report}.", markup=False)
 
 
@@ -226,6 +233,8 @@ def _estimator(
     }
     if kind is ModelKind.forest:
         return treerank.RankingForest(n_estimators=trees, oob_score=True, **shared)
+    if kind is ModelKind.boosting:
+        return treerank.BoostedTreeRank(n_estimators=trees, **shared)
     return treerank.TreeRank(max_depth=max_depth, one_standard_error=small, **shared)
 
 
@@ -242,14 +251,18 @@ def _labels_in(order: str, data: Training) -> list[Any]:
     return [known[label] for label in named]
 
 
-def _write_report(model: Any, data: Training, out: Path, seed: int) -> None:
+def _write_report(
+    model: Any, rows: Rows, out: Path, seed: int, source: Source, more: dict[str, Any]
+) -> None:
     try:
         treerank.report(
-            model, data.features, data.labels,
-            sample_weight=data.weights, out=out, random_state=seed,
+            model, rows.features, rows.labels,
+            sample_weight=rows.weights, out=out, random_state=seed, **more,
         )  # fmt: skip
-    except (ModuleNotFoundError, ValueError) as error:
+    except ModuleNotFoundError as error:
         raise BadInput(f"{out}: {error}") from None
+    except ValueError as error:
+        raise source.bad(str(error)) from None
 
 
 def _print_columns(console: Console, data: Training) -> None:
@@ -353,6 +366,7 @@ def score(
 ) -> None:
     """Score the rows of a table, block by block: it may be larger than the memory."""
     with one_line_errors():
+        check_out(out)
         loaded = treerank.load(model)
         if hasattr(loaded, "n_jobs"):
             loaded.set_params(n_jobs=threads)
@@ -370,12 +384,18 @@ def report(
     data: Annotated[str, typer.Argument(help="Rows to judge it on, with their labels.")],
     target: Annotated[str, typer.Option(help="Column with the labels.")],
     out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
+    train: Annotated[
+        str | None, typer.Option(help="The training rows, to compare with; labels as in DATA.")
+    ] = None,
+    new: Annotated[
+        str | None, typer.Option(help="Later rows, to see what has moved; they need no labels.")
+    ] = None,
     positive: Annotated[str | None, typer.Option(help="Label that was ranked first.")] = None,
     weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out.")] = None,
-    type: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=category or COLUMN=number; repeatable.")
+    drop: Annotated[
+        list[str] | None, typer.Option(help="Column to leave out, if the model knows no names.")
     ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of what the report draws.")] = 0,
     delimiter: Delimiter = None,
     encoding: Encoding = "utf8",
@@ -383,10 +403,25 @@ def report(
 ) -> None:
     """Write a report of a model on new rows: one HTML file that needs no network."""
     with one_line_errors():
+        check_out(out)
+        if [data, train, new].count("-") > 1:
+            raise BadInput("Got - twice; the standard input can be read once only.")
         loaded = treerank.load(model)
-        source = Source(data, delimiter, encoding, missing or ())
-        rows = read_training(source, Wishes(target, positive, weight, (), drop or (), type or ()))
-        _write_report(loaded, rows, out, seed)
+        wishes = Wishes(target, positive, weight, (), drop or ())
+        judged, training, later = (
+            None if path is None else Source(path, delimiter, encoding, missing or ())
+            for path in (data, train, new)
+        )
+        assert judged is not None
+        rows = read_rows(loaded, judged, wishes, drop or ())
+        more: dict[str, Any] = {"title": title}
+        if training is not None:
+            more["train"] = tuple(read_rows(loaded, training, wishes, drop or ()))
+        if later is not None:
+            left = set(later.header())
+            apart = [name for name in (target, weight, *(drop or ())) if name in left]
+            more["X_new"] = read_rows(loaded, later, None, apart).features
+        _write_report(loaded, rows, out, seed, judged, more)
         print(f"Report in {out}.", file=sys.stderr)
 
 
@@ -463,6 +498,7 @@ def export(
     from treerank.export import to_onnx, to_sql  # noqa: PLC0415
 
     with one_line_errors():
+        check_out(out)
         loaded = treerank.load(model)
         try:
             if to is Target.onnx:

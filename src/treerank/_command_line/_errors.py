@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pyarrow as pa
 import typer
@@ -17,6 +18,17 @@ STATUS = 2
 
 class BadInput(Exception):  # noqa: N818 - it is the user's, not the program's
     """What is wrong with a file, and what to do about it."""
+
+
+def check_out(path: str | Path | None) -> None:
+    """Complain early of a file that could not be written."""
+    if path is None or str(path) == "-":
+        return
+    path = Path(path)
+    if path.is_dir():
+        raise BadInput(f"{path}: this is a folder; name a file in it.")
+    if not path.parent.is_dir():
+        raise BadInput(f"{path}: there is no folder {str(path.parent)!r}; make it first.")
 
 
 @contextmanager

@@ -15,11 +15,16 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from treerank._atomic import written_whole
+from treerank._boosting import BoostedTreeRank
 from treerank._command_line._sources import Source
 from treerank._command_line._training import _list
 from treerank._forest import RankingForest
+from treerank._geometric import GeometricRanker
 from treerank._ranker import TreeRanker
 from treerank.export._walks import level_kind
+
+# The others take numbers alone.
+TAKE_FRAMES = (TreeRanker, RankingForest, BoostedTreeRank, GeometricRanker)
 
 
 def score_file(model: Any, source: Source, out: str, ids: Sequence[str], probability: bool) -> int:
@@ -31,7 +36,7 @@ def score_file(model: Any, source: Source, out: str, ids: Sequence[str], probabi
         for batch in source.blocks(types):
             if batch.num_rows == 0:
                 continue
-            _refuse_infinity(source, batch, features, done)
+            refuse_infinity(source, batch, features, done)
             write(_scored(model, batch, features, ids, probability))
             done += batch.num_rows
         if done == 0:
@@ -40,7 +45,7 @@ def score_file(model: Any, source: Source, out: str, ids: Sequence[str], probabi
 
 
 def column_types(
-    model: Any, source: Source, names: list[str], ids: Sequence[str]
+    model: Any, source: Source, names: list[str], ids: Sequence[str], leave_out: str = "--id"
 ) -> dict[str, Any]:
     """Type in which each column that is needed is read; None for as it comes."""
     for name in ids:
@@ -52,7 +57,7 @@ def column_types(
         if len(wanted) != model.n_features_in_:
             raise source.bad(
                 f"there are {len(wanted)} columns, and the model, which knows no names, was fitted "
-                f"to {model.n_features_in_}; leave others out by --id."
+                f"to {model.n_features_in_}; leave others out by {leave_out}."
             )
     missing = [name for name in wanted if name not in names]
     if missing:
@@ -61,18 +66,36 @@ def column_types(
             + (f", nor {len(missing) - 1} others" if len(missing) > 1 else "")
             + f"; the columns are {_list(names)}."
         )
-    binning = getattr(model, "_binning", None)
-    types: dict[str, Any] = {}
-    for j, name in enumerate(wanted):
-        levels = None if binning is None else binning.levels[j]
-        kind = "number" if levels is None else level_kind(levels, name)
-        types[name] = {"number": pa.float64(), "text": pa.string(), "boolean": pa.bool_()}[kind]
+    as_it_comes = None if source.is_parquet else pa.string()
+    known = {"number": pa.float64(), "text": pa.string(), "boolean": pa.bool_()}
+    types = {
+        name: known.get(kind, as_it_comes)
+        for name, kind in zip(wanted, _kinds(model, wanted), strict=True)
+    }
     for name in ids:
-        types.setdefault(name, None if source.is_parquet else pa.string())
+        types.setdefault(name, as_it_comes)
     return types
 
 
-def _refuse_infinity(source: Source, batch: Any, features: list[str], done: int) -> None:
+def _kinds(model: Any, names: list[str]) -> list[str]:
+    """What each column is to a model: number, text or boolean; or nothing it asks for."""
+    if isinstance(model, GeometricRanker):
+        source = model._source
+        if hasattr(model, "feature_names_in_"):
+            tested = dict(zip(source.names, source.tree.levels, strict=True))
+            return [_kind(tested[n], n) if n in tested else "not asked for" for n in names]
+        levels: Any = source.tree.levels
+    else:
+        binning = getattr(model, "_binning", None)
+        levels = [None] * len(names) if binning is None else binning.levels
+    return [_kind(of_column, name) for of_column, name in zip(levels, names, strict=True)]
+
+
+def _kind(levels: Any, name: str) -> str:
+    return "number" if levels is None else level_kind(levels, name)
+
+
+def refuse_infinity(source: Source, batch: Any, features: list[str], done: int) -> None:
     """Name the line of an infinite number, which no model takes."""
     for name in features:
         column = batch.column(name)
@@ -91,7 +114,7 @@ def _scored(
 ) -> Any:
     """Columns of the output for one block."""
     columns = {name: batch.column(name) for name in ids}
-    rows = _rows(model, batch, features)
+    rows = rows_for(model, pa.Table.from_batches([batch]), features)
     if isinstance(model, TreeRanker):
         strata = model.apply(rows)
         columns["score"] = pa.array(model.partition_.scores[strata])
@@ -108,12 +131,12 @@ def _scored(
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
-def _rows(model: Any, batch: Any, features: list[str]) -> Any:
+def rows_for(model: Any, table: Any, features: list[str]) -> Any:
     """Return the rows in the form that the model takes."""
     named = hasattr(model, "feature_names_in_")
-    if named and isinstance(model, TreeRanker | RankingForest):
-        return pa.Table.from_batches([batch.select(features)])
-    numbers = [batch.column(name).to_numpy(zero_copy_only=False) for name in features]
+    if named and isinstance(model, TAKE_FRAMES):
+        return table.select(features)
+    numbers = [table[name].to_numpy() for name in features]
     return np.column_stack([np.asarray(column, dtype=np.float64) for column in numbers])
 
 

@@ -7,7 +7,9 @@ import gzip
 import io
 import re
 import sys
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,16 @@ from treerank._command_line._errors import BadInput
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 BLOCK_BYTES = 2 << 20
-PACKED = (".gz", ".bz2", ".zst", ".xz", ".lz4")
+# How files begin that are taken for text now and then, and what to do about them.
+NO_TABLES = {
+    b"PK\x03\x04": "this is a zip or a workbook of a spreadsheet; save the sheet as CSV.",
+    b"\xd0\xcf\x11\xe0": "this is a workbook of a spreadsheet; save the sheet as CSV.",
+    b"PAR1": "this is Parquet; call the file .parquet.",
+    b"\xff\xfe": "the text is UTF-16; save it as UTF-8.",
+    b"\xfe\xff": "the text is UTF-16; save it as UTF-8.",
+    b"\x89PNG": "this is a picture; expected CSV, TSV or Parquet.",
+    b"%PDF": "this is a PDF; expected CSV, TSV or Parquet.",
+}
 
 
 @dataclass
@@ -93,25 +104,50 @@ class Source:
             seen.add(name)
         return list(names)
 
-    def _text_header(self) -> list[str]:
+    @contextmanager
+    def _unpacking(self) -> Iterator[None]:
+        """Name the file whose packing is damaged; pyarrow's own errors do not."""
+        try:
+            yield
+        except (EOFError, zlib.error, OSError) as error:
+            if isinstance(error, OSError) and error.filename is not None:
+                raise
+            raise self.bad(f"it cannot be unpacked ({error}); pack it again.") from None
+
+    def _first_line(self) -> bytes:
+        """Bytes of the first line, which goes on where a name in quotes has a line break."""
         line = b""
-        if self.path == "-":
-            while (more := self._open().readline()) and (line + more).count(b'"') % 2:
-                line += more  # a name with a line break in quotes
-            self._prefix = line = line + more
-        else:
+        with self._unpacking():
+            if self.path == "-":
+                while (more := self._open().readline()) and (line + more).count(b'"') % 2:
+                    line += more
+                self._prefix = line + more
+                return self._prefix
             with self._open() as stream:
                 for part in _lines(stream):
                     line += part + b"\n"
                     if line.count(b'"') % 2 == 0:
                         break
+        return line
+
+    def _text_header(self) -> list[str]:
+        line = self._first_line()
         if not line.strip():
             raise self.bad("the file is empty; expected a line of column names and rows.")
+        for start, said in NO_TABLES.items():
+            if line.startswith(start):
+                raise self.bad(said)
         try:
             text = line.decode("utf-8-sig" if self._is_utf8 else self.encoding)
         except (UnicodeDecodeError, LookupError) as error:
             raise self._not_utf8(1, error) from None
-        [names] = csv.reader([text.rstrip("\r\n")], delimiter=self.delimiter or ",")
+        try:
+            [names] = csv.reader([text.rstrip("\r\n")], delimiter=self.delimiter or ",")
+        except csv.Error:
+            raise self.bad(
+                "the lines end in a carriage return alone; save it with the line ends of Unix or "
+                "Windows."
+            ) from None
         others = [d for d in DELIMITERS if d != self.delimiter and d in text]
         if len(names) == 1 and others:
             wrong = DELIMITERS.get(self.delimiter or ",", repr(self.delimiter))
@@ -172,7 +208,8 @@ class Source:
             return self._parquet().read(columns=names)
         types = dict.fromkeys(names, pa.string())
         try:
-            table = pa_csv.read_csv(self._bytes(), **self._options(types, names))
+            with self._unpacking():
+                table = pa_csv.read_csv(self._bytes(), **self._options(types, names))
         except pa.ArrowInvalid as error:
             raise self._damaged(error, types) from None
         if table.num_rows == 0:
@@ -185,10 +222,16 @@ class Source:
             yield from self._parquet_blocks(types)
             return
         try:
-            reader = pa_csv.open_csv(self._bytes(), **self._options(types, list(types)))
-            yield from reader
+            with self._unpacking():
+                reader = iter(pa_csv.open_csv(self._bytes(), **self._options(types, list(types))))
+            while (batch := self._next(reader)) is not None:
+                yield batch
         except pa.ArrowInvalid as error:
             raise self._damaged(error, types) from None
+
+    def _next(self, reader: Iterator[Any]) -> Any:
+        with self._unpacking():
+            return next(reader, None)
 
     def _parquet_blocks(self, types: dict[str, Any]) -> Iterable[Any]:
         done = 0

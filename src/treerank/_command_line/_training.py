@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,21 +61,18 @@ def read_training(source: Source, wishes: Wishes) -> Training:
     """Read the table and take its columns apart."""
     names = source.header()
     wanted = wishes.type_of()
-    for option, given in (
-        ("--target", [wishes.target]), ("--weight", [wishes.weight] if wishes.weight else []),
-        ("--id", wishes.ids), ("--drop", wishes.drop), ("--type", wanted),
-    ):  # fmt: skip
-        for name in given:
-            if name not in names:
-                raise source.bad(
-                    f"there is no column {name!r} ({option}); the columns are {_list(names)}."
-                )
+    weight = [wishes.weight] if wishes.weight else []
+    check_columns(source, names, {
+        "--target": [wishes.target], "--weight": weight, "--id": wishes.ids,
+        "--drop": wishes.drop, "--type": wanted,
+    })  # fmt: skip
+    if wishes.weight == wishes.target:
+        raise source.bad(f"column {wishes.target!r} cannot be both --target and --weight.")
     apart = {wishes.target, wishes.weight, *wishes.ids, *wishes.drop}
     features = [name for name in names if name not in apart]
     if not features:
         raise source.bad("no column is left to learn from.")
-    extra = [wishes.weight] if wishes.weight else []
-    table = source.read([*features, wishes.target, *extra])
+    table = source.read([*features, wishes.target, *weight])
     kinds, columns = {}, []
     for name in features:
         kinds[name], column = _feature(source, name, table[name], wanted.get(name))
@@ -83,10 +80,20 @@ def read_training(source: Source, wishes: Wishes) -> Training:
     return Training(
         features=pa.table(columns, names=features),
         labels=_labels(source, table[wishes.target], wishes),
-        weights=_weights(source, table[wishes.weight], wishes.weight) if wishes.weight else None,
+        weights=as_weights(source, table[wishes.weight], wishes.weight) if wishes.weight else None,
         categories=[name for name, kind in kinds.items() if kind == "category"],
         kinds=kinds,
     )
+
+
+def check_columns(source: Source, names: list[str], options: dict[str, Iterable[str]]) -> None:
+    """Complain of the first column that an option names and the table does not have."""
+    for option, given in options.items():
+        for name in given:
+            if name not in names:
+                raise source.bad(
+                    f"there is no column {name!r} ({option}); the columns are {_list(names)}."
+                )
 
 
 def _list(names: Sequence[str]) -> str:
@@ -162,12 +169,7 @@ def _labels(source: Source, column: Any, wishes: Wishes) -> NDArray[Any]:
     name = wishes.target
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if column.null_count:
-        row = pc.index(pc.is_null(column), True).as_py()
-        raise source.bad(
-            f"column {name!r} has no label in {column.null_count:,} of {len(column):,} rows "
-            f"(first: line {row + 2:,}); drop those rows."
-        )
+    refuse_no_label(source, column, name)
     if len(pc.unique(column)) < 2:
         raise source.bad(
             f"column {name!r} has the same label {column[0].as_py()!r} in every row; expected two "
@@ -185,14 +187,39 @@ def _labels(source: Source, column: Any, wishes: Wishes) -> NDArray[Any]:
     if pa.types.is_string(column.type) and pc.all(pc.match_substring_regex(column, NUMBER)).as_py():
         column = pc.utf8_trim_whitespace(column).cast(pa.float64())
     labels = column.to_numpy()
-    if labels.dtype.kind == "f" and (labels == np.round(labels)).all():
+    if labels.dtype.kind == "f":
+        broken = labels != np.round(labels)
+        if broken.any():
+            row = int(np.argmax(broken))
+            raise source.bad(
+                f"column {name!r} has numbers with fractions (first: line {row + 2:,}, "
+                f"{labels[row]:g}); expected classes. Cut it into grades, or name another --target."
+            )
         labels = labels.astype(np.int64)
     return np.asarray(labels)
 
 
-def _weights(source: Source, column: Any, name: str) -> NDArray[np.float64]:
+def refuse_no_label(source: Source, column: Any, name: str) -> None:
+    """Name the first row without a label."""
+    if column.null_count:
+        row = pc.index(pc.is_null(column), True).as_py()
+        raise source.bad(
+            f"column {name!r} has no label in {column.null_count:,} of {len(column):,} rows "
+            f"(first: line {row + 2:,}); drop those rows."
+        )
+
+
+def as_weights(source: Source, column: Any, name: str) -> NDArray[np.float64]:
+    """Weights of the rows, none of them negative."""
     if not _is_number(column.type):
-        column = _as_numbers(source, name, column.cast(pa.string()))
+        text = column.cast(pa.string())
+        row = pc.index(pc.match_substring_regex(text, NUMBER), False).as_py()
+        if row >= 0:
+            raise source.bad(
+                f"column {name!r} (--weight) has {text[row].as_py()!r} in line {row + 2:,}; "
+                "expected numbers of at least 0."
+            )
+        column = pc.utf8_trim_whitespace(text)
     weights = np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
     bad = ~(weights >= 0) | np.isinf(weights)
     if bad.any():

@@ -128,7 +128,7 @@ def read_container(path: str | os.PathLike[str], max_bytes: int, stack: ExitStac
     def no_member(name: str, dtype: np.dtype[Any], shape: list[int]) -> Array:
         raise ModelFileError(f"Got the member {name!r} of a zip; this file is plain JSON.")
 
-    return Node(_parse(raw, max_bytes), "", no_member)
+    return Node(_parse(raw, max_bytes), "", no_member, max_bytes)
 
 
 def _parse(raw: bytes, max_bytes: int) -> Any:
@@ -196,7 +196,7 @@ def _read_zip(path: str | os.PathLike[str], max_bytes: int, stack: ExitStack) ->
         except ZIP_ERRORS as error:
             raise ModelFileError(f"Got a damaged zip: {error}.") from error
 
-    return Node(_parse(bytes(raw), max_bytes), "", read_member)
+    return Node(_parse(bytes(raw), max_bytes), "", read_member, max_bytes)
 
 
 def _check_end(path: str | os.PathLike[str]) -> None:

@@ -9,10 +9,18 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from treerank._boosting import BoostedTreeRank
 from treerank._forest import RankingForest
+from treerank._geometric import GeometricRanker
+from treerank._model_file._boosted import pack_boosted, unpack_boosted
 from treerank._model_file._containers import read_container, write_container
 from treerank._model_file._errors import ModelFileError
 from treerank._model_file._forests import pack_forest, unpack_forest
+from treerank._model_file._geometric import (
+    pack_geometric,
+    pack_geometric_parameters,
+    unpack_geometric,
+)
 from treerank._model_file._nodes import Node
 from treerank._model_file._rivals import RIVALS, pack_rival, unpack_rival
 from treerank._model_file._tree_models import RANKERS, pack_ranker, unpack_ranker
@@ -23,10 +31,18 @@ FORMAT = "treerank-model"
 FORMAT_NUMBER = 1
 DEFAULT_LIMIT = 2**30
 
-ESTIMATORS: dict[str, type[Any]] = {**RANKERS, "RankingForest": RankingForest, **RIVALS}
+ESTIMATORS: dict[str, type[Any]] = {
+    **RANKERS,
+    "RankingForest": RankingForest,
+    "BoostedTreeRank": BoostedTreeRank,
+    "GeometricRanker": GeometricRanker,
+    **RIVALS,
+}
 PACKERS: dict[str, tuple[Any, Any]] = {
     **dict.fromkeys(RANKERS, (pack_ranker, unpack_ranker)),
     "RankingForest": (pack_forest, unpack_forest),
+    "BoostedTreeRank": (pack_boosted, unpack_boosted),
+    "GeometricRanker": (pack_geometric, unpack_geometric),
     **dict.fromkeys(RIVALS, (pack_rival, unpack_rival)),
 }
 
@@ -34,15 +50,16 @@ PACKERS: dict[str, tuple[Any, Any]] = {
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to a file that holds no code.
 
-    A tree becomes JSON that a person can read; a forest, or a model with large arrays, a zip of
+    A tree becomes JSON that a person can read; many trees, or a model with large arrays, a zip of
     JSON and raw arrays. The file is written under a temporary name and renamed, so that it is
     there whole or not at all. The same model gives the same bytes.
 
     Parameters
     ----------
     model : estimator
-        Fitted: `TreeRank` (with LeafRank as its splitter), `LeafRank`, `RankingForest`, or one
-        of :mod:`treerank.baselines`.
+        Fitted: any of the library, or of :mod:`treerank.baselines`. A tree or forest must be
+        split by `LeafRank` or `DyadicGrid`: classifiers and functions are code. Of a
+        `GeometricRanker`, a tree of scikit-learn comes back as the mapping of its arrays.
     path : path-like
         Any name; ``.json`` for trees and ``.treerank`` for forests are the custom.
 
@@ -70,15 +87,16 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
             "pickle or skops."
         )
     check_is_fitted(model)
+    pack = pack_geometric_parameters if isinstance(model, GeometricRanker) else pack_parameters
     document = {
         "format": FORMAT,
         "format_number": FORMAT_NUMBER,
         "written_by": f"treerank-ml {version('treerank-ml')}",
         "estimator": name,
-        "parameters": pack_parameters(model),
+        "parameters": pack(model),
         "fitted": PACKERS[name][0](model),
     }
-    write_container(path, document, zipped=isinstance(model, RankingForest))
+    write_container(path, document, zipped=isinstance(model, RankingForest | BoostedTreeRank))
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_LIMIT) -> Any:
@@ -125,12 +143,13 @@ def _unpack(document: Node) -> Any:
     fields["written_by"].text()
     name = fields["estimator"].choice(*ESTIMATORS)
     estimator = ESTIMATORS[name]
-    model = estimator(**unpack_parameters(fields["parameters"], estimator))
+    parameters = unpack_parameters(fields["parameters"], estimator)
     try:
+        model = estimator(**parameters)
         check_n_jobs(getattr(model, "n_jobs", None))
         PACKERS[name][1](fields["fitted"], model)
     except ModelFileError:
         raise
-    except (ValueError, TypeError, OverflowError) as error:
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"Got values that do not fit together: {error}") from error
     return model

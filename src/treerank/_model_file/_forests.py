@@ -19,10 +19,17 @@ from treerank._model_file._features import (
     unpack_binning,
     unpack_names,
 )
+from treerank._model_file._grids import (
+    pack_encoding,
+    pack_grid_trees,
+    unpack_encoding,
+    unpack_grid_trees,
+)
 from treerank._model_file._nodes import Node
 from treerank._model_file._rank_trees import check_questions, pack_sets
 from treerank._model_file._values import pack_classes, unpack_classes
 from treerank._rank_aggregation import RankAggregation
+from treerank._splitter_forest import SplitterForest
 from treerank._tree import SLOT
 from treerank._used_thresholds import CATEGORICAL, MISSING_RIGHT, NEXT_MASK, NO_CUT
 from treerank.metrics import AucInterval, VusInterval
@@ -34,28 +41,24 @@ INTERVAL = ("lower", "upper", "standard_error", "level")
 
 def pack_forest(model: RankingForest) -> dict[str, Any]:
     """Everything that `fit` has set."""
-    if not isinstance(model._trees, ForestArrays):
-        raise ValueError(
-            "Got a forest whose cells are split by Python objects (classifiers, grids or "
-            "functions); a model file holds trees split by LeafRank, and no code. Keep this model "
-            "with pickle or skops."
-        )
     packed = {
         "features": pack_names(model),
         "binning": pack_binning(model._binning),
         "classes": pack_classes(model.classes_),
-        "trees": pack_trees(model._trees),
-        "unfolded": None,
         "ranks": None if model._ranks is None else _pack_ranks(model._ranks),
         "growth": {"rows": model._plan.n_rows, "seed": model._plan.sampling.seed},
         "shrinkage": model.shrinkage_,
-        "importances": model.feature_importances_,
-        "importances_std": model.feature_importances_std_,
         "out_of_bag": None,
     }
-    if model._unfolded is not None:
-        assert isinstance(model._unfolded, ForestArrays)
-        packed["unfolded"] = _pack_unfolded(model._unfolded)
+    if isinstance(model._trees, ForestArrays):
+        packed["trees"] = pack_trees(model._trees)
+        packed["unfolded"] = None
+        packed["importances"] = model.feature_importances_
+        packed["importances_std"] = model.feature_importances_std_
+        if isinstance(model._unfolded, ForestArrays):
+            packed["unfolded"] = _pack_unfolded(model._unfolded)
+    else:
+        packed["grids"] = _pack_grids(model)
     if hasattr(model, "oob_decision_function_"):
         measured = getattr(model, "oob_auc_interval_", None) or model.oob_vus_interval_
         interval = asdict(measured)
@@ -69,36 +72,74 @@ def pack_forest(model: RankingForest) -> dict[str, Any]:
 
 def unpack_forest(node: Node, model: RankingForest) -> None:
     """Set on an estimator what `fit` would have set."""
+    by_grids = isinstance(node.value, dict) and "grids" in node.value
+    kept = ["grids"] if by_grids else ["trees", "unfolded", "importances", "importances_std"]
     fields = node.fields(
-        "features", "binning", "classes", "trees", "unfolded", "ranks", "growth", "shrinkage",
-        "importances", "importances_std", "out_of_bag",
-    )  # fmt: skip
+        "features", "binning", "classes", "ranks", "growth", "shrinkage", "out_of_bag", *kept
+    )
     n_features = len(unpack_names(fields["features"], model))
     model._binning = unpack_binning(fields["binning"], n_features)
     model.classes_ = unpack_classes(fields["classes"])
     n_cuts = len(model.classes_) - 1
-    model._trees = unpack_trees(fields["trees"], model._binning, n_cuts)
-    model._encoding = None
-    model._unfolded = None
-    if not fields["unfolded"].is_null:
-        model._unfolded = _unpack_unfolded(fields["unfolded"], model._trees)
-    model._ranks = None
+    model.shrinkage_ = fields["shrinkage"].number(low=0.0)
+    model._encoding = model._unfolded = model._ranks = None
+    if by_grids:
+        _unpack_grids(fields["grids"], model)
+    else:
+        _unpack_slots(fields, model, n_features)
     if not fields["ranks"].is_null:
         model._ranks = _unpack_ranks(fields["ranks"], model._trees.n_trees, n_cuts)
-    model.shrinkage_ = fields["shrinkage"].number(low=0.0)
     model._plan = _unpack_plan(fields["growth"], model)
+    if not fields["out_of_bag"].is_null:
+        _unpack_out_of_bag(fields["out_of_bag"], model)
+
+
+def _unpack_slots(fields: dict[str, Node], model: RankingForest, n_features: int) -> None:
+    """Trees that the core has grown."""
+    trees = unpack_trees(fields["trees"], model._binning, len(model.classes_) - 1)
+    model._trees = trees
+    if not fields["unfolded"].is_null:
+        model._unfolded = _unpack_unfolded(fields["unfolded"], trees)
     model.feature_importances_ = fields["importances"].array("<f8", (n_features,), low=0.0)
     model.feature_importances_std_ = fields["importances_std"].array("<f8", (n_features,), low=0.0)
-    if not fields["out_of_bag"].is_null:
-        measured = fields["out_of_bag"].fields("scores", "interval")
-        model.oob_decision_function_ = measured["scores"].array("<f8", (None,), finite=False)
-        numbers = measured["interval"].array("<f8", (1 + len(INTERVAL),), low=0.0, high=1.0)
-        if n_cuts == 1:
-            model.oob_auc_interval_ = AucInterval(*numbers.tolist())
-            model.oob_auc_ = model.oob_auc_interval_.auc
-        else:
-            model.oob_vus_interval_ = VusInterval(*numbers.tolist())
-            model.oob_vus_ = model.oob_vus_interval_.vus
+
+
+def _unpack_out_of_bag(node: Node, model: RankingForest) -> None:
+    fields = node.fields("scores", "interval")
+    model.oob_decision_function_ = fields["scores"].array("<f8", (None,), finite=False)
+    numbers = fields["interval"].array("<f8", (1 + len(INTERVAL),), low=0.0, high=1.0)
+    if len(model.classes_) == 2:
+        model.oob_auc_interval_ = AucInterval(*numbers.tolist())
+        model.oob_auc_ = model.oob_auc_interval_.auc
+    else:
+        model.oob_vus_interval_ = VusInterval(*numbers.tolist())
+        model.oob_vus_ = model.oob_vus_interval_.vus
+
+
+def _pack_grids(model: RankingForest) -> dict[str, Any]:
+    """Trees split by grids; their values follow from the counts, shrinkage and scale."""
+    forest = model._trees
+    assert isinstance(forest, SplitterForest)
+    assert model._encoding is not None
+    return {
+        "encoding": pack_encoding(model._encoding),
+        "trees": pack_grid_trees(forest.trees),
+        "by_rank": forest.by_rank,
+        "cut_weights": forest.cut_weights,
+        "scale": float(forest.scale),
+        "warm": model._unfolded is not None,
+    }
+
+
+def _unpack_grids(node: Node, model: RankingForest) -> None:
+    fields = node.fields("encoding", "trees", "by_rank", "cut_weights", "scale", "warm")
+    model._encoding = unpack_encoding(fields["encoding"], model._binning)
+    n_classes = len(model.classes_)
+    trees = unpack_grid_trees(fields["trees"], model._encoding, n_classes)
+    weights = fields["cut_weights"].array("<f8", (n_classes - 1,), low=0.0)
+    unfolded = SplitterForest(trees, fields["by_rank"].flag(), weights)
+    model._trees = unfolded.fold(model.shrinkage_, fields["scale"].number(low=0.0))
+    model._unfolded = unfolded if fields["warm"].flag() else None
 
 
 def _pack_unfolded(trees: ForestArrays) -> dict[str, Any]:
@@ -131,6 +172,17 @@ def _unpack_unfolded(node: Node, folded: ForestArrays) -> ForestArrays:
         steps=steps,
         strengths=tuple(strengths.tolist()),
     )
+
+
+def _unpack_cuts(fields: dict[str, Node], n_cuts: int | None, n: int) -> dict[str, Any]:
+    """What the ways to cut the classes in two add, and weigh; nothing for a sum of trees."""
+    if n_cuts is not None:
+        weights = fields["cut_weights"].array("<f8", (n_cuts,), low=0.0)
+        return {"layers": _unpack_layers(fields["layers"], n_cuts, n), "cut_weights": weights}
+    for name in ("layers", "cut_weights"):
+        if not fields[name].is_null:
+            raise fields[name].error("null")
+    return {}
 
 
 def _unpack_layers(node: Node, n_cuts: int, n: int) -> Any:
@@ -178,8 +230,11 @@ def pack_trees(trees: ForestArrays) -> dict[str, Any]:
     }
 
 
-def unpack_trees(node: Node, binning: Binning, n_cuts: int) -> ForestArrays:
-    """Reverse of `pack_trees`: the trees, once nothing in them can lead a walk astray."""
+def unpack_trees(node: Node, binning: Binning, n_cuts: int | None) -> ForestArrays:
+    """Reverse of `pack_trees`: the trees, once nothing in them can lead a walk astray.
+
+    `n_cuts` is None for trees that are added up, which know no ways to cut the classes.
+    """
     fields = node.fields(
         "starts", "kind", "feature", "cut", "next", "set", "category_sets", "step", "layers",
         "cut_weights", "at_end", "importance",
@@ -218,8 +273,7 @@ def unpack_trees(node: Node, binning: Binning, n_cuts: int) -> ForestArrays:
         starts=starts,
         slots=slots.view(np.uint8).reshape(n, SLOT.itemsize),
         step=fields["step"].array("<f4", (n,)),
-        layers=_unpack_layers(fields["layers"], n_cuts, n),
-        cut_weights=fields["cut_weights"].array("<f8", (n_cuts,), low=0.0),
+        **_unpack_cuts(fields, n_cuts, n),
         mass=None,
         set_of=set_of,
         category_sets=np.ascontiguousarray(sets).view(np.uint8).reshape(len(sets), 32),

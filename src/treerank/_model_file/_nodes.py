@@ -38,17 +38,24 @@ class Node:
         Where it stands, for messages.
     read_member : callable
         Gives the raw array of a member of the zip: (name, dtype, shape) to array.
+    max_bytes : int
+        What may be allocated for anything that is made of the file.
     """
 
     def __init__(
-        self, value: Any, path: str, read_member: Callable[[str, np.dtype[Any], list[int]], Array]
+        self,
+        value: Any,
+        path: str,
+        read_member: Callable[[str, np.dtype[Any], list[int]], Array],
+        max_bytes: int,
     ) -> None:
         self.value = value
         self.path = path
         self._read_member = read_member
+        self.max_bytes = max_bytes
 
     def _at(self, value: Any, step: str) -> Node:
-        return Node(value, f"{self.path}{step}", self._read_member)
+        return Node(value, f"{self.path}{step}", self._read_member, self.max_bytes)
 
     def error(self, expected: str) -> ModelFileError:
         """Complain of this value."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from treerank._binning import Binning
 from treerank._model_file._errors import ModelFileError
 from treerank._model_file._nodes import Node
-from treerank._tree import CELL, TEST, CellTree, RankTree, Records
+from treerank._tree import CELL, TEST, RankTree, Records
 
 CELL_COLUMNS = (
     "left", "right", "first_test", "last_test", "worse_class", "better_class", "auc_gain",
@@ -21,17 +21,6 @@ TEST_COLUMNS = (
 )  # fmt: skip
 TYPES = {"auc_gain": "<f8", "negative": "<f8", "positive": "<f8"}
 BYTES = ("categorical", "missing_left")
-
-
-def check_leafrank_tree(tree: CellTree) -> RankTree:
-    """Refuse a tree that is split by objects in Python."""
-    if not isinstance(tree, RankTree):
-        raise ValueError(
-            "Got a tree whose cells are split by Python objects (classifiers, grids or functions); "
-            "a model file holds trees split by LeafRank, and no code. Keep this model with pickle "
-            "or skops."
-        )
-    return tree
 
 
 def pack_tree(tree: RankTree) -> dict[str, Any]:
@@ -57,11 +46,11 @@ def pack_sets(sets: NDArray[Any]) -> NDArray[np.uint32]:
 def unpack_tree(node: Node, binning: Binning, n_classes: int) -> RankTree:
     """Reverse of `pack_tree`: the tree, once nothing in it can lead a walk astray."""
     fields = node.fields("cells", "counts", "tests", "category_sets")
-    tests = _records(fields["tests"], TEST, TEST_COLUMNS)
-    cells = _records(fields["cells"], CELL, CELL_COLUMNS)
+    tests = read_records(fields["tests"], TEST, TEST_COLUMNS)
+    cells = read_records(fields["cells"], CELL, CELL_COLUMNS)
     sets = fields["category_sets"].array("<u4", (None, 8))
-    _check_cells(cells, len(tests), fields["cells"])
-    _check_pairs(cells, n_classes, fields["cells"])
+    check_cells(cells, n_classes, fields["cells"])
+    _check_ranges(cells, len(tests), fields["cells"])
     _check_tests(cells, tests, fields["tests"])
     _check_cuts(tests, sets, binning, fields["tests"])
     counts = fields["counts"].array("<f8", (len(cells), n_classes), low=0.0)
@@ -70,7 +59,8 @@ def unpack_tree(node: Node, binning: Binning, n_classes: int) -> RankTree:
     return RankTree(cells, counts, tests, np.ascontiguousarray(sets).view(np.uint64))
 
 
-def _records(node: Node, dtype: np.dtype[Any], columns: tuple[str, ...]) -> Records:
+def read_records(node: Node, dtype: np.dtype[Any], columns: tuple[str, ...]) -> Records:
+    """Columns of one length as records."""
     fields = node.fields(*columns)
     size: int | None = None
     arrays = {}
@@ -84,7 +74,7 @@ def _records(node: Node, dtype: np.dtype[Any], columns: tuple[str, ...]) -> Reco
     return records
 
 
-def _check_cells(cells: Records, n_tests: int, node: Node) -> None:
+def check_cells(cells: Records, n_classes: int, node: Node) -> None:
     """Cells form one binary tree in preorder; parents and depths follow from that."""
     n = len(cells)
     split = cells["left"] >= 0
@@ -92,9 +82,8 @@ def _check_cells(cells: Records, n_tests: int, node: Node) -> None:
     left, right = cells["left"], cells["right"]
     if n < 1 or (right[split] >= n).any() or (left[split] != numbers[split] + 1).any():
         raise ModelFileError(f"Got cells at {node.path} that are not in preorder.")
-    for name in ("left", "right", "first_test", "last_test"):
-        if (cells[name][~split] != -1).any():
-            raise ModelFileError(f"Got a leaf cell at {node.path} that has children or tests.")
+    if (left[~split] != -1).any() or (right[~split] != -1).any():
+        raise ModelFileError(f"Got a leaf cell at {node.path} that has children.")
     size = np.ones(n, dtype=np.int64)
     for cell in np.flatnonzero(split)[::-1]:  # children come after parents
         a, b = int(left[cell]), int(right[cell])
@@ -108,6 +97,15 @@ def _check_cells(cells: Records, n_tests: int, node: Node) -> None:
         for child in (left[cell], right[cell]):
             cells["parent"][child] = cell
             cells["depth"][child] = cells["depth"][cell] + 1
+    _check_pairs(cells, n_classes, node)
+
+
+def _check_ranges(cells: Records, n_tests: int, node: Node) -> None:
+    """Every test belongs to one split, and those of a split lie side by side."""
+    split = cells["left"] >= 0
+    for name in ("first_test", "last_test"):
+        if (cells[name][~split] != -1).any():
+            raise ModelFileError(f"Got a leaf cell at {node.path} that has tests.")
     ranges = cells[["first_test", "last_test"]][split]
     order = np.argsort(ranges["first_test"], kind="stable")
     first, last = ranges["first_test"][order], ranges["last_test"][order]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,21 @@ from treerank._model_file._features import (
     unpack_binning,
     unpack_names,
 )
+from treerank._model_file._grids import (
+    pack_encoding,
+    pack_grid_trees,
+    unpack_encoding,
+    unpack_grid_trees,
+)
 from treerank._model_file._nodes import Node
-from treerank._model_file._rank_trees import check_leafrank_tree, pack_tree, unpack_tree
+from treerank._model_file._rank_trees import pack_tree, unpack_tree
 from treerank._model_file._values import pack_classes, unpack_classes
 from treerank._partition import OrderedPartition
 from treerank._penalty import PenaltyPath
 from treerank._prune import PruningPath
 from treerank._ranker import TreeRanker, _Rules
+from treerank._splitter_tree import SplitterTree
+from treerank._tree import CellTree, RankTree
 from treerank._treerank import TreeRank
 
 PATHS: dict[str, tuple[type[Any], dict[str, str]]] = {
@@ -36,14 +45,13 @@ PATHS: dict[str, tuple[type[Any], dict[str, str]]] = {
 
 def pack_ranker(model: TreeRanker) -> dict[str, Any]:
     """Everything that `fit` has set."""
-    tree = check_leafrank_tree(model.tree_)
     rules = model.partition_._rules
     assert isinstance(rules, _Rules)
     packed = {
         "features": pack_names(model, rules.names),
         "binning": pack_binning(model._binning),
         "classes": pack_classes(model.classes_),
-        "tree": pack_tree(tree),
+        "tree": _pack_tree(model.tree_),
         "strata": {
             "cells": rules.leaves.astype("<i4"),
             "scores": model.partition_.scores,
@@ -51,10 +59,19 @@ def pack_ranker(model: TreeRanker) -> dict[str, Any]:
         },
     }
     if isinstance(model, TreeRank):
-        packed["unpruned_tree"] = pack_tree(check_leafrank_tree(model.unpruned_tree_))
+        packed["unpruned_tree"] = _pack_tree(model.unpruned_tree_)
         packed["shrinkage"] = "NaN" if np.isnan(model.shrinkage_) else model.shrinkage_
         packed["pruning_path"] = _pack_path(model.pruning_path_)
+    if isinstance(model.tree_, SplitterTree):
+        packed["encoding"] = pack_encoding(model.tree_.encoding)
     return packed
+
+
+def _pack_tree(tree: CellTree) -> dict[str, Any]:
+    if isinstance(tree, SplitterTree):
+        return pack_grid_trees([tree])
+    assert isinstance(tree, RankTree)
+    return pack_tree(tree)
 
 
 def unpack_ranker(node: Node, model: TreeRanker) -> None:
@@ -62,18 +79,33 @@ def unpack_ranker(node: Node, model: TreeRanker) -> None:
     names = ["features", "binning", "classes", "tree", "strata"]
     if isinstance(model, TreeRank):
         names += ["unpruned_tree", "shrinkage", "pruning_path"]
-    fields = node.fields(*names)
+    fields = node.fields(*names, optional=("encoding",))
     feature_names = unpack_names(fields["features"], model)
-    binning = unpack_binning(fields["binning"], len(feature_names))
+    model._binning = unpack_binning(fields["binning"], len(feature_names))
     model.classes_ = unpack_classes(fields["classes"])
-    n_classes = len(model.classes_)
-    tree = unpack_tree(fields["tree"], binning, n_classes)
-    model.tree_, model._binning = tree, binning
+    read = _tree_reader(fields.get("encoding"), model)
+    model.tree_ = read(fields["tree"])
     _unpack_strata(fields["strata"], model, feature_names)
     if isinstance(model, TreeRank):
-        model.unpruned_tree_ = unpack_tree(fields["unpruned_tree"], binning, n_classes)
+        model.unpruned_tree_ = read(fields["unpruned_tree"])
         model.shrinkage_ = fields["shrinkage"].number(low=0.0, nan=True)
         model.pruning_path_ = _unpack_path(fields["pruning_path"])
+
+
+def _tree_reader(encoding: Node | None, model: TreeRanker) -> Callable[[Node], CellTree]:
+    """Read trees split by LeafRank; or by grids, which the encoding of their rows tells."""
+    n_classes = len(model.classes_)
+    if encoding is None:
+        return lambda node: unpack_tree(node, model._binning, n_classes)
+    columns = unpack_encoding(encoding, model._binning)
+
+    def read(node: Node) -> CellTree:
+        trees = unpack_grid_trees(node, columns, n_classes)
+        if len(trees) != 1:
+            raise node.error("one tree")
+        return trees[0]
+
+    return read
 
 
 def _unpack_strata(node: Node, model: TreeRanker, names: list[str]) -> None:

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import math
+from inspect import signature
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeClassifier
 
 from treerank._leafrank import LeafRank
 from treerank._model_file._nodes import DTYPES, NOT_FINITE, Node, say_not_finite
+from treerank._treerank import TreeRank
+from treerank.splitters import DyadicGrid
 
 SCALARS = (bool, int, float, str)
+# What a parameter may be beside plain values: an estimator that is yet to be fitted, known by
+# its own parameters.
+UNFITTED: dict[str, type[Any]] = {
+    "LeafRank": LeafRank,
+    "DyadicGrid": DyadicGrid,
+    "TreeRank": TreeRank,
+    "DecisionTreeClassifier": DecisionTreeClassifier,
+}
 
 
 def pack_value(value: Any, what: str) -> Any:
@@ -22,8 +34,9 @@ def pack_value(value: Any, what: str) -> Any:
         return value
     if isinstance(value, int | float) and type(value) in SCALARS:
         return value if math.isfinite(value) else {"float": say_not_finite(value)}
-    if isinstance(value, LeafRank):
-        return {"LeafRank": pack_parameters(value)}
+    name = type(value).__name__
+    if UNFITTED.get(name) is type(value):
+        return {name: pack_parameters(value)}
     if isinstance(value, list):
         return [pack_value(v, what) for v in value]
     if isinstance(value, tuple):
@@ -34,8 +47,8 @@ def pack_value(value: Any, what: str) -> Any:
     if hasattr(value, "__array__") and (packed := pack_labels(np.asarray(value))) is not None:
         return {"array": packed}
     raise ValueError(
-        f"Got {what} of type {type(value).__name__}, which a model file cannot hold: it holds "
-        "numbers, text, lists, arrays and LeafRank, and no code. Set it to one of these before "
+        f"Got {what} of type {name}, which a model file cannot hold: it holds numbers, text, "
+        "lists, arrays, LeafRank and DyadicGrid, and no code. Set it to one of these before "
         "saving, or keep the model with pickle or skops."
     )
 
@@ -59,9 +72,9 @@ def unpack_value(node: Node) -> Any:
         return dict(_pair(item) for item in inner.items())
     if kind == "array":
         return unpack_labels(inner)
-    if kind == "LeafRank":
-        return LeafRank(**unpack_parameters(inner, LeafRank))
-    raise node.error("a float, tuple, dict, array or LeafRank")
+    if kind in UNFITTED:
+        return UNFITTED[kind](**unpack_parameters(inner, UNFITTED[kind]))
+    raise node.error(f"a float, tuple, dict, array, or one of {', '.join(UNFITTED)}")
 
 
 def _pair(node: Node) -> tuple[Any, Any]:
@@ -80,7 +93,7 @@ def pack_parameters(model: Any) -> dict[str, Any]:
 
 def unpack_parameters(node: Node, estimator: type[Any]) -> dict[str, Any]:
     """Return the parameters in a file; those that it does not name have their defaults."""
-    known = estimator().get_params(deep=False)
+    known = signature(estimator).parameters
     parameters = {}
     for name, value in node.entries().items():
         if name not in known:

@@ -31,7 +31,7 @@ def to_onnx(model: Any) -> Any:
 
     Parameters
     ----------
-    model : TreeRank, LeafRank or RankingForest
+    model : TreeRank, LeafRank, RankingForest or BoostedTreeRank
         Fitted, with LeafRank as the splitter; a forest with ``aggregation="posterior"`` or
         ``"mean_rank"``.
 
@@ -238,9 +238,9 @@ def _gather(body: _Graph, graph: _Graph, column: NDArray[Any], at: str) -> str:
 
 
 def _mean(graph: _Graph, walks: Walks, total: str) -> str:
-    """Mean over the trees less the offset, summed in the order of the trees."""
+    """Mean or sum over the trees less the offset, summed in the order of the trees."""
     double = graph.add("Cast", total, to=graph.onnx.TensorProto.DOUBLE)
     sums = graph.add("CumSum", double, graph.constant(np.array(1)))
     last = graph.add("Gather", sums, graph.constant(np.array(walks.n_trees - 1)), axis=1)
-    mean = graph.add("Div", last, graph.constant(np.array(float(walks.n_trees))))
+    mean = graph.add("Div", last, graph.constant(np.array(walks.divisor)))
     return str(graph.add("Sub", mean, graph.constant(np.array(walks.offset))))

@@ -34,7 +34,7 @@ def to_dict(model: Any, X: Any = None, *, max_nodes: int = 1_000_000) -> dict[st
 
     Parameters
     ----------
-    model : TreeRank, LeafRank or RankingForest
+    model : TreeRank, LeafRank, RankingForest or BoostedTreeRank
         Fitted, with LeafRank as the splitter; a forest with ``aggregation="posterior"`` or
         ``"mean_rank"``.
     X : array-like or data frame, optional
@@ -69,8 +69,8 @@ def to_dict(model: Any, X: Any = None, *, max_nodes: int = 1_000_000) -> dict[st
         trees = [_expand_tree(model, limit)]
     elif X is None:
         raise ValueError(
-            "Got X=None with a RankingForest, which keeps no counts; expected rows to be counted "
-            "in its nodes, such as those of the training."
+            f"Got X=None with a {type(model).__name__}, which keeps no counts; expected rows to be "
+            "counted in its nodes, such as those of the training."
         )
     else:
         trees = _expand_forest(walks, limit)
@@ -79,7 +79,7 @@ def to_dict(model: Any, X: Any = None, *, max_nodes: int = 1_000_000) -> dict[st
         for tree in trees:
             tree.count(rows)
     return {
-        "trees": [tree.as_dict(1.0 / walks.n_trees) for tree in trees],
+        "trees": [tree.as_dict(1.0 / walks.divisor) for tree in trees],
         "base_offset": -walks.offset,
         "input_dtype": np.float64,
         "internal_dtype": np.float64,
@@ -95,7 +95,7 @@ def to_matrix(model: Any, X: Any) -> Floats:
 
     Parameters
     ----------
-    model : TreeRank, LeafRank or RankingForest
+    model : TreeRank, LeafRank, RankingForest or BoostedTreeRank
         Fitted.
     X : array-like or data frame of shape (n_samples, n_features)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from treerank._forest import RankingForest
 from treerank._params import check_choice
 from treerank.export._sql_forest import forest_query
 from treerank.export._sql_tree import tree_query
 from treerank.export._sql_words import DIALECTS
-from treerank.export._walks import check_exportable
+from treerank.export._walks import MANY_TREES, check_exportable
 
 
 def to_sql(
@@ -20,14 +19,14 @@ def to_sql(
 
     A tree becomes a CASE expression that finds the stratum, with a short table of the strata
     joined to it. A forest becomes a table of its tests, down which all rows walk at once in a
-    recursive query. Scores are equal to `score_samples`; of forests to the bit in PostgreSQL
-    and DuckDB, and within 1e-6 in SQLite, which has no single precision.
+    recursive query; boosted trees do too. Scores are equal to `score_samples`; of forests to the
+    bit in PostgreSQL and DuckDB, and within 1e-6 in SQLite, which has no single precision.
 
     NULL, NaN and levels that the model has not seen are missing values to it, as in Python.
 
     Parameters
     ----------
-    model : TreeRank, LeafRank or RankingForest
+    model : TreeRank, LeafRank, RankingForest or BoostedTreeRank
         Fitted, with LeafRank as the splitter; a forest with ``aggregation="posterior"`` or
         ``"mean_rank"``.
     table : str
@@ -41,8 +40,9 @@ def to_sql(
     Returns
     -------
     str
-        One SELECT statement, without a semicolon. Columns `score`, and for a tree `stratum` and
-        `probability` (of the last class).
+        One SELECT statement, without a semicolon. Columns `score`, for a tree `stratum`, and
+        `probability` of the last of two classes, or `probability_<class>` of each of several; no
+        probabilities for a forest with ``aggregation="mean_rank"``.
 
     Examples
     --------
@@ -72,11 +72,12 @@ def to_sql(
     check_choice("dialect", dialect, list(DIALECTS))
     words = DIALECTS[dialect]
     kept = None if columns is None else [words.name(column) for column in columns]
-    if not isinstance(model, RankingForest):
+    if not isinstance(model, MANY_TREES):
         return tree_query(model, words.table(table), words, kept)
     if not kept:
         raise ValueError(
             f"Got columns={columns!r}; expected the columns to return beside the score, such as "
-            "the key: a forest's query numbers the rows, and cannot return all columns as they are."
+            "the key: the query of many trees numbers the rows, and cannot return all columns as "
+            "they are."
         )
     return forest_query(model, words.table(table), words, kept)

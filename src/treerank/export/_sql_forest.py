@@ -9,32 +9,88 @@ way they stand in the query as text, which a database reads faster than a list o
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from treerank._boosting import BoostedTreeRank
 from treerank._forest import RankingForest
-from treerank.export._sql_words import DIALECTS, Columns, Dialect
+from treerank.export._sql_words import DIALECTS, Columns, Dialect, probability_names
 from treerank.export._walks import END, IN_SET, MISSING_GOES_LEFT, Walks, walks_of
 
+LARGEST_EXPONENT = 700.0  # e to this is a double, in every database
 
-def forest_query(model: RankingForest, table: str, words: Dialect, kept: list[str]) -> str:
-    """Write the query for a forest."""
+
+def forest_query(
+    model: RankingForest | BoostedTreeRank, table: str, words: Dialect, kept: list[str]
+) -> str:
+    """Write the query for a forest, or for boosted trees."""
     walks = walks_of(model)
     joins = words is DIALECTS["sqlite"]
     parts = _joined_walk(walks, table, words) if joins else _array_walk(walks, table, words)
     names = ", ".join(f"numbered.{name}" for name in kept)
-    total = f"CAST(total AS {words.double})"
     order = " ORDER BY tree" if words.ordered_sum else ""
-    divided = f"{words.digits(walks.n_trees)} - {words.digits(walks.offset)}"
+    divisor = words.digits(walks.divisor)
+
+    def mean(total: str) -> str:
+        return f"SUM(CAST({total} AS {words.double}){order}) / {divisor}"
+
+    totals = _totals(walks)
+    means = [f"{mean('total')} - {words.digits(walks.offset)} AS score"]
+    means += [f"{mean(total)} AS {total}" for total in totals if total != "total"]
+    found = ", ".join(["scored.score", *_probabilities(model, words)])
     return (
         "WITH RECURSIVE\n" + ",\n".join(parts) + "\n"
-        f"SELECT {names}, scored.score\n"
+        f"SELECT {names}, {found}\n"
         "FROM numbered\n"
-        f"JOIN (\n  SELECT treerank_row, SUM({total}{order}) / {divided} AS score\n"
+        f"JOIN (\n  SELECT treerank_row, {', '.join(means)}\n"
         f"  FROM walk WHERE kind = {END}\n  GROUP BY treerank_row\n"
         ") AS scored ON scored.treerank_row = numbered.treerank_row"
     )
+
+
+def _probabilities(model: RankingForest | BoostedTreeRank, words: Dialect) -> list[str]:
+    """Class probabilities as `predict_proba` has them; a consensus of ranks has none in SQL."""
+    n_cuts = len(model.classes_) - 1
+    if isinstance(model, BoostedTreeRank):
+        above = [
+            _logistic(*line, words) for line in zip(model._slopes, model._intercepts, strict=True)
+        ]
+    elif model._ranks is not None:
+        return []
+    elif n_cuts == 1:
+        above = [f"scored.score + {words.digits(0.5)}"]
+    else:
+        above = [f"scored.above_{k}" for k in range(1, n_cuts + 1)]
+    zero, one = words.digits(0), words.digits(1)
+    clipped = [f"{words.least}({words.greatest}({share}, {zero}), {one})" for share in above]
+    # What is above a class cannot be more than what is above a lower one.
+    falling = [clipped[0]]
+    falling += [f"{words.least}({', '.join(clipped[: k + 1])})" for k in range(1, n_cuts)]
+    edges = [one, *falling, zero]
+    shares = [f"{a} - {b}" for a, b in pairwise(edges)]
+    names = probability_names(model.classes_, words)
+    return [f"{share} AS {n}" for share, n in zip(shares[-len(names) :], names, strict=True)]
+
+
+def _logistic(slope: float, intercept: float, words: Dialect) -> str:
+    """Probability whose log-odds are a line in the score; within what a database can raise e to."""
+    odds = f"{words.digits(-slope)} * scored.score - {words.digits(intercept)}"
+    largest = words.digits(LARGEST_EXPONENT)
+    least = words.digits(-LARGEST_EXPONENT)
+    one = words.digits(1)
+    clipped = f"{words.least}({words.greatest}({odds}, {least}), {largest})"
+    return f"{one} / ({one} + EXP({clipped}))"
+
+
+def _totals(walks: Walks) -> dict[str, list[float]]:
+    """What arriving at a slot adds: to the score, and to the share above each class."""
+    layers = {f"above_{k}": layer for k, layer in enumerate(walks.layers, start=1)}
+    return {
+        name: step.astype(np.float64).tolist()
+        for name, step in {"total": walks.step, **layers}.items()
+    }
 
 
 def _nodes(walks: Walks) -> dict[str, list[Any]]:
@@ -46,7 +102,6 @@ def _nodes(walks: Walks) -> dict[str, list[Any]]:
         "threshold": np.clip(walks.threshold, -largest, largest).tolist(),
         "follows": walks.follows.tolist(),
         "set_number": walks.set_of.tolist(),
-        "step": walks.step.astype(np.float64).tolist(),
     }
 
 
@@ -75,7 +130,12 @@ def _array_walk(walks: Walks, table: str, words: Dialect) -> list[str]:
         for name in ("kind", "feature", "follows", "set_number")
     )
     threshold = _array(nodes["threshold"], words.double, words)
-    step = _array(nodes["step"], words.single, words)
+    steps = {
+        name: f"{_array(step, words.single, words)}[slot + 1]"
+        for name, step in _totals(walks).items()
+    }
+    totals = ", ".join(steps)
+    added = ", ".join(f"CAST({name} + {step} AS {words.single})" for name, step in steps.items())
     code = f"CAST(value AS {words.integer})"
     members = _array(walks.members.ravel().astype(int).tolist(), words.integer, words)
     in_set = f"{members}[{set_number}[slot + 1] * {walks.members.shape[1]} + {code} + 1] = 1"
@@ -90,14 +150,15 @@ def _array_walk(walks: Walks, table: str, words: Dialect) -> list[str]:
         f"  SELECT row_number() OVER () AS treerank_row, source.*,\n"
         f"    ARRAY[{', '.join(values.values())}] AS treerank_values\n  FROM {table} AS source\n)",
         f"root(tree, slot) AS (VALUES {roots})",
-        "walk(treerank_row, tree, slot, kind, total, treerank_values) AS (\n"
-        f"  SELECT treerank_row, tree, slot, {kind}[slot + 1], {step}[slot + 1], treerank_values\n"
+        f"walk(treerank_row, tree, slot, kind, {totals}, treerank_values) AS (\n"
+        f"  SELECT treerank_row, tree, slot, {kind}[slot + 1], {', '.join(steps.values())}, "
+        "treerank_values\n"
         "  FROM numbered CROSS JOIN root\n"
         "  UNION ALL\n"
         f"  SELECT treerank_row, tree, slot, {kind}[slot + 1],\n"
-        f"    CAST(total + {step}[slot + 1] AS {words.single}), treerank_values\n"
+        f"    {added}, treerank_values\n"
         "  FROM (\n"
-        "    SELECT treerank_row, tree, total, treerank_values,\n"
+        f"    SELECT treerank_row, tree, {totals}, treerank_values,\n"
         f"      {follows}[slot + 1] + {goes_right} AS slot\n"
         "    FROM (\n"
         f"      SELECT *, treerank_values[{feature}[slot + 1]] AS value\n"
@@ -121,6 +182,7 @@ def _joined_walk(walks: Walks, table: str, words: Dialect) -> list[str]:
     """Common table expressions down to `walk`, by joins."""
     sets, codes = np.nonzero(walks.members)
     member = {"set_number": [-2, *sets.tolist()], "code": [0, *codes.tolist()]}
+    totals = _totals(walks)
     known = "\n  UNION ALL ".join(
         f"SELECT treerank_row, {j}, {value} FROM numbered"
         for j, value in _values(walks, words, "numbered").items()
@@ -128,11 +190,16 @@ def _joined_walk(walks: Walks, table: str, words: Dialect) -> list[str]:
     return [
         "numbered AS MATERIALIZED (\n"
         f"  SELECT row_number() OVER () AS treerank_row, source.* FROM {table} AS source\n)",
-        _table("node", {"slot": list(range(len(walks.kind)))} | _nodes(walks)),
+        _table("node", {"slot": list(range(len(walks.kind)))} | _nodes(walks) | totals),
         _table("root", {"tree": list(range(walks.n_trees)), "slot": walks.roots.tolist()}),
         _table("member", member),
         f"known(treerank_row, feature, value) AS MATERIALIZED (\n  {known}\n)",
-        f"walk(treerank_row, tree, slot, kind, total) AS (\n{_JOINED_STEP}\n)",
+        f"walk(treerank_row, tree, slot, kind, {', '.join(totals)}) AS (\n"
+        + _JOINED_STEP.format(
+            begun=", ".join(f"node.{name}" for name in totals),
+            added=", ".join(f"walk.{name} + arrived.{name}" for name in totals),
+        )
+        + "\n)",
     ]
 
 
@@ -145,10 +212,10 @@ def _table(name: str, columns: dict[str, list[Any]]) -> str:
 
 
 _JOINED_STEP = f"""\
-  SELECT numbered.treerank_row, root.tree, root.slot, node.kind, node.step
+  SELECT numbered.treerank_row, root.tree, root.slot, node.kind, {{begun}}
   FROM numbered CROSS JOIN root JOIN node ON node.slot = root.slot
   UNION ALL
-  SELECT walk.treerank_row, walk.tree, arrived.slot, arrived.kind, walk.total + arrived.step
+  SELECT walk.treerank_row, walk.tree, arrived.slot, arrived.kind, {{added}}
   FROM walk
   JOIN node AS asked ON asked.slot = walk.slot AND walk.kind <> {END}
   JOIN known ON known.treerank_row = walk.treerank_row AND known.feature = asked.feature

@@ -8,7 +8,7 @@ import numpy as np
 
 from treerank._ranker import TreeRanker
 from treerank._tree import RankTree
-from treerank.export._sql_words import Columns, Dialect
+from treerank.export._sql_words import Columns, Dialect, probability_names
 from treerank.export._walks import Walks, walks_of
 
 
@@ -16,17 +16,18 @@ def tree_query(model: TreeRanker, table: str, words: Dialect, kept: list[str] | 
     """Write the query for a TreeRank or LeafRank."""
     walks = walks_of(model)
     case = _Cases(model, walks, Columns(walks, words, "source")).cell(0, 4)
+    names = probability_names(model.classes_, words)
+    shares = model._posterior[:, -len(names) :]
     strata = ",\n".join(
-        f"    ({k}, {words.digits(score)}, {words.digits(share)})"
-        for k, (score, share) in enumerate(
-            zip(model.partition_.scores, model._posterior[:, -1], strict=True)
-        )
+        f"    ({', '.join([str(k), *map(words.digits, [score, *of_stratum])])})"
+        for k, (score, of_stratum) in enumerate(zip(model.partition_.scores, shares, strict=True))
     )
     passed = "placed.*" if kept is None else ", ".join(f"placed.{name}" for name in kept)
     stratum = "" if kept is None else " placed.stratum,"
+    found = ", ".join(f"strata.{name}" for name in ("score", *names))
     return (
-        f"WITH strata(stratum, score, probability) AS (\n  VALUES\n{strata}\n)\n"
-        f"SELECT {passed},{stratum} strata.score, strata.probability\n"
+        f"WITH strata(stratum, score, {', '.join(names)}) AS (\n  VALUES\n{strata}\n)\n"
+        f"SELECT {passed},{stratum} {found}\n"
         f"FROM (\n  SELECT source.*,\n    {case} AS stratum\n  FROM {table} AS source\n"
         f") AS placed\nJOIN strata ON strata.stratum = placed.stratum"
     )

@@ -29,6 +29,8 @@ class Dialect:
         How a text column is compared byte by byte; ``{}`` stands for the column.
     ordered_sum : bool
         Whether a sum can be told the order of its terms.
+    least, greatest : str
+        The function that gives the least, or greatest, of several numbers.
     """
 
     double: str
@@ -42,6 +44,8 @@ class Dialect:
     false: str
     text: str
     ordered_sum: bool
+    least: str = "LEAST"
+    greatest: str = "GREATEST"
 
     @staticmethod
     def name(name: str) -> str:
@@ -88,9 +92,16 @@ DIALECTS = {
     "sqlite": Dialect(
         double="REAL", single="REAL", integer="INTEGER", cast="CAST({} AS {})", number="{}", nan="",
         boolean="INTEGER", true="1", false="0", text="CAST({} AS TEXT) COLLATE BINARY",
-        ordered_sum=False,
+        ordered_sum=False, least="MIN", greatest="MAX",
     ),
 }  # fmt: skip
+
+
+def probability_names(classes: Any, words: Dialect) -> list[str]:
+    """Columns of the class probabilities: of the last of two classes, or of every one."""
+    if len(classes) == 2:
+        return ["probability"]
+    return [words.name(f"probability_{label}") for label in classes.tolist()]
 
 
 class Columns:

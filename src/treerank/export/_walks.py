@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning import Binning
+from treerank._boosting import BoostedTreeRank
 from treerank._forest import RankingForest
 from treerank._forest_arrays import ForestArrays
 from treerank._model_file._forests import END, IN_SET, MISSING_GOES_LEFT, pack_trees
@@ -20,6 +21,7 @@ from treerank._tree import RankTree, _set_bytes
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 MAX_CODES = 256
+MANY_TREES = RankingForest | BoostedTreeRank
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,9 @@ class Walks:
     A slot asks whether its feature is at most `threshold` (missing values answer yes if the
     kind is MISSING_GOES_LEFT), or whether its code is in a set. It leads to slot `follows`, or
     to the one after it if the answer is no; the end of a walk leads to itself. Arriving at a
-    slot adds `step`. The score is the mean over the trees less `offset`.
+    slot adds `step`. The score is the sum over the trees, divided by `divisor`, less `offset`;
+    the means of `layers` are the shares above each class but the last, where a forest has more
+    than two.
     """
 
     names: list[str]
@@ -42,8 +46,10 @@ class Walks:
     set_of: Ints  # -1 for a number
     members: NDArray[np.bool_]  # sets x codes
     step: NDArray[Any]  # float32 in a forest, which adds in single precision
+    divisor: float  # the number of trees; 1 for those that are added up
     offset: float
     target: NDArray[np.int32] | None  # of a tree: the stratum at the end of a walk
+    layers: NDArray[np.float32]  # cuts x slots; none for two classes, ranks, or one tree
 
     @property
     def n_trees(self) -> int:
@@ -69,19 +75,21 @@ class Walks:
 
 def check_exportable(model: Any) -> None:
     """Refuse what is no fitted tree or forest of LeafRank tests."""
-    if isinstance(model, TreeRanker | RankingForest):
+    if isinstance(model, TreeRanker | MANY_TREES):
         check_is_fitted(model, "classes_")
     is_tree = isinstance(getattr(model, "tree_", None), RankTree)
-    if not is_tree and not isinstance(model, RankingForest):
+    if not is_tree and not isinstance(model, MANY_TREES):
         raise TypeError(
             f"Got a {type(model).__name__}; expected a TreeRank or LeafRank whose cells LeafRank "
-            "splits, or a RankingForest."
+            "splits, a RankingForest or a BoostedTreeRank."
         )
 
 
 def walks_of(model: Any) -> Walks:
-    """Walks of a tree or a forest."""
+    """Walks of a tree or of many."""
     check_exportable(model)
+    if isinstance(model, BoostedTreeRank):
+        return _walks_of_boosted(model)
     return _walks_of_forest(model) if isinstance(model, RankingForest) else _walks_of_tree(model)
 
 
@@ -110,6 +118,15 @@ def _walks_of_forest(model: RankingForest) -> Walks:
         )
     offset = 0.5 if model._ranks is None else model._ranks.cut
     return _walks(model, model._trees, model._trees.step, offset, None)
+
+
+def _walks_of_boosted(model: BoostedTreeRank) -> Walks:
+    if model._trees is None:
+        raise ValueError(
+            "Got a BoostedTreeRank without trees, which gives all rows the same score; expected "
+            "one that has learned something."
+        )
+    return _walks(model, model._trees, model._trees.step, -model._start, None)
 
 
 def _walks_of_tree(model: TreeRanker) -> Walks:
@@ -147,6 +164,9 @@ def _walks(
     set_of = packed["set"].astype(np.int64)
     if len(set_of) == 0:
         set_of = np.full(len(kind), -1, dtype=np.int64)
+    layers = np.empty((0, len(kind)), dtype=np.float32)
+    if trees.layers is not None:
+        layers = np.where(counts, trees.layers, 0).astype(np.float32)
     return Walks(
         names=feature_names(model),
         binning=binning,
@@ -158,8 +178,10 @@ def _walks(
         set_of=np.where(kind == IN_SET, set_of, -1),
         members=bits.reshape(-1, MAX_CODES).astype(bool),
         step=np.where(counts, step, 0).astype(step.dtype),
+        divisor=1.0 if isinstance(model, BoostedTreeRank) else float(len(sizes)),
         offset=float(offset),
         target=target,
+        layers=layers,
     )
 
 
@@ -197,6 +219,6 @@ def members_of(level: Any) -> tuple[Any, ...]:
 
 
 __all__ = [
-    "END", "IN_SET", "MISSING_GOES_LEFT", "Walks", "check_exportable", "feature_names",
-    "level_kind", "members_of", "walks_of",
+    "END", "IN_SET", "MANY_TREES", "MISSING_GOES_LEFT", "Walks", "check_exportable",
+    "feature_names", "level_kind", "members_of", "walks_of",
 ]  # fmt: skip

@@ -100,7 +100,8 @@ def roc_band(
     mass, squared = _masses_at_cuts(sample)
     size = mass.sum(axis=1) ** 2 / squared.sum(axis=1)
     scale = np.sqrt(size)
-    rng = check_random_state(random_state)
+    # Its own generator, which draws twice as fast as scikit-learn's.
+    rng = np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
     shifts = _resampled_shift(mass, squared, scale, n_resamples, rng)
     k = float(np.quantile(shifts, level, method="higher"))
     # A class of n rows that never shows a thing may still do it in z^2 / (n + z^2) of its cases
@@ -130,37 +131,61 @@ def _masses_at_cuts(sample: BinarySample) -> tuple[FloatArray, FloatArray]:
 
 
 def _resampled_shift(
-    mass: FloatArray, squared: FloatArray, scale: FloatArray, n_resamples: int, rng: Any
+    mass: FloatArray,
+    squared: FloatArray,
+    scale: FloatArray,
+    n_resamples: int,
+    rng: np.random.Generator,
 ) -> FloatArray:
     """How far resampled curves need to be moved along (-1/sqrt(n0), 1/sqrt(n1)).
 
     A cut with errors (dx, dy), in units of 1/sqrt(n0) and 1/sqrt(n1), takes the curve off by
-    `(1 - t) dy - t dx` in that direction, where t = dy/d(x + y) is the curve's direction there. It
-    must be that of the smooth curve: at the steps of the empirical one it is 0 or 1 by turns, which
-    would take the worse of the two errors everywhere and make the band too wide.
+    `(1 - t) dy - t dx` in that direction, where t = dy/d(x + y) is the curve's direction there; at
+    a corner both directions count, before and after, and the worse one tells.
     """
     curve = _cumulated(mass) * scale[:, None]
-    direction = _smooth_direction(curve, min(scale) ** 2)[1:-1]
     error = np.empty((2, n_resamples, mass.shape[1] - 1))
     for side in (0, 1):
         drawn = _cumulated(_draw_masses(mass[side], squared[side], n_resamples, rng))
         error[side] = (scale[side] * drawn - curve[side])[:, 1:-1]
-    gap = (1 - direction) * error[1] - direction * error[0]
-    shifts: FloatArray = np.abs(gap).max(axis=1, initial=0.0)
+        # The Bayesian bootstrap of n rows has (n - 1) / (n + 1) of a share's variance in mean.
+        size = scale[side] ** 2
+        error[side] *= np.sqrt((size + 1) / max(size - 1, 1.0))
+    shifts = np.zeros(n_resamples)
+    for direction in _directions(curve, min(scale) ** 2):
+        gap = (1 - direction) * error[1] - direction * error[0]
+        np.maximum(shifts, np.abs(gap).max(axis=1, initial=0.0), out=shifts)
     return shifts
 
 
-def _smooth_direction(curve: FloatArray, size: float) -> FloatArray:
-    """Share of the second coordinate in the progress of the curve around each knot."""
+def _directions(curve: FloatArray, size: float) -> list[FloatArray]:
+    """Share of the second coordinate in the progress of the curve, at each inner knot.
+
+    It must be that of the smooth curve: at the steps of the empirical one it is 0 or 1 by turns,
+    which would take the worse of the two errors everywhere and make the band too wide. But rows
+    with the same score make a straight piece that is no accident. Where one is longer than what is
+    smoothed over, the curve has a corner: the directions before and after it differ.
+    """
     along = curve[0] + curve[1]
     reach = _REACH * along[-1] * size ** (-1 / 3)
-    ahead, behind = np.minimum(along + reach, along[-1]), np.maximum(along - reach, 0.0)
-    rise = np.interp(ahead, along, curve[1]) - np.interp(behind, along, curve[1])
-    direction: FloatArray = rise / (ahead - behind)
-    return direction
+    knot = along[1:-1]
+    ahead, behind = np.minimum(knot + reach, along[-1]), np.maximum(knot - reach, 0.0)
+
+    def rise(start: FloatArray, stop: FloatArray) -> FloatArray:
+        height = np.interp(stop, along, curve[1]) - np.interp(start, along, curve[1])
+        return np.asarray(height / (stop - start))
+
+    smooth = rise(behind, ahead)
+    length = np.diff(along)
+    corner = np.maximum(length[:-1], length[1:]) > reach
+    if not corner.any():
+        return [smooth]
+    return [np.where(corner, rise(*ends), smooth) for ends in ((behind, knot), (knot, ahead))]
 
 
-def _draw_masses(mass: FloatArray, squared: FloatArray, n: int, rng: Any) -> FloatArray:
+def _draw_masses(
+    mass: FloatArray, squared: FloatArray, n: int, rng: np.random.Generator
+) -> FloatArray:
     """Draw the cells' masses under the Bayesian bootstrap.
 
     Each row's weight is multiplied by a standard exponential variable. Sums over a cell are Gamma
@@ -168,8 +193,8 @@ def _draw_masses(mass: FloatArray, squared: FloatArray, n: int, rng: Any) -> Flo
     """
     drawn = np.zeros((n, mass.size))
     full = mass > 0
-    shape = mass[full] ** 2 / squared[full]
-    drawn[:, full] = rng.gamma(shape, squared[full] / mass[full], size=(n, shape.size))
+    shape, scale = mass[full] ** 2 / squared[full], squared[full] / mass[full]
+    drawn[:, full] = rng.standard_gamma(shape, size=(n, shape.size)) * scale
     return drawn
 
 

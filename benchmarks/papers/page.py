@@ -74,7 +74,7 @@ RankSVM and RankRLS, linear and Gaussian; their parameters are chosen by three i
 
 ### Three Gaussians (Table 2), best possible {gaussian_best:.4f} (paper: 0.4342)
 
-{samples_ordered} samples, {few_ordered} for the rivals.
+{samples_ordered} samples (paper: 50), {few_ordered} for the rivals.
 
 {table_2}
 

@@ -68,9 +68,10 @@ def ordered_table(results: Results, number: int) -> str:
 
 
 def rank_table(results: Results, name: str, quick: bool) -> str:
-    """Average ranks by AUC, with a picture."""
-    models = list(next(iter(results.values())))
-    values = np.array([[mean(found[m]["auc"]) for m in models] for found in results.values()])
+    """Average ranks by AUC, with a picture, of the models that were measured on every set."""
+    found = list(results.values())
+    models = [model for model in found[0] if all(model in part for part in found)]
+    values = np.array([[mean(part[m]["auc"]) for m in models] for part in found])
     ranks = average_ranks(values)
     difference = critical_difference(len(models), len(results))
     folder = RESULTS / "cache" if quick else PAGES

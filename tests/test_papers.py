@@ -14,7 +14,7 @@ from benchmarks.papers.models import rivals, svm_forest, variants
 from benchmarks.papers.printed import table
 from benchmarks.papers.ranks import average_ranks, cliques, critical_difference
 from benchmarks.papers.studies import GAUSSIANS, SLOW, UCI, Study, on_gaussians
-from benchmarks.papers.verdicts import best_reached, rivals_reached
+from benchmarks.papers.verdicts import best_reached, rivals_reached, variants_reached
 from treerank.datasets import BenchmarkUnavailableError
 
 
@@ -166,6 +166,7 @@ def test_verdicts_count_the_sets_that_are_reached():
         assert (best.value, alone.value) == (reached, reached)
         assert best.met == (reached >= 8)
         assert [figure.value for figure in rivals_reached(results_with(auc))] == [reached] * 6
+        assert {figure.met for figure in variants_reached(results_with(auc))} == {None}
     # KLR prints 0.775 ± 0.022 on german and 0.826 ± 0.152 on hepatitis; all else is above 0.8.
     klr = rivals_reached(results_with(0.76))[-1]
     within = sum(v.value - v.error <= 0.76 for (m, _, a), v in table(10).items()

@@ -57,6 +57,15 @@ def test_another_parameter_of_a_model_is_measured_anew(cache):
     assert len(calls) == 4 + 2
 
 
+def test_a_model_made_again_keeps_its_key():
+    first, second = ([study(quick=False) for study in (studies.uci, studies.gaussians,
+                      studies.figure_14, ordered.real)] for _ in range(2))  # fmt: skip
+    for one, two in zip(first, second, strict=True):
+        assert [one._key("a", m, (1,)) for m in one.models] == [
+            two._key("a", m, (1,)) for m in two.models
+        ]
+
+
 def test_a_set_that_cannot_be_had_is_left_out_with_a_line_that_says_so(cache):
     study = counting_study([])
 

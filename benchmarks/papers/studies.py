@@ -158,6 +158,7 @@ class Study:
     def _key(self, name: str, model: str, repeats: tuple[int, ...]) -> str:
         """Name a result by all that it depends on: the model's parameters and the library too."""
         said = self.models[model]().__repr__(N_CHAR_MAX=100_000)
+        said = re.sub(r" at 0x[0-9a-f]+", "", said)  # of objects that do not say what they are
         digest = hashlib.sha256(f"{said} {repeats} {fingerprint()}".encode()).hexdigest()[:16]
         return re.sub(r"[^\w-]+", "_", f"papers-{self.name}-{name}-{model}-{digest}")
 

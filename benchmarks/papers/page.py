@@ -86,8 +86,9 @@ RankSVM and RankRLS, linear and Gaussian; their parameters are chosen by three i
 
 ### Real sets (Table 5)
 
-Five stratified folds; replications: {replications} (paper: 5), one for the rivals and MQ2008. MQ2007
-could not be had. The paper's programs for Gaussian kernels failed on MQ2008; ours were not tried.
+Five stratified folds; replications: {replications} (paper: 5), one for the rivals and MQ2008.
+MQ2007 could not be had. The paper's programs for Gaussian kernels failed on MQ2008; ours
+were not tried.
 
 {table_5}
 """

@@ -48,7 +48,8 @@ sanitize: $(VENV)/.dev-installed
 bench: $(VENV)/.bench-installed
 	$(BIN)/python -m benchmarks
 
-# Hours; what is measured is kept, so that a run can be broken off and taken up again.
+# An hour or two of one core; what is measured is kept, so that a run can be broken off and taken up
+# again.
 papers: $(VENV)/.bench-installed
 	$(BIN)/python -m benchmarks papers $(if $(QUICK),--quick)
 

@@ -35,7 +35,7 @@ PARTS = {
     "speed": speed.run,
     "truth": truth.run,
 }
-# Takes hours: only when it is named.
+# Takes an hour or two: only when it is named.
 LONG = ("papers",)
 
 

@@ -148,7 +148,10 @@ def remember(key: str, compute: Callable[[], Any]) -> Any:
         return json.loads(path.read_text())
     result = compute()
     CACHE.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(result))
+    # Whole or not at all, should the run be broken off here.
+    unfinished = path.with_suffix(f".{os.getpid()}")
+    unfinished.write_text(json.dumps(result))
+    unfinished.replace(path)
     return result
 
 

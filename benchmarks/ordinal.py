@@ -63,18 +63,20 @@ def _lightgbm(X: Floats, y: NDArray[Any], new: Floats) -> Floats:
     return np.asarray(model.fit(X, y).predict(new))
 
 
-def _ours(model: Callable[[], Any]) -> Score:
+def by_score(model: Callable[[], Any]) -> Score:
+    """Scores of a ranking model."""
     return lambda X, y, new: np.asarray(model().fit(X, y).score_samples(new))
 
 
-OURS: dict[str, Score] = {
-    "RankingForest": _ours(RankingForest),
-    "TreeRank": _ours(TreeRank),
-    "TreeRank, LeafRank 2": _ours(lambda: TreeRank(LeafRank(max_depth=2), pruning=None)),
-    "TreeRank, linear": _ours(
-        lambda: TreeRank(make_pipeline(StandardScaler(), LogisticRegression()), max_depth=3)
+OUR_MODELS: dict[str, Callable[[], Any]] = {
+    "RankingForest": RankingForest,
+    "TreeRank": TreeRank,
+    "TreeRank, LeafRank 2": lambda: TreeRank(LeafRank(max_depth=2), pruning=None),
+    "TreeRank, linear": lambda: TreeRank(
+        make_pipeline(StandardScaler(), LogisticRegression()), max_depth=3
     ),
 }
+OURS = {name: by_score(model) for name, model in OUR_MODELS.items()}
 TREE_RIVALS: dict[str, Score] = {
     "RF number": _number(lambda: RandomForestRegressor(200, random_state=0)),
     "RF expected class": _expected_class,
@@ -165,20 +167,24 @@ UNIFORM_MODELS: dict[str, Callable[[], Any]] = {
 }
 
 
+def sample_scores(
+    make: Callable[..., Any], n: int, model: Callable[[], Any], samples: int
+) -> list[float]:
+    """VUS of a model on new rows, sample after sample."""
+    draws = ((make(n, random_state=s), make(n, random_state=10_000 + s)) for s in range(samples))
+    return [model().fit(old.X, old.y).score(new.X, new.y) for old, new in draws]
+
+
 def simulated(
     make: Callable[..., Any], n: int, models: dict[str, Callable[[], Any]], samples: int
 ) -> tuple[dict[str, Floats], float]:
     """VUS of each model on new rows, sample after sample; and the best there is."""
-    draws = [(make(n, random_state=s), make(n, random_state=10_000 + s)) for s in range(samples)]
-
-    def score(model: Callable[[], Any]) -> list[float]:
-        return [model().fit(old.X, old.y).score(new.X, new.y) for old, new in draws]
-
     found = {}
     for name, model in models.items():
         words = re.sub(r"\W+", "_", f"{make.__name__} {samples} {name}")
-        found[name] = np.array(remember(f"ordinal-{fingerprint()}-{words}", partial(score, model)))
-    return found, draws[0][0].truth.vus
+        compute = partial(sample_scores, make, n, model, samples)
+        found[name] = np.array(remember(f"ordinal-{fingerprint()}-{words}", compute))
+    return found, make(n, random_state=0).truth.vus
 
 
 def simulated_table(found: dict[str, Floats], best: float, paper: float) -> str:

@@ -104,6 +104,26 @@ def test_noise_labels_prune_to_the_root(parameters):
     assert roots >= 45
 
 
+def test_a_noise_limit_of_zero_keeps_what_beats_chance_by_little():
+    """Of 40 rows a weak feature cannot be told from noise by three standard errors."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(40, 3))
+    y = (x[:, 0] + 1.5 * rng.normal(size=40) > 0).astype(int)
+    strict = TreeRank(min_samples_leaf=3).fit(x, y)
+    loose = TreeRank(min_samples_leaf=3, noise_limit=0).fit(x, y)
+    best = strict.pruning_path_.heldout_auc.max()
+    assert best > 0.5
+    assert len(strict.partition_) == 1
+    assert len(loose.partition_) > 1
+    assert loose.pruning_path_.heldout_auc[loose.pruning_path_.chosen] > 0.5
+
+
+@pytest.mark.parametrize("value", [-1, np.nan, None, "3"])
+def test_noise_limit_is_a_finite_number_not_below_zero(value):
+    with pytest.raises(ValueError, match=r"Got noise_limit=.*; expected a finite number >= 0"):
+        TreeRank(noise_limit=value).fit(*noise(0, 20))
+
+
 def test_path_reports_every_subtree():
     x, _ = noise(1, 600)
     y = (x[:, 0] + np.random.default_rng(2).normal(size=600) > 0).astype(int)

@@ -1,4 +1,4 @@
-"""The values that paper 003 prints, from ``printed.csv``; its misprints are kept as they are."""
+"""The values that the papers print, from ``printed.csv``; misprints are kept as they are."""
 
 import csv
 from functools import cache
@@ -14,7 +14,7 @@ class Printed(NamedTuple):
 
 
 @cache
-def table(number: int) -> dict[tuple[str, str, str], Printed]:
+def table(number: int, paper: str = "003") -> dict[tuple[str, str, str], Printed]:
     """Values of one table by (model, set, measure)."""
     with (Path(__file__).parent / "printed.csv").open(newline="") as file:
         return {
@@ -22,7 +22,7 @@ def table(number: int) -> dict[tuple[str, str, str], Printed]:
                 float(row["value"]), float(row["error"] or "nan")
             )
             for row in csv.DictReader(file)
-            if int(row["table"]) == number
+            if (row["paper"], int(row["table"])) == (paper, number)
         }
 
 

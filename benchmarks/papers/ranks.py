@@ -41,8 +41,10 @@ def draw_ranks(names: list[str], ranks: FloatArray, difference: float, path: Pat
     order = np.argsort(ranks, kind="stable")
     n, half = len(names), (len(names) + 1) // 2
     runs = cliques(ranks, difference)
-    fig, ax = plt.subplots(figsize=(8, 0.9 + 0.26 * half + 0.14 * len(runs)), layout="constrained")
-    low, high = np.floor(ranks.min()), np.ceil(ranks.max())
+    fig = plt.figure(figsize=(8, 0.9 + 0.26 * half + 0.14 * len(runs)))
+    ax = fig.add_axes((0, 0, 1, 1))
+    low = np.floor(ranks.min())
+    high = max(np.ceil(ranks.max()), low + 1)
     ax.hlines(0, low, high, color="black", lw=1)
     for tick in np.arange(low, high + 1):
         ax.vlines(tick, 0, 0.15, color="black", lw=1)
@@ -67,5 +69,5 @@ def draw_ranks(names: list[str], ranks: FloatArray, difference: float, path: Pat
     ax.set_ylim(-(first_line + 0.6 * half), 2.5)
     ax.axis("off")
     path.parent.mkdir(parents=True, exist_ok=True)
-    fig.savefig(path, dpi=150)
+    fig.savefig(path, dpi=150, bbox_inches="tight")
     plt.close(fig)

@@ -65,6 +65,8 @@ class LabelsSeen:
             first = self.n_rows + other.first_missing
         categories = self.categories
         if categories is not None and other.categories is not None:
+            if self.is_ordered and other.is_ordered:
+                _refuse_two_orders(categories, other.categories)
             categories = list(dict.fromkeys([*categories, *other.categories]))
         return LabelsSeen(
             self.n_rows + other.n_rows,
@@ -94,6 +96,17 @@ class LabelsSeen:
             elif len(present) > 2:
                 refuse_unordered(present)
         return settle_classes(distinct, order, label_order, max_classes)
+
+
+def _refuse_two_orders(a: list[Any], b: list[Any]) -> None:
+    """Refuse ordered categories that are in another order in another block."""
+    common = set(a) & set(b)
+    if [v for v in a if v in common] != [v for v in b if v in common]:
+        raise ValueError(
+            f"Got the target's categories in the order {a} in one part of the rows and {b} in "
+            "another; expected one order. Pass label_order, worst first, or set the categories "
+            "once for all rows."
+        )
 
 
 def _union(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:

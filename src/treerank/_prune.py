@@ -30,8 +30,8 @@ STRENGTHS = np.concatenate([[0.0], np.geomspace(1.0, 1000.0, 10)])
 # then the smaller tree wins, and the strength with the smaller Brier score.
 SMALLER_TREE_SLACK = 0.1
 STRENGTH_SLACK = 0.5
-# A tree is kept only if its held-out AUC lies this many standard errors (of a
-# random ranking) above 1/2: the best of many subtrees of noise does so by chance.
+# By default a tree is kept only if its held-out AUC lies this many standard errors (of a
+# random ranking) above 1/2: the best of many subtrees of noise lies a little above by chance.
 NOISE_LIMIT = 3.0
 
 
@@ -214,6 +214,7 @@ def choose_subtree(
     strengths: NDArray[np.float64],
     prune: bool,
     one_standard_error: bool,
+    noise_limit: float = NOISE_LIMIT,
 ) -> tuple[PruningPath, float]:
     """Choose a subtree and a strength of shrinkage (NaN: keep the tree's own order).
 
@@ -237,7 +238,7 @@ def choose_subtree(
     strength = np.argmin(np.where(near, brier, np.inf), axis=1)
     at = np.arange(n_subtrees), strength
     chance, noise = _chance(held_out)
-    if prune and mean[at][chosen] <= chance + NOISE_LIMIT * noise:
+    if prune and mean[at][chosen] <= chance + noise_limit * noise:
         chosen = n_subtrees - 1
     path = PruningPath(
         lambdas=lambdas[:n_subtrees],

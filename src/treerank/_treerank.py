@@ -31,7 +31,7 @@ from treerank._penalty import (
     check_share_within,
     prune_by_penalty,
 )
-from treerank._prune import STRENGTHS, PruningPath, choose_subtree
+from treerank._prune import NOISE_LIMIT, STRENGTHS, PruningPath, choose_subtree
 from treerank._ranker import TreeRanker, check_max_bins
 from treerank._seed import seed_of
 from treerank._tree import CellTree
@@ -83,6 +83,11 @@ class TreeRank(TreeRanker):
     one_standard_error : bool, default=False
         With ``pruning="cv"``, take the smallest subtree whose held-out AUC is within one
         standard error of the best: fewer strata for a little AUC.
+    noise_limit : float, default=3.0
+        With ``pruning="cv"``, a tree is kept only if its held-out AUC lies more than this many
+        standard errors of a random ranking above chance; otherwise the root is all that stays.
+        0 asks no more than to beat chance, as the papers do: for small samples whose features
+        are known to matter.
     penalty_constant : float or "auto", default="auto"
         With ``pruning="penalty"``, what the penalty of the theorem is multiplied by: 1
         gives its guarantee, and prunes nearly everything. "auto" is about the least that
@@ -171,6 +176,7 @@ class TreeRank(TreeRanker):
         label_order: Any = None,
         pruning: str | None = "cv",
         one_standard_error: bool = False,
+        noise_limit: float = NOISE_LIMIT,
         penalty_constant: Any = "auto",
         penalty_bounds: Any = None,
         shrinkage: Any = "cv",
@@ -194,6 +200,7 @@ class TreeRank(TreeRanker):
         self.label_order = label_order
         self.pruning = pruning
         self.one_standard_error = one_standard_error
+        self.noise_limit = noise_limit
         self.penalty_constant = penalty_constant
         self.penalty_bounds = penalty_bounds
         self.shrinkage = shrinkage
@@ -322,7 +329,12 @@ class TreeRank(TreeRanker):
         self.shrinkage_ = float(strengths[0])
         if folds is not None:
             path, self.shrinkage_ = choose_subtree(
-                tree, rows.held_out(fold_trees, folds), strengths, prune, self.one_standard_error
+                tree,
+                rows.held_out(fold_trees, folds),
+                strengths,
+                prune,
+                self.one_standard_error,
+                self.noise_limit,
             )
             self.tree_ = tree.subtree(tree.sequence[1] > path.chosen)
             self.pruning_path_ = self.pruning_path_ or path
@@ -333,6 +345,7 @@ class TreeRank(TreeRanker):
         self._penalty_constant()
         check_penalty_bounds(self.penalty_bounds)
         check_choice("one_standard_error", self.one_standard_error, [True, False])
+        check_number("noise_limit", self.noise_limit)
         verbose = int(self.verbose) if isinstance(self.verbose, bool) else self.verbose
         check_integer("verbose", verbose, 0)
         depth = check_integer("max_depth", self.max_depth, 1, none=True)

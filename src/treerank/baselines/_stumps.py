@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,15 @@ IntArray = NDArray[np.intp]
 TIE = 1e-12
 
 
+class _Block(NamedTuple):
+    """Features with about as many bins, in cells side by side."""
+
+    first: int
+    shape: tuple[int, int]  # features, bins
+    is_candidate: NDArray[np.bool_]  # which bins a cut follows
+    places: IntArray  # candidates of these cuts
+
+
 class StumpTable:
     """Every stump on a table of rows, ready to be weighed.
 
@@ -24,7 +34,8 @@ class StumpTable:
     then by threshold. Thresholds lie midway between neighbouring distinct values: all of
     them, or on a feature with more than `max_bins` values those at the quantiles. A one-hot
     sparse matrix (features and bins by rows) turns the sums of a round over all features into
-    one product of O(rows x features).
+    one product of O(rows x features); running sums then go through blocks of features with about
+    as many bins, so that a column of two values is not treated as one of a thousand.
     """
 
     n_rows: int
@@ -39,17 +50,26 @@ class StumpTable:
         n_candidates = np.array([len(of_feature) for of_feature in thresholds])
         self.feature = np.repeat(np.arange(n_features), n_candidates)
         self.threshold = np.concatenate(thresholds)
-        # A grid of features by bins; the candidate after bin b cuts it from bin b + 1.
-        self._grid = (n_features, int(n_candidates.max()) + 1)
-        self._is_candidate = np.arange(self._grid[1] - 1) < n_candidates[:, None]
+        first_candidate = np.cumsum(n_candidates) - n_candidates
+
+        self._blocks: list[_Block] = []
+        n_cells = 0
+        first_cell = np.empty(n_features, dtype=np.intp)
+        scale = np.frexp(n_candidates.astype(np.float64))[1]  # of widths: within a factor of two
+        for members in (np.flatnonzero(scale == size) for size in np.unique(scale)):
+            n_bins = int(n_candidates[members].max()) + 1
+            first_cell[members] = n_cells + n_bins * np.arange(len(members))
+            is_candidate = np.arange(n_bins - 1) < n_candidates[members, np.newaxis]
+            places = (first_candidate[members, np.newaxis] + np.arange(n_bins - 1))[is_candidate]
+            self._blocks.append(_Block(n_cells, (len(members), n_bins), is_candidate, places))
+            n_cells += len(members) * n_bins
 
         cells = np.empty((n_rows, n_features), dtype=np.intp)
         for j, of_feature in enumerate(thresholds):
-            cells[:, j] = j * self._grid[1] + np.searchsorted(of_feature, X[:, j], side="left")
+            cells[:, j] = first_cell[j] + np.searchsorted(of_feature, X[:, j], side="left")
         row_starts = np.arange(0, cells.size + 1, n_features)
         by_row = sparse.csr_array(
-            (np.ones(cells.size), cells.ravel(), row_starts),
-            shape=(n_rows, n_features * self._grid[1]),
+            (np.ones(cells.size), cells.ravel(), row_starts), shape=(n_rows, n_cells)
         )
         self._rows_of_cell = by_row.T.tocsr()
 
@@ -59,10 +79,14 @@ class StumpTable:
         Both are running sums of their own, not differences from a total: a side without mass
         has the sum 0 exactly.
         """
-        per_bin = (self._rows_of_cell @ amounts).reshape(*self._grid, -1)
-        below = np.cumsum(per_bin, axis=1)[:, :-1]
-        above = np.cumsum(per_bin[:, ::-1], axis=1)[:, -2::-1]
-        return above[self._is_candidate], below[self._is_candidate]
+        per_cell = self._rows_of_cell @ amounts
+        above, below = np.empty((2, len(self.feature), amounts.shape[1]))
+        for first, shape, is_candidate, places in self._blocks:
+            per_bin = per_cell[first : first + shape[0] * shape[1]].reshape(*shape, -1)
+            # The candidate after bin b cuts the feature from bin b + 1.
+            below[places] = np.cumsum(per_bin, axis=1)[:, :-1][is_candidate]
+            above[places] = np.cumsum(per_bin[:, ::-1], axis=1)[:, -2::-1][is_candidate]
+        return above, below
 
     def is_above(self, candidate: int) -> NDArray[np.bool_]:
         """Return which rows satisfy the candidate."""

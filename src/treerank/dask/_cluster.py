@@ -16,8 +16,9 @@ import numpy as np
 from treerank import _parts
 from treerank._parts import Features, Job, Question, Sample
 
-# Answers that one task adds up.
+# Answers that one task adds up; and so few that a task of its own would cost more than it saves.
 ADDED_AT_ONCE = 8
+FEW_TASKS = 4
 
 
 class ClusterError(RuntimeError):
@@ -40,17 +41,17 @@ class Cluster:
         """Future of one call."""
         return self.client.submit(function, *args, pure=False)
 
-    def give(self, value: Any) -> Any:
-        """Future of a value that many tasks need: sent once, and known to the scheduler."""
-        return self.submit(_itself, value)
+    def give(self, value: Any, n_tasks: int) -> Any:
+        """Argument for so many tasks: sent with each, or once as the result of a task."""
+        return value if n_tasks <= FEW_TASKS else self.submit(_itself, value)
 
-    def added(self, futures: Sequence[Any]) -> Any:
-        """Future of the sum of answers, added up in a tree."""
+    def sum(self, futures: Sequence[Any]) -> Any:
+        """Sum of answers, added up in a tree on the workers and in the end here: one round."""
         futures = list(futures)
-        while len(futures) > 1:
+        while len(futures) > FEW_TASKS:
             groups = [futures[i : i + ADDED_AT_ONCE] for i in range(0, len(futures), ADDED_AT_ONCE)]
             futures = [self.submit(_parts.add, group) for group in groups]
-        return futures[0]
+        return _parts.add(self.result(futures))
 
     def result(self, future: Any) -> Any:
         """Wait for the result of a future, or of each in a list: one round."""
@@ -89,7 +90,7 @@ class DaskParts:
     def added(self, function: Callable[..., Any], *args: Any) -> Any:
         """Ask every part the same, and add up; the arguments are small."""
         futures = [self.cluster.submit(function, part, *args) for part in self.parts]
-        return self.cluster.result(self.cluster.added(futures))
+        return self.cluster.sum(futures)
 
     def class_masses(self, samples: list[Sample], n_classes: int) -> list[Any]:
         """Units of each class in the rows of each tree, summed over the parts."""
@@ -101,14 +102,14 @@ class DaskParts:
         `afresh` places the rows anew, from the tree so far: what was done before need not be
         done again when a worker is lost.
         """
-        asked = self.cluster.give(question)
+        asked = self.cluster.give(question, len(self.parts))
         before: list[Any] = [None] * len(self.parts) if afresh else self._answers
         self._answers = [
             self.cluster.submit(_go_on, part, state, asked)
             for part, state in zip(self.parts, before, strict=True)
         ]
         answers = [self.cluster.submit(itemgetter(1), future) for future in self._answers]
-        return list(self.cluster.result(self.cluster.added(answers)))
+        return list(self.cluster.sum(answers))
 
     def grow_aside(
         self, jobs: list[Job], sizes: list[float], features: Features, code_values: Any
@@ -117,7 +118,7 @@ class DaskParts:
         submit = self.cluster.submit
         bins = _balanced(sizes, 2 * self.cluster.n_workers)
         in_bins = [[jobs[i] for i in bin_] for bin_ in bins]
-        asked = self.cluster.give(in_bins)
+        asked = self.cluster.give(in_bins, len(self.parts))
         pieces = [
             submit(_take_aside, part, state, asked)
             for part, state in zip(self.parts, self._answers, strict=True)

@@ -99,7 +99,7 @@ def code_blocks(cluster: Cluster, estimator: Any, given: Blocks) -> CodedParts:
     looked = _compute(cluster, _look_at_features, numbered, bound, sums, names, wanted)
     sample, columns = join(looked).settle(names, wanted)
     binning = fit_binning(sample, columns, check_max_bins(estimator.max_bins, n_rows), 1)
-    coding = cluster.give((binning, names, classes, sums))
+    coding = cluster.give((binning, names, classes, sums), len(blocks))
     parts = _start(cluster, _code, numbered, coding)
     scale = 1.0 if sums is None else quantise(np.ones(1), sums).scale
     return CodedParts(parts, first_rows, names, classes, binning, sample, n_rows, scale)

@@ -73,7 +73,7 @@ class DaskForestRows:
         self, trees: Trees, sampling: Sampling, rows: NDArray[np.int64], strengths: list[float]
     ) -> Unseen:
         """Out-of-bag means of the rows with these numbers, which ascend."""
-        shared = self.cluster.give(trees)
+        shared = self.cluster.give(trees, len(self.coded.parts))
         last_rows = [*self.coded.first_rows[1:], self.coded.n_rows]
         futures = []
         for part, first, last in zip(

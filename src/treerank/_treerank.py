@@ -274,8 +274,16 @@ class TreeRank(TreeRanker):
 
         Examples
         --------
+        >>> import tempfile
+        >>> from sklearn.datasets import load_breast_cancer
         >>> from treerank import TreeRank
-        >>> model = TreeRank().fit_parquet("loans/*.parquet", target="repaid")  # doctest: +SKIP
+        >>> table = load_breast_cancer(as_frame=True).frame
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     table[:300].to_parquet(f"{folder}/a.parquet")
+        ...     table[300:].to_parquet(f"{folder}/b.parquet")
+        ...     model = TreeRank().fit_parquet(f"{folder}/*.parquet", target="target")
+        >>> model.n_features_in_
+        30
         """
         with all_or_nothing(self):
             if self._leafrank() is None:

@@ -210,6 +210,20 @@ def test_empty_files_are_passed_over(folder):
     assert digest(found) == digest(expected)
 
 
+def test_files_of_polars_are_read_as_pandas_reads_them(folder):
+    polars = pytest.importorskip("polars")
+    frame = polars.from_pandas(loans()[[*FEATURES, "repaid"]])
+    frame = frame.with_columns(
+        polars.col("town").cast(polars.Categorical),
+        polars.col("age").replace(30, None),
+        polars.col("purpose").cast(polars.Enum(["home", "car", "boat"])),
+    )
+    frame.write_parquet(folder / "a.parquet", row_group_size=100)
+    model = TreeRank(**TREE)
+    expected = digest(fit_in_memory(model, folder, "repaid"))
+    assert digest(model.fit_parquet(folder, "repaid")) == expected
+
+
 def test_one_large_row_group_is_read_in_blocks(folder, monkeypatch):
     monkeypatch.setattr(parquet_files, "MOST_ROWS", 128)
     monkeypatch.setattr(parquet_files, "LEAST_ROWS", 1)

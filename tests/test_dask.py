@@ -214,6 +214,23 @@ def test_ordered_categories_are_ranked_in_their_order(threads):
     assert_same_tree(TreeRank().fit(frame(x), grades), model)
 
 
+def test_categories_in_two_orders_want_a_label_order(threads):
+    x, y = table(300, 3)
+    names = ["poor", "fair", "good"]
+    grades = pd.Series(pd.Categorical.from_codes(y, names, ordered=True))
+    turned = grades[150:].cat.reorder_categories(names[::-1], ordered=True)
+    from dask.delayed import delayed
+
+    mixed = dd.from_delayed(
+        [delayed(grades[:150]), delayed(turned)], meta=grades[:0], verify_meta=False
+    )
+    lazy = cut_frame(frame(x), [150])
+    with pytest.raises(ValueError, match="in another order"):
+        DaskTreeRank(client=threads).fit(lazy, mixed)
+    model = DaskTreeRank(client=threads, label_order=names).fit(lazy, mixed)
+    assert_same_tree(TreeRank().fit(frame(x), grades), model)
+
+
 # --- Rounds ---
 
 

@@ -210,6 +210,37 @@ def test_empty_files_are_passed_over(folder):
     assert digest(found) == digest(expected)
 
 
+def test_files_of_polars_are_read_as_pandas_reads_them(folder):
+    polars = pytest.importorskip("polars")
+    frame = polars.from_pandas(loans()[[*FEATURES, "repaid"]])
+    frame = frame.with_columns(
+        polars.col("town").cast(polars.Categorical),
+        polars.col("age").replace(30, None),
+        polars.col("purpose").cast(polars.Enum(["home", "car", "boat"])),
+    )
+    frame.write_parquet(folder / "a.parquet", row_group_size=100)
+    model = TreeRank(**TREE)
+    expected = digest(fit_in_memory(model, folder, "repaid"))
+    assert digest(model.fit_parquet(folder, "repaid")) == expected
+
+
+def test_one_large_row_group_is_read_in_blocks(folder, monkeypatch):
+    monkeypatch.setattr(parquet_files, "MOST_ROWS", 128)
+    monkeypatch.setattr(parquet_files, "LEAST_ROWS", 1)
+    write(loans(), folder, row_group_size=N)
+    files = parquet_files.open_parquet(folder, ["repaid"])
+    sizes = [len(block) for block in files.blocks(["income", "town"], use_threads=False)]
+    assert max(sizes) <= 128
+    assert sum(sizes) == N
+
+
+def test_reading_shows_its_progress(folder, capfd):
+    write(loans(), folder, [100])
+    TreeRank(**TREE, verbose=1).fit_parquet(folder, "repaid", columns=FEATURES)
+    said = capfd.readouterr()
+    assert "reading" in said.out + said.err
+
+
 class TestKeptCodes:
     """Codes that are kept for other fits."""
 

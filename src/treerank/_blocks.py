@@ -58,15 +58,15 @@ class LabelsSeen:
     first_missing: int  # -1 if there is none
     categories: list[Any] | None  # levels of a categorical, also those without a row
     is_ordered: bool = False
+    orders_agree: bool = True  # of the categories of all blocks
 
     def __add__(self, other: LabelsSeen) -> LabelsSeen:
         first = self.first_missing
         if first < 0 <= other.first_missing:
             first = self.n_rows + other.first_missing
-        categories = self.categories
+        categories, agree = self.categories, self.orders_agree and other.orders_agree
         if categories is not None and other.categories is not None:
-            if self.is_ordered and other.is_ordered:
-                _refuse_two_orders(categories, other.categories)
+            agree = agree and _same_order(categories, other.categories)
             categories = list(dict.fromkeys([*categories, *other.categories]))
         return LabelsSeen(
             self.n_rows + other.n_rows,
@@ -75,6 +75,7 @@ class LabelsSeen:
             first,
             categories,
             self.is_ordered and other.is_ordered,
+            agree,
         )
 
     def classes(self, label_order: Any, max_classes: int = _core.MAX_CLASSES) -> NDArray[Any]:
@@ -92,21 +93,22 @@ class LabelsSeen:
         if self.categories is not None and label_order is None:
             present = distinct.tolist()
             if self.is_ordered:
+                if not self.orders_agree:
+                    raise ValueError(
+                        f"Got the target's categories {self.categories[:6]} in another order in "
+                        "another part of the rows; expected one order. Pass label_order, worst "
+                        "first."
+                    )
                 order = order_of_levels(self.categories, set(present))
             elif len(present) > 2:
                 refuse_unordered(present)
         return settle_classes(distinct, order, label_order, max_classes)
 
 
-def _refuse_two_orders(a: list[Any], b: list[Any]) -> None:
-    """Refuse ordered categories that are in another order in another block."""
+def _same_order(a: list[Any], b: list[Any]) -> bool:
+    """Whether what two lists have in common is in one order."""
     common = set(a) & set(b)
-    if [v for v in a if v in common] != [v for v in b if v in common]:
-        raise ValueError(
-            f"Got the target's categories in the order {a} in one part of the rows and {b} in "
-            "another; expected one order. Pass label_order, worst first, or set the categories "
-            "once for all rows."
-        )
+    return [v for v in a if v in common] == [v for v in b if v in common]
 
 
 def _union(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from treerank._binning import Codes, code_table
+from treerank._binning import Coded, Codes, code_table
 from treerank._classes import class_shares
 from treerank._encoding import Encoding, fit_encoding
 from treerank._forest_arrays import ForestArrays
@@ -19,7 +18,7 @@ from treerank._forest_tree import ForestTree
 from treerank._grow import check_monotonic
 from treerank._leafrank import LeafRank
 from treerank._params import check_choice, check_integer, check_n_jobs
-from treerank._parquet import coded_parquet, refuse_raw_rows
+from treerank._parquet import ParquetFit
 from treerank._rank_aggregation import RankAggregation
 from treerank._ranker import check_max_bins
 from treerank._ranking_model import TreeEnsemble
@@ -39,17 +38,13 @@ PRESETS: dict[str, tuple[Any, Any]] = {
     "rf6": (0.25, 1),
 }
 
-OTHER_DATA = ValueError(
-    "Got other data with warm_start=True; expected the rows and classes of the first fit."
-)
-
 FITTED_SOMETIMES = [
     "oob_decision_function_", "oob_auc_", "oob_auc_interval_", "oob_vus_", "oob_vus_interval_",
     "feature_importances_", "feature_importances_std_",
 ]  # fmt: skip
 
 
-class RankingForest(TreeEnsemble):
+class RankingForest(ParquetFit, TreeEnsemble):
     """Learn to rank with many randomised ranking trees.
 
     Each tree is grown on a bootstrap sample with features drawn at random, for the cells of
@@ -321,54 +316,14 @@ class RankingForest(TreeEnsemble):
             self._fit_coded(data, codes, before)
         return self
 
-    def fit_parquet(
-        self,
-        path: Any,
-        target: str,
-        *,
-        sample_weight: str | None = None,
-        columns: Sequence[str] | None = None,
-        codes: Any = None,
-    ) -> Self:
-        """Grow the trees on Parquet files, which may be larger than the memory.
+    def _before_reading(self, data: TrainingData) -> Trees | None:
+        return self._warm_trees(data)
 
-        The model is that of `fit` on the same rows; see :meth:`TreeRank.fit_parquet`.
-
-        Parameters
-        ----------
-        path : str, path or list of these
-            A file, a folder (with its subfolders) or a pattern such as ``"data/*.parquet"``,
-            read in sorted order; or a list, read in its order.
-        target : str
-            Column with the labels.
-        sample_weight : str, optional
-            Column with the weights.
-        columns : sequence of str, optional
-            Features. By default all other columns.
-        codes : path, optional
-            Folder where the coded rows are kept for other fits. By default they are in a
-            temporary folder, gone when the fit ends.
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self):
-            if not isinstance(self.splitter, LeafRank | None):
-                raise refuse_raw_rows(self.splitter)
-            before: Trees | None = None
-
-            def check(data: TrainingData) -> None:
-                nonlocal before
-                before = self._warm_trees(data)
-
-            rows = coded_parquet(self, path, target, sample_weight, columns, codes, check)
-            with rows as (data, coded):
-                if before is not None and not coded.binning.equals(self._binning):
-                    raise OTHER_DATA
-                self._binning = coded.binning
-                self._fit_coded(data, coded.codes, before)
-        return self
+    def _after_reading(self, data: TrainingData, coded: Coded, planned: Trees | None) -> None:
+        if planned is not None and not coded.binning.equals(self._binning):
+            raise _other_data()
+        self._binning = coded.binning
+        self._fit_coded(data, coded.codes, planned)
 
     def _fit_coded(self, data: TrainingData, codes: Codes, before: Trees | None) -> None:
         """Fit to rows that are coded already, by `_binning`; `before` are trees to go on from."""
@@ -408,7 +363,7 @@ class RankingForest(TreeEnsemble):
         if data.table.n_rows != self._plan.n_rows or not np.array_equal(
             data.classes, self.classes_
         ):
-            raise OTHER_DATA
+            raise _other_data()
         return before
 
     def _keep(self, trees: Trees, rows: ForestRows) -> None:
@@ -508,3 +463,9 @@ class RankingForest(TreeEnsemble):
             codes, n_jobs = self._codes(X)
             upper = self._trees.upper_shares(codes, n_jobs)
         return class_shares(np.clip(upper, 0.0, 1.0))
+
+
+def _other_data() -> ValueError:
+    return ValueError(
+        "Got other data with warm_start=True; expected the rows and classes of the first fit."
+    )

@@ -71,8 +71,8 @@ def _of_arrow(array: Any) -> Factor:
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
     levels = array.dictionary.to_pylist()
-    places = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return _without_missing(levels, places.astype(np.int32))
+    places = array.indices.cast(pa.int32()).fill_null(-1)  # others number from an unsigned 0
+    return _without_missing(levels, places.to_numpy(zero_copy_only=False))
 
 
 def _of_objects(values: list[Any]) -> Factor:

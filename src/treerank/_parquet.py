@@ -6,11 +6,11 @@ thresholds and levels, once to be coded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from treerank import _binning, _core
 from treerank._binning import Binning, Coded, Sample, fit_binning
 from treerank._blocks import LabelBlock, block_table, join, label_block, table_seen
 from treerank._kept_codes import find_kept, folder_for, keep, new_codes
+from treerank._leafrank import LeafRank
 from treerank._params import check_n_jobs
 from treerank._parquet_files import ParquetFiles, feature_names, import_pyarrow, open_parquet
 from treerank._progress import Report, progress_bar
@@ -28,6 +29,7 @@ from treerank._ranker import check_max_bins
 from treerank._validate import (
     Table,
     TrainingData,
+    all_or_nothing,
     check_number_of_features,
     check_rows_of_classes,
     wanted_categories,
@@ -45,16 +47,84 @@ from treerank._weights import (
 KEPT_VERSION = 1
 
 
-def refuse_raw_rows(splitter: Any) -> ValueError:
-    """Complain of a splitter that does not work on codes."""
-    return ValueError(
-        f"Got splitter={splitter!r} in fit_parquet; expected None or a LeafRank: other splitters "
-        "need the values themselves, and only their codes are kept. Use fit."
-    )
+class ParquetFit:
+    """Adds `fit_parquet` to an estimator that works on codes."""
+
+    def _before_reading(self, data: TrainingData) -> Any:
+        """Check the parameters when labels and weights are known, and plan the fit."""
+        raise NotImplementedError
+
+    def _after_reading(self, data: TrainingData, coded: Coded, planned: Any) -> None:
+        """Fit to the coded rows."""
+        raise NotImplementedError
+
+    def fit_parquet(
+        self,
+        path: Any,
+        target: str,
+        *,
+        sample_weight: str | None = None,
+        columns: Sequence[str] | None = None,
+        codes: Any = None,
+    ) -> Self:
+        """Fit to Parquet files, which may be larger than the memory.
+
+        The model is that of `fit` on the same rows. Rows are read block by block and coded,
+        mostly in one byte a value, into a file that is mapped into memory; a feature is read
+        twice, the target and the weights once. Needs pyarrow.
+
+        Parameters
+        ----------
+        path : str, path or list of these
+            A file, a folder (with its subfolders) or a pattern such as ``"data/*.parquet"``,
+            read in sorted order; or a list, read in its order.
+        target : str
+            Column with the labels.
+        sample_weight : str, optional
+            Column with the weights.
+        columns : sequence of str, optional
+            Features. By default all other columns.
+        codes : path, optional
+            Folder where the coded rows are kept: another fit to the same files with the same
+            target, weights, columns, categories and `max_bins` does not read them again. By
+            default they are in a temporary folder, gone when the fit ends.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from treerank import TreeRank
+        >>> table = load_breast_cancer(as_frame=True).frame
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     table[:300].to_parquet(f"{folder}/a.parquet")
+        ...     table[300:].to_parquet(f"{folder}/b.parquet")
+        ...     model = TreeRank().fit_parquet(f"{folder}/*.parquet", target="target")
+        >>> model.n_features_in_
+        30
+        """
+        with all_or_nothing(self):
+            splitter = getattr(self, "splitter", None)
+            if not isinstance(splitter, LeafRank | None):
+                raise ValueError(
+                    f"Got splitter={splitter!r} in fit_parquet; expected None or a LeafRank: other "
+                    "splitters need the values themselves, and only their codes are kept. Use fit."
+                )
+            planned: list[Any] = []
+            rows = _coded_rows(
+                self, path, target, sample_weight, columns, codes,
+                lambda data: planned.append(self._before_reading(data)),
+            )  # fmt: skip
+            with rows as (data, coded):
+                self._after_reading(data, coded, planned[0])
+        return self
 
 
 @contextmanager
-def coded_parquet(
+def _coded_rows(
     estimator: Any,
     path: Any,
     target: str,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +21,7 @@ from treerank._params import (
     check_number,
     complain,
 )
-from treerank._parquet import coded_parquet, refuse_raw_rows
+from treerank._parquet import ParquetFit
 from treerank._penalty import (
     USUAL_CONSTANTS,
     PenaltyPath,
@@ -39,7 +38,7 @@ from treerank._validate import Table, TrainingData, all_or_nothing, validate_tra
 from treerank.splitters import DyadicGrid, as_splitter
 
 
-class TreeRank(TreeRanker):
+class TreeRank(ParquetFit, TreeRanker):
     """Learn to rank with a tree whose leaves are strata, best first.
 
     A cell is split into a better and a worse part so that the AUC grows most, again and
@@ -244,57 +243,11 @@ class TreeRank(TreeRanker):
             self._fit_coded(data, code_table(data.table, data.weights, max_bins, n_jobs), options)
         return self
 
-    def fit_parquet(
-        self,
-        path: Any,
-        target: str,
-        *,
-        sample_weight: str | None = None,
-        columns: Sequence[str] | None = None,
-        codes: Any = None,
-    ) -> Self:
-        """Grow and prune the tree on Parquet files, which may be larger than the memory.
+    def _before_reading(self, data: TrainingData) -> TreeRankOptions:
+        return self._options(data.table)
 
-        The model is that of `fit` on the same rows. Rows are read block by block and coded,
-        mostly in one byte a value, into a file that is mapped into memory; a feature is read
-        twice, the target and the weights once. Needs pyarrow.
-
-        Parameters
-        ----------
-        path : str, path or list of these
-            A file, a folder (with its subfolders) or a pattern such as ``"data/*.parquet"``,
-            read in sorted order; or a list, read in its order.
-        target : str
-            Column with the labels.
-        sample_weight : str, optional
-            Column with the weights.
-        columns : sequence of str, optional
-            Features. By default all other columns.
-        codes : path, optional
-            Folder where the coded rows are kept: another fit to the same files with the same
-            target, weights, columns, categories and `max_bins` does not read them again. By
-            default they are in a temporary folder, gone when the fit ends.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> from treerank import TreeRank
-        >>> model = TreeRank().fit_parquet("loans/*.parquet", target="repaid")  # doctest: +SKIP
-        """
-        with all_or_nothing(self):
-            if self._leafrank() is None:
-                raise refuse_raw_rows(self.splitter)
-            options: list[TreeRankOptions] = []
-            rows = coded_parquet(
-                self, path, target, sample_weight, columns, codes,
-                lambda data: options.append(self._options(data.table)),
-            )  # fmt: skip
-            with rows as (data, coded):
-                self._fit_coded(data, coded, options[0])
-        return self
+    def _after_reading(self, data: TrainingData, coded: Coded, planned: TreeRankOptions) -> None:
+        self._fit_coded(data, coded, planned)
 
     def _fit_coded(self, data: TrainingData, coded: Coded, options: TreeRankOptions) -> None:
         """Fit to rows that are coded already."""

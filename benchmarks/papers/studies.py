@@ -29,7 +29,7 @@ TURNED = {"german": 0, "vote_complete": 0}
 
 # Samples, and bootstrap samples for instability. The paper has (30, 20), for which the slow models
 # would take hours.
-GAUSSIAN_REPEATS, FEW_REPEATS = (3, 3), (1, 2)
+GAUSSIAN_REPEATS, FEW_REPEATS = (10, 6), (2, 2)
 SLOW = ("Bagg_SVM", "RF1_SVM", "RF2_SVM")
 
 Measures = dict[str, list[float]]  # measure -> one value a fold or sample

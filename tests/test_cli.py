@@ -128,6 +128,30 @@ def test_several_parquet_files_give_the_model_of_one(folder, parts, tmp_path):
     assert (tmp_path / "codes" / "codes.npy").is_file()
 
 
+def test_a_cluster_gives_the_model_of_memory(folder, parts, tmp_path):
+    expected = json.loads((folder / "tree.model").read_text())["fitted"]
+    path = tmp_path / "model"
+    log = tmp_path / "growth.npz"
+    result = run("fit", parts, *LARGE, "--save", path, "--dask", "local", "--log", log)
+    assert result.exit_code == 0, result.output
+    assert json.loads(path.read_text())["fitted"] == expected
+    assert not log.exists()
+
+
+def test_what_is_wrong_with_a_cluster_is_said_in_a_line(parts, monkeypatch):
+    monkeypatch.setattr("treerank._command_line._cluster.SECONDS_TO_CONNECT", 0.2)
+    cases = [
+        (["--dask", "tcp://127.0.0.1:1"], "no scheduler answers there"),
+        (["--log", "growth.npz"], "--log without --dask"),
+        (["--dask", "local", "--model", "boosting"], "expected tree or forest"),
+        (["--dask", "local", "--codes", "kept"], "--codes with --dask"),
+    ]
+    for options, said in cases:
+        result = run("fit", parts, *LARGE, *options)
+        assert result.exit_code == 2
+        assert said in result.output.replace("\n", " ")
+
+
 def test_several_files_obey_positive_order_weight_and_type(parts, tmp_path):
     path = tmp_path / "model"
     arguments = ["fit", parts, "--target", "default", "--drop", "id", "--save", path]

@@ -13,6 +13,7 @@ TITLES = {
     "treerank.splitters": "Splitting rules",
     "treerank.inspection": "Reading a model",
     "treerank.export": "Export",
+    "treerank.dask": "Clusters",
     "treerank.metrics": "Measures",
     "treerank.plots": "Pictures",
 }

@@ -132,6 +132,8 @@ def fit(
         console = Console(highlight=False)
         if log is not None and dask is None:
             raise BadInput("Got --log without --dask; a fit on one machine has no log.")
+        if codes is not None and dask is not None:
+            raise BadInput("Got --codes with --dask; on a cluster the workers keep the codes.")
         if is_large(train) or dask is not None:
             if model is ModelKind.boosting:
                 raise BadInput(

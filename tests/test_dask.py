@@ -231,6 +231,25 @@ def test_categories_in_two_orders_want_a_label_order(threads):
     assert_same_tree(TreeRank().fit(frame(x), grades), model)
 
 
+def test_files_are_read_as_in_memory(threads, tmp_path):
+    """Dask joins partitions of a few columns of Parquet files, and not those of many."""
+    x, y = table(900)
+    whole = frame(x).assign(label=y, weight=np.arange(900) % 3)
+    for k, (first, last) in enumerate(pairwise([0, 200, 500, 900])):
+        whole[first:last].to_parquet(tmp_path / f"{k}.parquet", row_group_size=150)
+    features = list(frame(x).columns)
+    expected = TreeRank().fit(whole[features], whole["label"], whole["weight"])
+    rows = dd.read_parquet(tmp_path)
+    lazy = DaskTreeRank(client=threads).fit(rows[features], rows["label"], rows["weight"])
+    assert_same_tree(expected, lazy)
+    files = DaskTreeRank(client=threads)
+    files.fit_parquet(tmp_path, "label", sample_weight="weight")
+    assert_same_tree(expected, files)
+    arrays = rows[features[:5]].to_dask_array(), rows["label"].to_dask_array()
+    by_array = DaskTreeRank(client=threads).fit(*arrays)
+    assert_same_tree(TreeRank().fit(x, y), by_array)
+
+
 # --- Rounds ---
 
 

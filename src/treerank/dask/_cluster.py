@@ -6,6 +6,7 @@ other tasks, so that the scheduler can repeat what a lost worker has done.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from operator import itemgetter
@@ -39,7 +40,10 @@ class Cluster:
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         """Future of one call."""
-        return self.client.submit(function, *args, pure=False)
+        with warnings.catch_warnings():
+            # Trees so far are sent with the task: a lost worker's successor needs them too.
+            warnings.filterwarnings("ignore", message="Sending large graph")
+            return self.client.submit(function, *args, pure=False)
 
     def give(self, value: Any, n_tasks: int) -> Any:
         """Argument for so many tasks: sent with each, or once as the result of a task."""

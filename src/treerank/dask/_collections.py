@@ -136,6 +136,9 @@ def _check_features(estimator: Any, X: Any) -> list[str]:
 
 def _aligned_blocks(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, Any]]:
     """Delayed partitions of rows, labels and weights that belong together."""
+    given = [part for part in (X, y, sample_weight) if part is not None]
+    if all(hasattr(part, "npartitions") and not hasattr(part, "rechunk") for part in given):
+        return _aligned_frames(X, y, sample_weight)
     if hasattr(X, "rechunk"):
         X = X.rechunk({1: -1})
     blocks = _blocks(X)
@@ -144,6 +147,47 @@ def _aligned_blocks(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, 
     if sample_weight is not None:
         weights = _blocks_like(X, sample_weight, "sample_weight", len(blocks))
     return list(zip(blocks, labels, weights, strict=True))
+
+
+def _aligned_frames(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, Any]]:
+    """Partitions of data frames, taken together: Dask may join those of one column and not others.
+
+    An expression is optimised as a whole, and so are its partitions.
+    """
+    import dask.dataframe as dd  # noqa: PLC0415 (an extra)
+    import pandas as pd  # noqa: PLC0415
+    from dask.delayed import delayed  # noqa: PLC0415
+
+    for name, other in (("y", y), ("sample_weight", sample_weight)):
+        if other is not None and other.npartitions != X.npartitions:
+            raise _other_partitions(name, other.npartitions, X.npartitions)
+    frames: Any = dd  # without types
+    packed = frames.map_partitions(
+        _pack, X, y, sample_weight, align_dataframes=False, enforce_metadata=False,
+        meta=pd.Series([], dtype=object),
+    )  # fmt: skip
+    unpack = delayed(_unpack, pure=False)
+    return [
+        (unpack(part, 0), unpack(part, 1), None if sample_weight is None else unpack(part, 2))
+        for part in packed.to_delayed()
+    ]
+
+
+def _pack(X: Any, y: Any, weight: Any) -> Any:
+    import pandas as pd  # noqa: PLC0415
+
+    return pd.Series([(X, y, weight)], dtype=object)
+
+
+def _unpack(packed: Any, number: int) -> Any:
+    return packed.iloc[0][number]
+
+
+def _other_partitions(name: str, n_blocks: int, expected: int) -> ValueError:
+    return ValueError(
+        f"Got {name} in {n_blocks} partitions and X in {expected}; expected the same rows in each: "
+        "take both from one collection, or repartition."
+    )
 
 
 def _blocks_like(X: Any, other: Any, name: str, n_blocks: int) -> list[Any]:
@@ -164,15 +208,14 @@ def _blocks_like(X: Any, other: Any, name: str, n_blocks: int) -> list[Any]:
             other = other.rechunk({0: rows})
     blocks = _blocks(other)
     if len(blocks) != n_blocks:
-        raise ValueError(
-            f"Got {name} in {len(blocks)} partitions and X in {n_blocks}; expected the same rows "
-            "in each: take both from one collection, or repartition."
-        )
+        raise _other_partitions(name, len(blocks), n_blocks)
     return blocks
 
 
 def _blocks(collection: Any) -> list[Any]:
-    return list(np.ravel(np.asarray(collection.to_delayed(), dtype=object)))
+    if hasattr(collection, "rechunk"):
+        return list(np.ravel(np.asarray(collection.to_delayed(), dtype=object)))
+    return list(collection.to_delayed(optimize_graph=False))  # which might join partitions
 
 
 def _start(cluster: Cluster, function: Any, blocks: list[Any], *shared: Any) -> list[Any]:

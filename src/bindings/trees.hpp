@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bindings/arrays.hpp"
-#include "core/level_growth.hpp"
+#include "core/cells.hpp"
 
 namespace treerank {
 

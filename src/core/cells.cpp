@@ -102,6 +102,29 @@ RankTree flatten(Growing& root, std::size_t n_classes, bool take) {
     return tree;
 }
 
+bool is_sound(const RankTree& tree) {
+    const auto n = std::ssize(tree.cells), n_tests = std::ssize(tree.tests);
+    const std::ptrdiff_t n_classes = tree.n_classes;
+    bool sound = n > 0 && std::ssize(tree.cell_mass) == n * n_classes &&
+                 (n_classes == 2 || std::ssize(tree.test_mass) == n_tests * n_classes);
+    for (std::ptrdiff_t c = 0; sound && c < n; ++c) {
+        const Cell& cell = tree.cells[c];
+        if (cell.left < 0) continue;
+        sound = cell.left > c && cell.left < n && cell.right > c && cell.right < n &&
+                cell.first_test >= 0 && cell.first_test < cell.last_test &&
+                cell.last_test <= n_tests;
+        for (std::ptrdiff_t t = cell.first_test; sound && t < cell.last_test; ++t) {
+            const LeafRankNode& node = tree.tests[t];
+            if (node.left < 0) continue;
+            sound = node.left > t && node.left < cell.last_test && node.right > t &&
+                    node.right < cell.last_test &&
+                    (!node.test.categorical ||
+                     (node.test.cut >= 0 && node.test.cut < std::ssize(tree.category_sets)));
+        }
+    }
+    return sound;
+}
+
 template <class Code>
 std::shared_ptr<View<Code>> compact_view(const View<Code>& old, Row* rows, std::size_t n,
                                          Team* team) {

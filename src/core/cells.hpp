@@ -32,6 +32,9 @@ struct Growing {
 // copies them.
 RankTree flatten(Growing& root, std::size_t n_classes, bool take = true);
 
+// Whether the numbers in a tree's records name cells, tests and sets that are there.
+bool is_sound(const RankTree& tree);
+
 struct RowBuffers {
     explicit RowBuffers(std::vector<Row> sample);
 

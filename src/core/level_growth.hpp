@@ -64,9 +64,6 @@ struct AsideCell {
 };
 static_assert(sizeof(AsideCell) == 16, "crosses to NumPy as it is");
 
-// Whether the numbers in a tree's records name cells, tests and sets that are there.
-bool is_sound(const RankTree& tree);
-
 class LevelGrowth {
   public:
     // `total` is the mass of each class in the whole sample; nodes up to `aside_mass` are set

@@ -123,6 +123,20 @@ class ParquetFit:
         return self
 
 
+def open_features(
+    estimator: Any, path: Any, target: str, sample_weight: str | None, columns: Any
+) -> tuple[ParquetFiles, list[str]]:
+    """Find the files and the features; set the names and number of features."""
+    needed = [name for name in (target, sample_weight) if name is not None]
+    named = [] if columns is None else [columns] if isinstance(columns, str) else list(columns)
+    files = open_parquet(path, [*needed, *named])
+    names = feature_names(files, target, sample_weight, columns)
+    check_number_of_features(len(names))
+    empty = files.schema.empty_table().select(names)
+    validate_data(estimator, empty, reset=True, skip_check_array=True)
+    return files, names
+
+
 @contextmanager
 def _coded_rows(
     estimator: Any,
@@ -137,13 +151,7 @@ def _coded_rows(
 
     `check` is called when the number of rows is known, before the features are read.
     """
-    needed = [name for name in (target, sample_weight) if name is not None]
-    named = [] if columns is None else [columns] if isinstance(columns, str) else list(columns)
-    files = open_parquet(path, [*needed, *named])
-    names = feature_names(files, target, sample_weight, columns)
-    check_number_of_features(len(names))
-    empty = files.schema.empty_table().select(names)
-    validate_data(estimator, empty, reset=True, skip_check_array=True)
+    files, names = open_features(estimator, path, target, sample_weight, columns)
     reading = _Reading(estimator, files, target, sample_weight, names)
     if codes is not None:
         found = find_kept(codes, reading.made_of, names)

@@ -14,7 +14,7 @@ from treerank._params import complain
 from treerank._validate import all_or_nothing
 from treerank.dask._client import start_cluster
 from treerank.dask._cluster import Cluster
-from treerank.dask._collections import Blocks, is_collection
+from treerank.dask._collections import Blocks, is_collection, open_collections
 from treerank.dask._parquet import open_files
 from treerank.dask._scoring import lazily
 
@@ -51,6 +51,26 @@ class OnCluster:
     _local: type  # the estimator that does the same in memory
     client: Any
     log: Any
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit on the cluster.
+
+        Parameters
+        ----------
+        X : Dask DataFrame or Array of shape (n_samples, n_features)
+        y : Dask Series or Array of shape (n_samples,)
+            With the partitions of X.
+        sample_weight : Dask Series or Array of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            self._refuse_local_only()
+            cluster = start_cluster(self.client)
+            self._fit_blocks(cluster, open_collections(self, X, y, sample_weight))
+        return self
 
     def fit_parquet(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 from treerank._forest import RankingForest
 from treerank._forest_grow import AGGREGATIONS, plan_forest
@@ -10,11 +10,10 @@ from treerank._grow import check_monotonic
 from treerank._leafrank import LeafRank
 from treerank._parts import AllRows
 from treerank._treerank import TreeRank
-from treerank._validate import TrainingSize, all_or_nothing
+from treerank._validate import TrainingSize
 from treerank.dask._base import OnCluster, takes_parameters_of
-from treerank.dask._client import start_cluster
 from treerank.dask._cluster import Cluster, DaskParts
-from treerank.dask._collections import Blocks, CodedParts, code_blocks, open_collections
+from treerank.dask._collections import Blocks, CodedParts, code_blocks
 from treerank.dask._forest_rows import DaskForestRows, refuse_rank_aggregation
 from treerank.dask._log import GrowthLog, digest_of
 from treerank.dask._rows import DaskRows
@@ -63,26 +62,6 @@ class DaskTreeRank(OnCluster, TreeRank):
 
     _local = TreeRank
     n_rounds_: int
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow and prune the tree on the cluster.
-
-        Parameters
-        ----------
-        X : Dask DataFrame or Array of shape (n_samples, n_features)
-        y : Dask Series or Array of shape (n_samples,)
-            With the partitions of X.
-        sample_weight : Dask Series or Array of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self):
-            self._refuse_local_only()
-            cluster = start_cluster(self.client)
-            self._fit_blocks(cluster, open_collections(self, X, y, sample_weight))
-        return self
 
     def _fit_blocks(self, cluster: Cluster, blocks: Blocks) -> None:
         coded = code_blocks(cluster, self, blocks)
@@ -138,26 +117,6 @@ class DaskRankingForest(OnCluster, RankingForest):
 
     _local = RankingForest
     n_rounds_: int
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the trees on the cluster.
-
-        Parameters
-        ----------
-        X : Dask DataFrame or Array of shape (n_samples, n_features)
-        y : Dask Series or Array of shape (n_samples,)
-            With the partitions of X.
-        sample_weight : Dask Series or Array of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self):
-            self._refuse_local_only()
-            cluster = start_cluster(self.client)
-            self._fit_blocks(cluster, open_collections(self, X, y, sample_weight))
-        return self
 
     def _fit_blocks(self, cluster: Cluster, blocks: Blocks) -> None:
         coded = code_blocks(cluster, self, blocks)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sklearn.utils.validation import validate_data
-
-from treerank._parquet_files import ParquetFiles, feature_names, import_pyarrow, open_parquet
-from treerank._validate import check_number_of_features
+from treerank._parquet import open_features
+from treerank._parquet_files import ParquetFiles, import_pyarrow
 from treerank.dask._collections import Blocks
 
 # Rows of a partition: enough to be worth a task, few enough to be held as raw values.
@@ -22,13 +20,7 @@ def open_files(
     """Partitions of Parquet files; sets the names and number of features."""
     from dask.delayed import delayed  # noqa: PLC0415 (an extra)
 
-    needed = [name for name in (target, sample_weight) if name is not None]
-    named = [] if columns is None else [columns] if isinstance(columns, str) else list(columns)
-    files = open_parquet(path, [*needed, *named])
-    names = feature_names(files, target, sample_weight, columns)
-    check_number_of_features(len(names))
-    empty = files.schema.empty_table().select(names)
-    validate_data(estimator, empty, reset=True, skip_check_array=True)
+    files, names = open_features(estimator, path, target, sample_weight, columns)
     read = delayed(_read, pure=False)
     blocks = [
         (

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from treerank import LeafRank, RankingForest, TreeRank
@@ -193,6 +194,26 @@ def test_the_sample_that_decides_thresholds_is_that_of_memory(threads, monkeypat
     model = DaskTreeRank(client=threads, max_bins=64)
     model.fit(cut_array(x, [100, 2000]), cut_array(y, [100, 2000]))
     assert_same_tree(TreeRank(max_bins=64).fit(x, y), model)
+
+
+def test_heavy_whole_weights_take_no_more_rounds(threads):
+    x, y = table(4000)
+    weight = np.random.default_rng(0).integers(500, 1500, size=4000).astype(float)
+    cut = [cut_array(part, [2000]) for part in (x, y, weight)]
+    plain = DaskTreeRank(client=threads, **DEEP).fit(*cut[:2])
+    heavy = DaskTreeRank(client=threads, **DEEP).fit(*cut)
+    assert heavy.n_rounds_ <= plain.n_rounds_ + 6
+    assert_same_tree(TreeRank(**DEEP).fit(x, y, weight), heavy)
+
+
+def test_rows_are_moved_a_few_at_a_time(threads, monkeypatch):
+    x, y = table(2000)
+    parts = cut_array(x, [900]), cut_array(y, [900])
+    usual = DaskTreeRank(client=threads).fit(*parts)
+    monkeypatch.setattr(_rows, "MOVED_BYTES", 2000)
+    careful = DaskTreeRank(client=threads).fit(*parts)
+    assert careful.n_rounds_ > usual.n_rounds_
+    assert_same_tree(usual, careful)
 
 
 def test_rows_of_one_class_and_no_rows_are_fine_in_a_partition(threads):
@@ -383,6 +404,26 @@ def test_a_fit_that_was_broken_off_goes_on_from_its_log(threads, tmp_path, monke
     (assert_same_forest if kind == "forest" else assert_same_tree)(local.fit(x, y), model)
 
 
+def test_a_log_of_other_labels_is_refused(threads, tmp_path, monkeypatch):
+    x, y = table(1200)
+    log = tmp_path / "growth.npz"
+    model = DaskRankingForest(client=threads, n_estimators=20, log=log)
+
+    def stop():
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        at_round(patch, 14, stop)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(cut_array(x, [700]), cut_array(y, [700]))
+    assert log.exists()
+    turned = np.random.default_rng(0).permutation(y)  # as many of each class
+    with pytest.raises(ValueError, match="other data or other parameters"):
+        model.fit(cut_array(x, [700]), cut_array(turned, [700]))
+    model.fit(cut_array(x, [100, 800]), cut_array(y, [100, 800]))  # other partitions do not matter
+    assert_same_forest(RankingForest(n_estimators=20).fit(x, y), model)
+
+
 def test_a_damaged_log_is_refused(threads, tmp_path):
     log = tmp_path / "growth.npz"
     log.write_bytes(b"nothing of the kind")
@@ -456,7 +497,7 @@ def test_bad_input_gives_one_clear_error(threads):
         model.fit(lazy_x, cut_array(np.where(np.isin(np.arange(300), (150, 160)), np.nan, y), [99]))
     with pytest.raises(ValueError, match="one class only"):
         model.fit(lazy_x, da.zeros_like(lazy_y))
-    with pytest.raises(ValueError, match=r"sample_weight\[\d+\]=-1"):
+    with pytest.raises(ValueError, match=r"In partition 1: Got sample_weight\[199\]=-1"):
         model.fit(lazy_x, lazy_y, cut_array(np.append(np.ones(299), -1.0), [100]))
     with pytest.raises(ValueError, match="cv"):
         DaskTreeRank(client=threads, cv=object()).fit(lazy_x, lazy_y)
@@ -468,9 +509,26 @@ def test_bad_input_gives_one_clear_error(threads):
         DaskRankingForest(aggregation="kendall", client=threads).fit(lazy_x, lazy_y)
     with pytest.raises(ValueError, match="warm_start"):
         DaskRankingForest(warm_start=True, client=threads).fit(lazy_x, lazy_y)
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        DaskTreeRank(client=threads, log="nowhere/growth.npz").fit(lazy_x, lazy_y)
+    with pytest.raises(ValueError, match="requires y"):
+        model.fit(lazy_x, None)
+    with pytest.raises(NotFittedError):
+        model.score_samples(lazy_x)
     with pytest.raises(TypeError, match="Got client of type str"):
         DaskTreeRank(client="tcp://nowhere").fit(lazy_x, lazy_y)
     assert not hasattr(model, "tree_")
+
+
+def fit_in_a_task(parts):
+    return DaskTreeRank().fit(*parts)
+
+
+def test_a_fit_inside_a_task_is_refused_rather_than_waiting_for_itself(threads):
+    x, y = table(200)
+    parts = cut_array(x, []), cut_array(y, [])
+    with pytest.raises(RuntimeError, match="worker_client"):
+        threads.submit(lambda: fit_in_a_task(parts), pure=False).result(timeout=20)
 
 
 def test_columns_that_differ_between_partitions_are_named(threads):

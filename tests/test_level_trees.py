@@ -38,8 +38,9 @@ def grow_both(model, x, y, weight, cuts, aside_rows, histogram_bytes=2**27):
     [together] = grow_trees(coded, data, monotonic, options, [], 1, 0)
     scale = data.weights.scale
     setting = Setting(
-        coded.binning.n_codes, coded.binning.is_categorical, monotonic, len(data.classes), scale,
-        code_values(coded) if options.missing == "cell_mean" else None, aside_rows,
+        coded.binning.n_codes, coded.binning.is_categorical, monotonic, len(data.classes),
+        len(data.labels),
+        code_values(coded) if options.missing == "cell_mean" else None, aside_rows, 50.0,
         histogram_bytes,
     )  # fmt: skip
     parts = LocalParts(parts_of(coded.codes, data, [min(c, len(data.labels)) for c in cuts]))

@@ -286,7 +286,8 @@ void bind_forest(nb::module_& m) {
         [](const nb::dict& sampling, std::size_t tree, std::size_t n_all, std::size_t first,
            std::size_t n) {
             const Sampling parsed = sampling_of(sampling);
-            if (parsed.n_draws < 1 || parsed.n_draws > n_all || first + n > n_all)
+            if (parsed.n_draws < 1 || parsed.n_draws > n_all || first + n > n_all ||
+                (!parsed.replace && n_all >> 32 != 0))
                 throw nb::value_error("draw_counts: no such rows, or no such draws");
             return to_numpy(draw_counts(parsed, tree, n_all, first, n));
         },
@@ -300,7 +301,8 @@ void bind_forest(nb::module_& m) {
             std::vector<ForestTree> kept;
             for (const auto& tree : trees)
                 kept.push_back(
-                    keep_tree(rank_tree(nb::cast<nb::tuple>(tree), n_classes), parsed, n_features));
+                    keep_tree(rank_tree(nb::cast<nb::tuple>(tree), n_classes, n_features), parsed,
+                              n_features));
             if (kept.empty()) throw nb::value_error("pack_forest: no trees");
             return to_arrays(std::move(kept));
         },

@@ -33,6 +33,8 @@ PartSample part_sample(const Vector<std::uint8_t>& labels, const OptionalBytes& 
     if ((repeats && repeats->size() != n) || (weights && weights->size() != n) ||
         cell_of_row.size() != n || n > kMaxRows)
         throw nb::value_error("part: arrays of different lengths, or too many rows");
+    for (std::size_t i = 0; repeats && i < n; ++i)
+        if (repeats->data()[i] > kMaxRepeat) throw nb::value_error("part: too many repeats");
     return {n, labels.data(), repeats ? repeats->data() : nullptr,
             weights ? weights->data() : nullptr};
 }
@@ -64,9 +66,8 @@ Table<Code> table_of(const Matrix<Code>& codes, const OptionalUnits& weights, Fe
 }
 
 std::vector<Row> rows_below(const Vector<std::uint32_t>& rows, std::size_t n) {
-    const Vector<std::uint32_t>& all = rows;
-    for (std::size_t i = 0; i < all.size(); ++i)
-        if (row_id(all.data()[i]) >= n) throw nb::value_error("rows: no such row");
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        if (row_id(rows.data()[i]) >= n) throw nb::value_error("rows: no such row");
     return to_vector(rows);
 }
 
@@ -75,6 +76,9 @@ nb::tuple py_place_rows(const Vector<std::uint8_t>& labels, const OptionalBytes&
                         const Records& roots) {
     const PartSample sample = part_sample(labels, repeats, weights, cell_of_row);
     const auto parsed = from_records<TrialRoot>(roots, "roots");
+    for (const TrialRoot& root : parsed)
+        if (root.cell < 0 || root.cell >= static_cast<std::int64_t>(kMaxRows))
+            throw nb::value_error("roots: no such cell");
     Placed placed;
     {
         nb::gil_scoped_release release;
@@ -158,6 +162,9 @@ auto py_trial_masses(const Matrix<Code>& codes, const Vector<std::uint8_t>& labe
     bool sound = codes.shape(1) == sample.n && trials.starts.size() == trials.cells.size() + 1;
     const auto n_nodes = std::ssize(trials.nodes);
     for (const std::int32_t start : trials.starts) sound = sound && start >= 0 && start <= n_nodes;
+    for (std::size_t t = 0; sound && t < trials.cells.size(); ++t)
+        sound = trials.cells[t] >= 0 && trials.cells[t] < static_cast<std::int64_t>(kMaxRows) &&
+                trials.starts[t] < trials.starts[t + 1];
     for (std::ptrdiff_t i = 0; i < n_nodes; ++i) {
         const LeafRankNode& node = trials.nodes[i];
         if (node.left < 0) continue;
@@ -188,6 +195,10 @@ nb::tuple py_grow_node(const Matrix<Code>& codes, const Vector<std::uint32_t>& r
     const auto nodes = from_records<AsideNode>(node, "node");
     if (nodes.size() != 1) throw nb::value_error("grow_node: one node expected");
     std::vector<Row> here = rows_below(rows, codes.shape(1));
+    for (std::size_t i = 0; i < features.size(); ++i)
+        if (features.data()[i] < 0 ||
+            features.data()[i] >= static_cast<std::int64_t>(codes.shape(0)))
+            throw nb::value_error("grow_node: no such feature");
     const TreeRankOptions parsed = treerank_options(options);
     GrownNode grown;
     {
@@ -313,7 +324,8 @@ void bind_growth(nb::module_& m) {
             "resume",
             [](LevelGrowth& growth, const nb::tuple& tree, std::int32_t depth,
                const Vector<std::int32_t>& aside) {
-                growth.resume(rank_tree(tree, growth.n_classes()), depth, to_vector(aside));
+                growth.resume(rank_tree(tree, growth.n_classes(), growth.n_features()), depth,
+                              to_vector(aside));
             },
             nb::arg("tree"), nb::arg("depth"), nb::arg("aside").noconvert())
         .def("start_level", &LevelGrowth::start_level)
@@ -360,7 +372,7 @@ void bind_growth(nb::module_& m) {
         .def(
             "graft_cell",
             [](LevelGrowth& growth, std::size_t aside, const nb::tuple& tree) {
-                growth.graft_cell(aside, rank_tree(tree, growth.n_classes()));
+                growth.graft_cell(aside, rank_tree(tree, growth.n_classes(), growth.n_features()));
             },
             nb::arg("aside"), nb::arg("tree"));
 }

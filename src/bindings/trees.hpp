@@ -15,7 +15,7 @@ inline nb::tuple to_tuple(RankTree&& tree) {
 }
 
 // A tree that comes back, its numbers checked before they index anything.
-inline RankTree rank_tree(const nb::tuple& arrays, std::size_t n_classes) {
+inline RankTree rank_tree(const nb::tuple& arrays, std::size_t n_classes, std::size_t n_features) {
     if (arrays.size() != 5) throw nb::value_error("tree: five arrays expected");
     RankTree tree;
     tree.n_classes = static_cast<std::int32_t>(n_classes);
@@ -24,7 +24,8 @@ inline RankTree rank_tree(const nb::tuple& arrays, std::size_t n_classes) {
     tree.tests = from_records<LeafRankNode>(nb::cast<Records>(arrays[2]), "tests");
     tree.category_sets = from_records<CategorySet>(nb::cast<Records>(arrays[3]), "category sets");
     tree.test_mass = to_vector(nb::cast<Vector<double>>(arrays[4]));
-    if (!is_sound(tree)) throw nb::value_error("tree: cells or tests that do not fit together");
+    if (!is_sound(tree, n_features))
+        throw nb::value_error("tree: cells or tests that do not fit together");
     return tree;
 }
 

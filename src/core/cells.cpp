@@ -102,7 +102,7 @@ RankTree flatten(Growing& root, std::size_t n_classes, bool take) {
     return tree;
 }
 
-bool is_sound(const RankTree& tree) {
+bool is_sound(const RankTree& tree, std::size_t n_features) {
     const auto n = std::ssize(tree.cells), n_tests = std::ssize(tree.tests);
     const std::ptrdiff_t n_classes = tree.n_classes;
     bool sound = n > 0 && std::ssize(tree.cell_mass) == n * n_classes &&
@@ -112,12 +112,15 @@ bool is_sound(const RankTree& tree) {
         if (cell.left < 0) continue;
         sound = cell.left > c && cell.left < n && cell.right > c && cell.right < n &&
                 cell.first_test >= 0 && cell.first_test < cell.last_test &&
-                cell.last_test <= n_tests;
+                cell.last_test <= n_tests && cell.worse_class >= 0 &&
+                cell.worse_class < n_classes && cell.better_class >= 0 &&
+                cell.better_class < n_classes;
         for (std::ptrdiff_t t = cell.first_test; sound && t < cell.last_test; ++t) {
             const LeafRankNode& node = tree.tests[t];
             if (node.left < 0) continue;
             sound = node.left > t && node.left < cell.last_test && node.right > t &&
-                    node.right < cell.last_test &&
+                    node.right < cell.last_test && node.test.feature >= 0 &&
+                    node.test.feature < static_cast<std::int64_t>(n_features) &&
                     (!node.test.categorical ||
                      (node.test.cut >= 0 && node.test.cut < std::ssize(tree.category_sets)));
         }

@@ -33,7 +33,7 @@ struct Growing {
 RankTree flatten(Growing& root, std::size_t n_classes, bool take = true);
 
 // Whether the numbers in a tree's records name cells, tests and sets that are there.
-bool is_sound(const RankTree& tree);
+bool is_sound(const RankTree& tree, std::size_t n_features);
 
 struct RowBuffers {
     explicit RowBuffers(std::vector<Row> sample);

@@ -51,7 +51,7 @@ void LevelGrowth::restore(const RankTree& tree, std::int32_t number, Growing& ce
     std::int32_t first_set = std::numeric_limits<std::int32_t>::max(), last_set = 0;
     for (std::int32_t t = from.first_test; t < from.last_test; ++t) {
         const Test& test = tree.tests[t].test;
-        if (!test.categorical) continue;
+        if (tree.tests[t].left < 0 || !test.categorical) continue;
         first_set = std::min(first_set, test.cut);  // those of a cell lie side by side
         last_set = std::max(last_set, test.cut + 1);
     }
@@ -60,8 +60,8 @@ void LevelGrowth::restore(const RankTree& tree, std::int32_t number, Growing& ce
         if (node.left >= 0) {
             node.left -= from.first_test;
             node.right -= from.first_test;
+            if (node.test.categorical) node.test.cut -= first_set;
         }
-        if (node.test.categorical) node.test.cut -= first_set;
         cell.tests.push_back(node);
     }
     if (first_set < last_set)
@@ -331,6 +331,16 @@ void LevelGrowth::graft_node(const AsideNode& at, const std::vector<LeafRankNode
     LeafRankTree& tree = trials_[at.trial].tree;
     check(at.node >= 0 && at.node < std::ssize(tree.nodes) && !nodes.empty(),
           "graft_node: no such node");
+    for (std::ptrdiff_t i = 0; i < std::ssize(nodes); ++i) {
+        const LeafRankNode& node = nodes[i];
+        if (node.left < 0) continue;
+        check(node.left > i && node.left < std::ssize(nodes) && node.right > i &&
+                  node.right < std::ssize(nodes) && node.test.feature >= 0 &&
+                  node.test.feature < static_cast<std::int64_t>(features_.size()) &&
+                  (!node.test.categorical ||
+                   (node.test.cut >= 0 && node.test.cut < std::ssize(sets))),
+              "graft_node: nodes that do not fit together");
+    }
     const auto first = static_cast<std::int32_t>(tree.nodes.size()) - 1;  // of node 1
     const auto first_set = static_cast<std::int32_t>(tree.category_sets.size());
     tree.nodes.resize(tree.nodes.size() + nodes.size() - 1);

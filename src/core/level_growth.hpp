@@ -96,6 +96,7 @@ class LevelGrowth {
     const std::vector<CategorySet>& step_sets() const { return step_sets_; }
     std::size_t n_slots() const { return frontier_.size(); }
     std::size_t n_classes() const { return n_classes_; }
+    std::size_t n_features() const { return features_.size(); }
     std::size_t n_trials() const { return trials_.size(); }
     std::size_t n_trial_nodes() const;
     std::size_t histogram_size() const { return features_.histogram_size(); }

@@ -28,8 +28,8 @@ ASIDE_NODE = np.dtype(
     ]
 )  # fmt: skip
 ASIDE_CELL = np.dtype([("cell", "<i4"), ("depth", "<i4"), ("key", "<u8")])
-# Where a step says what becomes of the two parts of its rows, and what it may say.
-FATES, KEPT, ASIDE = slice(12, 14), 1, 2
+# Where a step says what becomes of the two parts of its rows; and that they are set aside.
+FATES, ASIDE = slice(12, 14), 2
 # Histograms of one round, summed over the parts; more are asked for in several rounds.
 HISTOGRAM_BYTES = 128 * 2**20
 
@@ -66,9 +66,12 @@ class Setting:
     categorical: NDArray[np.uint8]
     monotonic: NDArray[np.int8]
     n_classes: int
-    scale: float  # units to a weight of 1
+    n_rows: int
     code_values: Any = None
-    aside_rows: float = 0.0  # cells and nodes of at most so many rows are grown in one place
+    # Cells and nodes of at most so many rows are grown in one place; by their weight, of which
+    # a row has the mean. So many rows are brought together at a time.
+    aside_rows: float = 0.0
+    moved_rows: float = float("inf")
     histogram_bytes: int = HISTOGRAM_BYTES
 
     @property
@@ -113,10 +116,14 @@ class _Batch:
         self.growths = [
             _core.LevelGrowth(
                 *setting.features, spec.options, total, spec.number, setting.code_values,
-                setting.aside_rows * setting.scale, setting.histogram_bytes,
+                setting.aside_rows * self._units_of_row(total),
+                setting.histogram_bytes // len(specs),
             )
             for spec, total in zip(specs, self.totals, strict=True)
         ]  # fmt: skip
+
+    def _units_of_row(self, total: NDArray[np.float64]) -> float:
+        return float(total.sum()) / self.setting.n_rows
 
     @property
     def done(self) -> bool:
@@ -176,8 +183,7 @@ class _Batch:
             return None
         growth.advance()
         steps = growth.steps()
-        fates = steps[:, FATES]
-        if not (fates == KEPT).any() and not (fates == ASIDE).any() and growth.n_slots == 0:
+        if growth.n_slots == 0 and not (steps[:, FATES] == ASIDE).any():
             return None
         return Order(steps=steps, step_sets=growth.step_sets(), wanted=growth.wanted())
 
@@ -227,11 +233,11 @@ class _Batch:
                 continue
             wanted = np.empty(0, dtype=np.int32)
             placed = roots.view(np.uint8).reshape(len(cells), -1)
-            orders[i] = self._placing(i, nothing, placed, wanted)
-            tree = tree_from_core(growth.tree(), 1.0)
+            order = orders[i] = self._placing(i, nothing, placed, wanted)
+            assert order.tree is not None
             for slot in range(len(cells)):
                 jobs.append(self._job(i, slot, cells, None))
-                sizes.append(float(tree.counts[roots["cell"][slot]].sum()))
+                sizes.append(float(order.tree.counts[roots["cell"][slot]].sum()))
         if not jobs:
             return
         self._ask(orders, afresh=True)
@@ -246,10 +252,19 @@ class _Batch:
         )  # fmt: skip
 
     def _grow_aside(self, jobs: list[Job], sizes: list[float]) -> list[tuple[Any, ...]]:
-        if not jobs:
-            return []
+        """Grow jobs, so many at a time as their rows may be moved at once."""
         setting = self.setting
-        return self.parts.grow_aside(jobs, sizes, setting.features, setting.code_values)
+        rows = [size / self._units_of_row(self.totals[job.tree])
+                for job, size in zip(jobs, sizes, strict=True)]  # fmt: skip
+        grown: list[tuple[Any, ...]] = []
+        while len(grown) < len(jobs):
+            first = len(grown)
+            fits = np.cumsum(rows[first:]) <= setting.moved_rows
+            last = first + max(1, int(np.argmin(fits)) if not fits.all() else len(fits))
+            grown += self.parts.grow_aside(
+                jobs[first:last], rows[first:last], setting.features, setting.code_values
+            )
+        return grown
 
     def _trial_masses(self) -> list[Any]:
         """Masses of all classes in the leaves of the trials; two classes know theirs."""

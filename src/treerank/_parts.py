@@ -184,6 +184,17 @@ def class_masses(part: Part, samples: list[Sample], n_classes: int) -> list[NDAr
     return [_units_by(part.labels, sample.of(part), n_classes) for sample in samples]
 
 
+def content(part: Part) -> list[NDArray[np.uint64]]:
+    """Sums, modulo 2^64, that tell one table of coded and labelled rows from another."""
+    hashes = _core.row_hashes(part.codes, part.labels, 0)
+    numbers = np.arange(part.first_row, part.first_row + part.n_rows, dtype=np.uint64)
+    units = part.weights.as_units
+    masses = np.ones(part.n_rows, np.uint64) if units is None else units.astype(np.uint64)
+    odd = np.uint64(2) * numbers + np.uint64(1)
+    with np.errstate(over="ignore"):
+        return [np.array([np.sum(hashes * odd), np.sum((hashes ^ odd) * masses)], np.uint64)]
+
+
 def _units_by(places: NDArray[Any], weights: Weights, n_places: int) -> NDArray[np.int64]:
     units = weights.as_units
     if units is None:
@@ -277,6 +288,11 @@ def grow_aside(
     for job, of_parts in zip(jobs, zip(*pieces, strict=True), strict=True):
         codes = np.ascontiguousarray(np.concatenate([p.codes for p in of_parts], axis=1))
         marks = np.concatenate([p.marks for p in of_parts])
+        if len(marks) > _core.MAX_ROWS:
+            raise ValueError(
+                f"Got {len(marks):,} rows of one cell, which its weights made look small; expected "
+                f"at most {_core.MAX_ROWS:,}. Give rows weights that differ less."
+            )
         rows = (np.arange(len(marks), dtype=np.uint32) << 5) | marks
         units = None
         if of_parts[0].units is not None:

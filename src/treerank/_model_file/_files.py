@@ -81,6 +81,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     True
     """
     name = type(model).__name__
+    if hasattr(model, "to_local"):
+        raise TypeError(f"Got a {name}; expected its local copy. Pass model.to_local().")
     if ESTIMATORS.get(name) is not type(model):
         raise TypeError(
             f"Got a {name}; expected one of {', '.join(ESTIMATORS)}. Keep other models with "

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from treerank._classes import has_two_classes, ranking_quality
 from treerank._params import complain
@@ -15,6 +16,7 @@ from treerank._validate import all_or_nothing
 from treerank.dask._client import start_cluster
 from treerank.dask._cluster import Cluster
 from treerank.dask._collections import Blocks, is_collection, open_collections
+from treerank.dask._log import check_log
 from treerank.dask._parquet import open_files
 from treerank.dask._scoring import lazily
 
@@ -68,6 +70,7 @@ class OnCluster:
         """
         with all_or_nothing(self):
             self._refuse_local_only()
+            check_log(self.log)
             cluster = start_cluster(self.client)
             self._fit_blocks(cluster, open_collections(self, X, y, sample_weight))
         return self
@@ -105,6 +108,7 @@ class OnCluster:
         """
         with all_or_nothing(self):
             self._refuse_local_only()
+            check_log(self.log)
             if codes is not None:
                 raise complain("codes", codes, "None: on a cluster the workers keep them")
             cluster = start_cluster(self.client)
@@ -138,6 +142,7 @@ class OnCluster:
         return type(self)(**parameters)
 
     def _call(self, method: str, X: Any) -> Any:
+        check_is_fitted(self)
         if is_collection(X):
             return lazily(self.to_local(), method, X)
         return getattr(super(), method)(X)

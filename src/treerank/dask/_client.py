@@ -26,6 +26,7 @@ def find_client(client: Any) -> Any:
             "Training on a cluster needs Dask; install treerank-ml[dask]."
         ) from None
     if client is None:
+        _refuse_task()
         try:
             return get_client()
         except ValueError:
@@ -36,6 +37,21 @@ def find_client(client: Any) -> Any:
     if not isinstance(client, Client):
         raise TypeError(f"Got client of type {type(client).__name__}; expected distributed.Client.")
     return client
+
+
+def _refuse_task() -> None:
+    """Refuse a fit inside a task: it would wait for workers, and hold one of them."""
+    from distributed import get_worker  # noqa: PLC0415 (an extra)
+
+    try:
+        get_worker()
+    except ValueError:
+        return
+    raise RuntimeError(
+        "Got a fit inside a task of the cluster, which would wait for its own worker; expected it "
+        "in the client's process, or `with distributed.worker_client() as client` and "
+        "client=client."
+    )
 
 
 def check_workers(client: Any) -> None:

@@ -17,6 +17,9 @@ import numpy as np
 from treerank import _parts
 from treerank._parts import Features, Job, Question, Sample
 
+# Trees so far are sent with the tasks: the successor of a lost worker needs them too. Once and
+# for all, since a change for each call is not safe in threads.
+warnings.filterwarnings("ignore", message="Sending large graph")
 # Answers that one task adds up; and so few that a task of its own would cost more than it saves.
 ADDED_AT_ONCE = 8
 FEW_TASKS = 4
@@ -40,10 +43,7 @@ class Cluster:
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         """Future of one call."""
-        with warnings.catch_warnings():
-            # Trees so far are sent with the task: a lost worker's successor needs them too.
-            warnings.filterwarnings("ignore", message="Sending large graph")
-            return self.client.submit(function, *args, pure=False)
+        return self.client.submit(function, *args, pure=False)
 
     def give(self, value: Any, n_tasks: int) -> Any:
         """Argument for so many tasks: sent with each, or once as the result of a task."""
@@ -57,13 +57,11 @@ class Cluster:
             futures = [self.submit(_parts.add, group) for group in groups]
         return _parts.add(self.result(futures))
 
-    def result(self, future: Any) -> Any:
-        """Wait for the result of a future, or of each in a list: one round."""
+    def result(self, futures: list[Any]) -> list[Any]:
+        """Wait for the results of futures: one round."""
         self.n_rounds += 1
         try:
-            if isinstance(future, list):
-                return self.client.gather(future)
-            return future.result()
+            return list(self.client.gather(futures))
         except CancelledError as error:
             raise ClusterError(
                 "Rows of the training data were lost with a worker, and cannot be computed again "

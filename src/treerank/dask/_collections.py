@@ -107,6 +107,10 @@ def code_blocks(cluster: Cluster, estimator: Any, given: Blocks) -> CodedParts:
 
 def open_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Blocks:
     """Partitions of Dask collections; sets the names and number of features."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+        )
     names = _check_features(estimator, X)
     blocks = _aligned_blocks(X, y, sample_weight)
     return Blocks(names, blocks, sample_weight is not None)
@@ -117,7 +121,7 @@ def _check_features(estimator: Any, X: Any) -> list[str]:
     if not is_collection(X) or getattr(X, "ndim", 2) != 2:
         raise TypeError(
             f"Got X of type {type(X).__name__}; expected a Dask DataFrame or a Dask Array of two "
-            f"dimensions. For data in memory use {type(estimator).__mro__[1].__name__}."
+            f"dimensions. For data in memory use {estimator._local.__name__}."
         )
     is_frame = hasattr(X, "columns")
     n_features = len(X.columns) if is_frame else X.shape[1]
@@ -239,13 +243,20 @@ def _look_at_labels(number: int, y: Any, weight: Any) -> _Labelled:
     n_rows = block.seen.n_rows
     checked = None
     if weight is not None:
-        checked = check_weight_block(_one_column(weight, number, "sample_weight"), n_rows)
+        checked = _check_weights(number, weight, n_rows)
     kept = block.places if checked is None else block.places[checked > 0]
     if block.seen.n_missing:
         kept = kept[:0]
     counts = np.bincount(kept, minlength=len(block.seen.distinct))
     sums = WeightSums() if checked is None else sum_weights(checked[checked > 0])
     return _Labelled(block.seen, sums, counts)
+
+
+def _check_weights(number: int, weight: Any, n_rows: int) -> NDArray[np.float64]:
+    try:
+        return check_weight_block(_one_column(weight, number, "sample_weight"), n_rows)
+    except ValueError as error:
+        raise ValueError(f"In partition {number}: {error}") from None
 
 
 def _one_column(values: Any, number: int, name: str) -> Any:
@@ -280,7 +291,7 @@ def _rows_with_weight(number: int, X: Any, y: Any, weight: Any) -> tuple[Any, An
         )
     if weight is None:
         return X, y, None
-    checked = check_weight_block(_one_column(weight, number, "sample_weight"), len(X))
+    checked = _check_weights(number, weight, len(X))
     kept = checked > 0
     if kept.all():
         return X, y, checked

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from treerank import _parts
 from treerank._forest import RankingForest
 from treerank._forest_grow import AGGREGATIONS, plan_forest
 from treerank._grow import check_monotonic
 from treerank._leafrank import LeafRank
-from treerank._parts import AllRows
 from treerank._treerank import TreeRank
 from treerank._validate import TrainingSize
 from treerank.dask._base import OnCluster, takes_parameters_of
@@ -155,5 +155,5 @@ def open_log(estimator: Any, cluster: Cluster, coded: CodedParts) -> GrowthLog:
     """Log of this fit and no other."""
     if estimator.log is None:
         return GrowthLog(None, "")
-    masses = DaskParts(cluster, coded.parts).class_masses([AllRows()], len(coded.classes))
-    return GrowthLog(estimator.log, digest_of(estimator, coded, masses))
+    content = DaskParts(cluster, coded.parts).added(_parts.content)
+    return GrowthLog(estimator.log, digest_of(estimator, coded, content))

@@ -19,7 +19,7 @@ from treerank._parts import Part
 from treerank._prune import warn_of_tiny_class
 from treerank.dask._cluster import Cluster
 
-MAX_BUCKETS = 64
+MAX_BITS = 6  # of a hash that name a bucket: at most 64 of them, two a worker
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def deal_out(cluster: Cluster, parts: list[Any], cv: Any, seed: int, n_classes: 
         raise complain("cv", cv, "an integer >= 2: rows are on the workers of a cluster")
     wanted = check_integer("cv", cv, 2)
     assert wanted is not None
-    bits = max(1, min(MAX_BUCKETS, len(parts)) - 1).bit_length()
+    bits = min(MAX_BITS, max(1, 2 * cluster.n_workers - 1).bit_length())
     submit = cluster.submit
     keys = [submit(bucket_keys, part, seed, bits) for part in parts]
     ranked = [

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+import treerank
 from treerank._atomic import written_whole
 from treerank.dask._collections import CodedParts
 
@@ -27,7 +28,7 @@ class GrowthLog:
     """Where the trees of a fit are kept while they grow; nowhere if there is no path."""
 
     def __init__(self, path: Any, digest: str) -> None:
-        self.path = None if path is None else Path(path)
+        self.path = check_log(path)
         self.digest = digest
         self._done: list[Grown] = []  # batches of trees
         self._kept: list[Grown] = []
@@ -92,7 +93,19 @@ class GrowthLog:
             raise ValueError(f"Got a log of other data or other parameters; {refuse}")
 
 
-def digest_of(estimator: Any, coded: CodedParts, masses: Any) -> str:
+def check_log(path: Any) -> Path | None:
+    """Path of the log, if there is to be one; refuse one in a folder that is not there."""
+    if path is None:
+        return None
+    found = Path(path)
+    if not found.parent.is_dir():
+        raise FileNotFoundError(
+            f"Got log={str(path)!r}, but there is no folder {str(found.parent)!r}; make it first."
+        )
+    return found
+
+
+def digest_of(estimator: Any, coded: CodedParts, content: Any) -> str:
     """Digest of all that decides the trees."""
     parameters = {
         name: repr(value)
@@ -101,8 +114,15 @@ def digest_of(estimator: Any, coded: CodedParts, masses: Any) -> str:
     }
     seen = hashlib.sha256(json.dumps(parameters, sort_keys=True).encode())
     binning = coded.binning
-    said = [coded.n_rows, coded.names, coded.classes.tolist(), repr(binning.levels), coded.scale]
+    said = [
+        treerank.__version__,
+        coded.n_rows,
+        coded.names,
+        coded.classes.tolist(),
+        repr(binning.levels),
+        coded.scale,
+    ]
     seen.update(json.dumps(said, default=str).encode())
-    for array in [*binning.thresholds, np.asarray(masses)]:
+    for array in [*binning.thresholds, np.asarray(content)]:
         seen.update(np.ascontiguousarray(array).tobytes())
     return seen.hexdigest()

@@ -27,6 +27,7 @@ from treerank.dask._log import GrowthLog
 # Rows of a cell or node that are brought together on one worker, in bytes of codes; but no
 # more than a share of all rows, so that all workers have something to do.
 ASIDE_BYTES = 64 * 2**20
+MOVED_BYTES = 256 * 2**20  # that a worker is sent at a time
 ASIDE_SHARE = 0.25
 
 
@@ -42,8 +43,8 @@ def setting_of(
         nothing = np.empty((len(coded.names), 0), dtype=binning.code_type)
         values = code_values(Coded(nothing, binning, coded.sample))
     return Setting(
-        binning.n_codes, binning.is_categorical, monotonic, len(coded.classes), coded.scale,
-        values, aside,
+        binning.n_codes, binning.is_categorical, monotonic, len(coded.classes), coded.n_rows,
+        values, aside, MOVED_BYTES * n_workers / row_bytes,
     )  # fmt: skip
 
 
@@ -84,7 +85,8 @@ class DaskRows:
         """Grow a tree on all rows, then one without each fold, in lockstep."""
         scale = self.coded.scale
         samples: list[Sample] = [AllRows()]
-        samples += [WithoutFold(f, folds) for f in range(folds or 0) if folds is not None]
+        if folds is not None:
+            samples += [WithoutFold(f, folds) for f in range(folds)]
         core_options = options.for_core(scale)
         specs = [TreeSpec(sample, core_options, t) for t, sample in enumerate(samples)]
         setting = setting_of(self.coded, self.monotonic, self.cluster.n_workers, options.missing)

@@ -9,7 +9,6 @@ import numpy as np
 # Type of what a method gives for each row; None: that of the classes.
 RESULTS: dict[str, Any] = {
     "score_samples": np.float64,
-    "decision_function": np.float64,
     "predict_proba": np.float64,
     "predict": None,
     "apply": np.int32,

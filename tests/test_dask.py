@@ -531,6 +531,13 @@ def test_a_fit_inside_a_task_is_refused_rather_than_waiting_for_itself(threads):
         threads.submit(lambda: fit_in_a_task(parts), pure=False).result(timeout=20)
 
 
+def test_local_estimators_want_tables_in_memory(threads):
+    x, y = table(100)
+    for lazy in (cut_array(x, []), cut_frame(frame(x), [])):
+        with pytest.raises(TypeError, match=r"call compute\(\) on it, or train with treerank.dask"):
+            TreeRank().fit(lazy, y)
+
+
 def test_columns_that_differ_between_partitions_are_named(threads):
     x, y = table(300)
     one, other = frame(x).iloc[:150], frame(x).iloc[150:].rename(columns={"c1": "other"})

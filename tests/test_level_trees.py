@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from local_parts import LocalParts, parts_of
 
-from treerank import LeafRank, TreeRank
+from treerank import LeafRank, TreeRank, _core
 from treerank._binning import code_table
 from treerank._grow import check_monotonic, grow_trees
 from treerank._level_trees import Setting, TreeSpec, grow_level_trees
 from treerank._missing import code_values
 from treerank._parts import AllRows
 from treerank._tree import tree_from_core
-from treerank._validate import validate_training_data
+from treerank._validate import Table, validate_training_data
 
 pytestmark = pytest.mark.core
 
@@ -102,3 +102,49 @@ def test_any_cut_of_the_rows_gives_the_tree_of_all_rows(
     model = TreeRank(splitter, pruning=None, shrinkage=None, **parameters)
     one, other, _ = grow_both(model, x, y, weight, sorted(cuts), aside_rows, histogram_bytes)
     assert_same(one, other)
+
+
+def a_growth(n_features=2):
+    codes = np.full(n_features, 4, dtype=np.int32)
+    options = TreeRank()._options(Table(10, ["a"] * n_features, None, []))
+    return _core.LevelGrowth(
+        codes, np.zeros(n_features, np.uint8), np.zeros(n_features, np.int8),
+        options.for_core(1.0), np.array([5.0, 5.0]), 0, None, 0.0, 2**20,
+    )  # fmt: skip
+
+
+def test_arrays_that_do_not_fit_are_refused():
+    labels, cells = np.zeros(3, np.uint8), np.zeros(3, np.int32)
+    root = np.array([[0, 0, 1]], np.int32).view(np.uint8)
+    nowhere = np.array([[-1, 0, 1]], np.int32).view(np.uint8)
+    with pytest.raises(ValueError, match="no such cell"):
+        _core.place_rows(labels, None, None, cells, nowhere)
+    with pytest.raises(ValueError, match="too many repeats"):
+        _core.place_rows(labels, np.full(3, 40, np.uint8), None, cells, root)
+    nothing = np.empty((0, 40), np.uint8), np.empty((0, 32), np.uint8)
+    with pytest.raises(ValueError, match="do not fit together"):
+        _core.trial_masses(
+            np.ones((2, 3), np.uint8), labels, None, None, cells, np.zeros(1, np.int32),
+            np.zeros(2, np.int32), *nothing, 2,
+        )  # fmt: skip
+    with pytest.raises(ValueError, match="histograms of another size"):
+        a_growth().give(np.zeros((1, 3), np.uint64))
+
+
+@pytest.mark.parametrize(
+    ("array", "field", "value"),
+    [("tests", "feature", 9), ("tests", "left", 99), ("cells", "left", 99),
+     ("cells", "worse_class", 7), ("cells", "last_test", 99)],
+)  # fmt: skip
+def test_a_damaged_tree_does_not_go_on(array, field, value):
+    x, y = table(60, 2, 0, n_features=2)
+    model = TreeRank(max_depth=1, pruning=None, shrinkage=None).fit(x, y)
+    tree = model.unpruned_tree_
+    cells, tests = tree.cells.copy(), tree.tests.copy()
+    {"cells": cells, "tests": tests}[array][field][0] = value
+    arrays = (
+        cells.view(np.uint8).reshape(len(cells), -1), tree.counts.ravel(),
+        tests.view(np.uint8).reshape(len(tests), -1), np.empty((0, 32), np.uint8), np.empty(0),
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="do not fit together"):
+        a_growth().resume(arrays, 1, np.empty(0, np.int32))

@@ -179,6 +179,11 @@ def check_number_of_features(n_features: int) -> None:
 
 def _refuse_unreadable(X: Any) -> None:
     """Refuse what NumPy would misread: text, dates and masks, lazy and unknown containers."""
+    if hasattr(X, "__dask_graph__"):
+        raise TypeError(
+            f"Got X of type {type(X).__module__.split('.')[0]} {type(X).__name__}; expected a "
+            "table in memory: call compute() on it, or train with treerank.dask."
+        )
     if type(X) in (str, dict) or hasattr(X, "collect_schema"):
         hint = "call collect() first" if hasattr(X, "collect_schema") else "read it first"
         raise TypeError(f"Got X of type {type(X).__name__}; expected a table: {hint}.")

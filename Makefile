@@ -23,7 +23,7 @@ demo: $(VENV)/.demo-installed
 	$(BIN)/python -m treerank._demo demo
 
 test: $(VENV)/.dev-installed lint sanitize
-	$(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check .

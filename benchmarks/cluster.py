@@ -172,7 +172,9 @@ def estimate(each: dict[str, float]) -> str:
         f"{coding:.0f} s a worker beyond the reading of the files. One tree of depth 8 with "
         f"LeafRank depth 6: {depths} depths on the cluster, each {placing:.1f} s to place the "
         f"rows and 6 rounds of {counting:.1f} s to count them, {growth:.0f} s; then cells of 1/32 "
-        f"of the rows are grown on one worker each, {alone:.0f} s; the rounds themselves add a few "
+        f"of the rows are sent to one worker each ({share * (FEATURES + 4) / 1e9:.2f} GB a worker, "
+        f"over a network whose speed is not counted here) and grown there, {alone:.0f} s; the "
+        "rounds themselves add a few "
         f"seconds. In all {coding + growth + alone:.0f} s beyond the reading, and six times the "
         "growth with five folds. An estimate from the parts measured above, not a measurement."
     )

@@ -19,7 +19,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.common import Figure, best_times, describe, figure_table, machine, publish
-from treerank import LeafRank, TreeRank, _core, _grow, _treerank
+from treerank import LeafRank, TreeRank, _core, _grow, _local_rows
 
 INSTRUCTION_SETS = ("avx512", "avx2", "base")
 Data = tuple[NDArray[np.float64], NDArray[np.int64]]
@@ -131,15 +131,15 @@ def share_of_limit(data: Data, repetitions: int) -> list[Figure]:
     seen: dict[str, Any] = {}
     grow = _grow.grow_trees
 
-    def timed_grow(codes: Any, training: Any, binning: Any, *rest: Any) -> Any:
-        seen.update(codes=codes, labels=training.labels, n_codes=binning.n_codes)
+    def timed_grow(coded: Any, training: Any, *rest: Any) -> Any:
+        seen.update(codes=coded.codes, labels=training.labels, n_codes=coded.binning.n_codes)
         start = time.process_time()
-        trees = grow(codes, training, binning, *rest)
+        trees = grow(coded, training, *rest)
         seconds["growth"] = min(seconds["growth"], time.process_time() - start)
         return trees
 
     rows, passes = np.arange(len(data[1]), dtype=np.uint32), 20
-    with mock.patch.object(_treerank, "grow_trees", timed_grow):
+    with mock.patch.object(_local_rows, "grow_trees", timed_grow):
         for _ in range(repetitions):
             start = time.process_time()
             model = one_tree().fit(*data)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from treerank.baselines._pairwise_logistic import pairwise_logistic_newton
+from treerank._pairwise_logistic import pairwise_logistic_newton
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]

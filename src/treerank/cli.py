@@ -17,7 +17,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import treerank
 from treerank._atomic import written_whole
-from treerank._command_line._cluster import cluster_client
+from treerank._command_line._cluster import cluster_client, on_cluster
 from treerank._command_line._errors import BadInput, check_out, one_line_errors
 from treerank._command_line._judging import Rows, read_rows
 from treerank._command_line._large import (
@@ -151,9 +151,9 @@ def fit(
                 _fit_large(console, estimator, large, order, codes)
             else:
                 with cluster_client(dask, threads) as client:
-                    on_cluster = _on_cluster(estimator, client, log)
-                    _fit_large(console, on_cluster, large, order, codes)
-                estimator = on_cluster.to_local().set_params(verbose=0)
+                    remote = on_cluster(estimator, client, log)
+                    _fit_large(console, remote, large, order, codes)
+                estimator = remote.to_local().set_params(verbose=0)
             _save(console, estimator, save)
             return
         source = Source(train[0], delimiter, encoding, missing or ())
@@ -175,15 +175,6 @@ def fit(
             rows = Rows(data.features, data.labels, data.weights)
             _write_report(estimator, rows, report, seed, source, {})
             console.print(f"Report in {report}.", markup=False)
-
-
-def _on_cluster(estimator: Any, client: Any, log: Path | None) -> Any:
-    from treerank.dask import DaskRankingForest, DaskTreeRank  # noqa: PLC0415 (an extra)
-
-    is_tree = isinstance(estimator, treerank.TreeRank)
-    make: Any = DaskTreeRank if is_tree else DaskRankingForest
-    parameters = estimator.get_params(deep=False) | {"verbose": 1}
-    return make(**parameters, client=client, log=log)
 
 
 def _save(console: Console, model: Any, path: Path | None) -> None:

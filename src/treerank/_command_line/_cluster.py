@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from treerank import TreeRank
 from treerank._command_line._errors import BadInput
 
 SECONDS_TO_CONNECT = 10
@@ -39,3 +41,13 @@ def cluster_client(address: str, threads: int) -> Iterator[Any]:
         ) from None
     with client:
         yield client
+
+
+def on_cluster(estimator: Any, client: Any, log: Path | None) -> Any:
+    """Estimator that trains as this one does, on the cluster, and shows progress."""
+    from treerank.dask import DaskRankingForest, DaskTreeRank  # noqa: PLC0415 (an extra)
+
+    is_tree = isinstance(estimator, TreeRank)
+    make: Any = DaskTreeRank if is_tree else DaskRankingForest
+    parameters = estimator.get_params(deep=False) | {"verbose": 1}
+    return make(**parameters, client=client, log=log)

@@ -100,7 +100,7 @@ class DaskForestRows:
 
     def rank_aggregation(self, kind: str, trees: Trees, sampling: Sampling) -> NoReturn:
         """Refuse: a consensus of ranks needs all rows."""
-        raise NotImplementedError(kind)
+        raise refuse_rank_aggregation(kind)
 
     @property
     def _parts(self) -> DaskParts:

@@ -45,7 +45,7 @@ def cut(weights, rows):
     )
 
 
-def parts_of(codes, data: TrainingData, cuts, first_unit=None):
+def parts_of(codes, data: TrainingData, cuts):
     """Cut the rows at the given places."""
     bounds = [0, *cuts, len(data.labels)]
     parts = []
@@ -54,7 +54,7 @@ def parts_of(codes, data: TrainingData, cuts, first_unit=None):
         parts.append(
             Part(
                 np.ascontiguousarray(codes[:, rows]), data.labels[rows], cut(data.weights, rows),
-                first, None if first_unit is None else first_unit[rows],
+                first,
             )
         )  # fmt: skip
     return parts

@@ -377,7 +377,8 @@ def prune_leafrank(grow, codes, labels, units, n_folds=5):
     """Tests that pruning keeps of a LeafRank tree, by trying every subtree at every lambda.
 
     `grow(units)` grows the tree of one cell and returns it, or None; a row counts as often as
-    `units` says. Rows are dealt out to the folds in their order, unit by unit, each class alone.
+    `units` says. Rows are dealt out to the folds in their order, each with all its units, each
+    class alone.
     """
     tree = grow(units)
     if tree is None:
@@ -454,10 +455,10 @@ def _smallest_best(subtrees):
 def _dealt(labels, units, n_folds, fold):
     """Units of each row that a fold holds out."""
     out, turn = np.zeros_like(units), [0, 0]
-    for row, label in enumerate(labels):
-        for _ in range(units[row]):
-            out[row] += turn[label] % n_folds == fold
-            turn[label] += 1
+    for row in np.flatnonzero(units):
+        if turn[labels[row]] % n_folds == fold:
+            out[row] = units[row]
+        turn[labels[row]] += 1
     return out
 
 

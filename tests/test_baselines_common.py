@@ -133,9 +133,12 @@ def test_bad_parameters_are_named_with_the_remedy(estimator, message, binary):
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        ([1.0, -2.0, 1.0, 1.0], r"Got sample_weight\[1\]=-2; expected weights >= 0"),
-        ([1.0, 1.0], r"Got sample_weight of shape \(2,\); expected \(4,\)"),
-        ([0.0] * 4, "zero for every row"),
+        (
+            [1.0, -2.0, 1.0, 1.0],
+            r"Got sample_weight\[1\]=-2; expected weights that are not negative",
+        ),
+        ([1.0, 1.0], r"sample_weight.shape == \(2,\), expected \(4,\)"),
+        ([0.0] * 4, "Got sample_weight of zeros only"),
         ([1.0, 0.0, 1.0, 0.0], "Got 1 class with rows of positive weight"),
         ([1.0, np.nan, 1.0, 1.0], "sample_weight contains NaN"),
     ],

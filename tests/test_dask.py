@@ -196,6 +196,20 @@ def test_the_sample_that_decides_thresholds_is_that_of_memory(threads, monkeypat
     assert_same_tree(TreeRank(max_bins=64).fit(x, y), model)
 
 
+@pytest.mark.parametrize("factor", [3.0, 0.1])
+def test_multiplying_all_weights_changes_nothing(threads, factor):
+    x, y = table(800)
+    weight = np.random.default_rng(0).integers(1, 4, size=800).astype(float)
+    cuts = [200, 500]
+    parts = [cut_array(part, cuts) for part in (x, y)]
+    one, other = (
+        DaskTreeRank(client=threads).fit(*parts, cut_array(w, cuts))
+        for w in (weight, factor * weight)
+    )
+    assert_same_tree(one, other)
+    assert_same_tree(TreeRank().fit(x, y, weight), one)
+
+
 def test_heavy_whole_weights_take_no_more_rounds(threads):
     x, y = table(4000)
     weight = np.random.default_rng(0).integers(500, 1500, size=4000).astype(float)

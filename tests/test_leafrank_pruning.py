@@ -144,18 +144,6 @@ def test_pruned_splits_rank_new_rows_better_than_deep_ones():
     assert min(gains) > 0
 
 
-@pytest.mark.parametrize("make", [LeafRank, lambda **p: TreeRank(LeafRank(**p), cv=3)])
-@pytest.mark.parametrize("largest", [3, 40])
-def test_weights_equal_repeated_rows(make, largest):
-    x, y = corner(200, 3)
-    x = x.round(1)
-    weight = np.random.default_rng(0).integers(1, largest + 1, size=len(y))
-    a = make(max_depth=4, pruning="cv").fit(x, y, sample_weight=weight)
-    b = make(max_depth=4, pruning="cv").fit(np.repeat(x, weight, axis=0), np.repeat(y, weight))
-    assert np.array_equal(a.score_samples(x), b.score_samples(x))
-    assert a.tree_.tests.tolist() == b.tree_.tests.tolist()
-
-
 def test_the_scale_of_weights_does_not_matter():
     x, y = corner(400, 4)
     weight = np.random.default_rng(1).random(len(y)) + 0.1

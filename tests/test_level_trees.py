@@ -35,7 +35,7 @@ def grow_both(model, x, y, weight, cuts, aside_rows, histogram_bytes=2**27):
     options = model._options(data.table)
     coded = code_table(data.table, data.weights, 255, 1)
     monotonic = check_monotonic(model.monotonic_cst, data.table.names, coded.binning)
-    [together] = grow_trees(coded, data, monotonic, options, [], 1, 0)
+    [together] = grow_trees(coded, data, monotonic, options, None, 1, 0)
     scale = data.weights.scale
     setting = Setting(
         coded.binning.n_codes, coded.binning.is_categorical, monotonic, len(data.classes),

@@ -124,6 +124,23 @@ def test_files_row_groups_and_blocks_do_not_matter(
     assert found == digest(fit_in_memory(model, folder, "repaid", "times", columns))
 
 
+@pytest.mark.parametrize("weight", ["weight", "times"])
+@pytest.mark.parametrize("factor", [3.0, 0.1])
+def test_multiplying_all_weights_changes_nothing(folder, tmp_path, weight, factor):
+    frame = loans()
+    write(frame, folder, [150, 400])
+    model = TreeRank(random_state=0).fit_parquet(
+        folder, "repaid", sample_weight=weight, columns=FEATURES
+    )
+    frame[weight] = factor * frame[weight]
+    (tmp_path / "multiplied").mkdir()
+    other = write(frame, tmp_path / "multiplied", [150, 400])
+    again = TreeRank(random_state=0).fit_parquet(
+        other, "repaid", sample_weight=weight, columns=FEATURES
+    )
+    assert digest(again) == digest(model)
+
+
 @pytest.mark.parametrize("target", ["repaid", "grade"])
 def test_forests_are_those_of_fit(folder, target):
     write(loans(), folder, [100], row_group_size=90)

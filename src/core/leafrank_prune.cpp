@@ -14,15 +14,6 @@ constexpr double kSlack = 1;
 // better than nothing: the best of many subtrees of noise is above 0 by chance.
 constexpr double kNoiseLimit = 3;
 
-// Units [first, first + units) of a class are dealt out in turn: how many go to the fold.
-std::int64_t dealt_to(std::size_t fold, std::int64_t first, std::int64_t units) {
-    constexpr auto folds = static_cast<std::int64_t>(kLeafRankFolds);
-    const auto upto = [&](std::int64_t end) {
-        return (end + folds - 1 - static_cast<std::int64_t>(fold)) / folds;
-    };
-    return upto(first + units) - upto(first);
-}
-
 // Lambda is tried at the geometric means of neighbours, as in CART.
 std::vector<double> tried_lambdas(const std::vector<double>& lambdas) {
     std::vector<double> tried(lambdas.size(), std::numeric_limits<double>::infinity());
@@ -66,12 +57,13 @@ PruningSequence LeafRankPruner<Code, Count>::sequence_of(const LeafRank<Code, Co
 
 // Parts the cell's rows into those that the fold holds out and the rest, whose mass it
 // returns. Each class is dealt out on its own; the order of the rows is that of a hash of
-// their content, so that equal rows are spread evenly and one of weight 2 does as two do.
+// their content, so that equal rows are spread evenly. A row goes to one fold with all its
+// weight: it must not judge itself.
 template <class Code, class Count>
 ClassMass LeafRankPruner<Code, Count>::deal(const GrownCell<Code>& cell, std::size_t fold) {
     const std::int64_t* weights = cell.view.weights;
-    const bool whole_rows = options_.row_mass != 1;
-    std::int64_t dealt[2] = {0, 0}, mass[2] = {0, 0};
+    std::size_t dealt[2] = {0, 0};
+    std::int64_t mass[2] = {0, 0};
     train_.clear();
     held_out_.clear();
     held_out_weights_.clear();
@@ -79,25 +71,21 @@ ClassMass LeafRankPruner<Code, Count>::deal(const GrownCell<Code>& cell, std::si
         const Row row = cell.rows[i];
         const bool positive = (row & kLabelBit) != 0;
         const std::int64_t units = weights != nullptr ? weights[row_id(row)] : row & kRepeatMask;
-        const std::int64_t turns = whole_rows ? 1 : units;
-        const std::int64_t share = dealt_to(fold, dealt[positive], turns);
-        const std::int64_t out = whole_rows ? share * units : share;
-        dealt[positive] += turns;
-        mass[positive] += units - out;
-        if (out > 0) {
+        if (dealt[positive]++ % kLeafRankFolds == fold) {
             held_out_.push_back(row);
-            held_out_weights_.push_back(out);
+            held_out_weights_.push_back(units);
+        } else {
+            mass[positive] += units;
+            train_.push_back(row);
         }
-        if (out == units) continue;
-        if (weights != nullptr) weights_[row_id(row)] = units - out;
-        train_.push_back(weights != nullptr ? row : row - static_cast<Row>(out));
     }
     return {static_cast<double>(mass[0]), static_cast<double>(mass[1])};
 }
 
 // The mass of the held-out rows in each node of the fold's tree.
 template <class Code, class Count>
-std::vector<ClassMass> LeafRankPruner<Code, Count>::held_out_masses() const {
+std::vector<ClassMass> LeafRankPruner<Code, Count>::held_out_masses(
+    const View<Code>& view) const {
     const auto& nodes = tree_.nodes;
     std::vector<ClassMass> masses(nodes.size());
     for (std::size_t i = 0; i < held_out_.size(); ++i) {
@@ -105,7 +93,7 @@ std::vector<ClassMass> LeafRankPruner<Code, Count>::held_out_masses() const {
         std::int32_t at = 0;
         while (nodes[at].left >= 0) {
             const Test& test = nodes[at].test;
-            const Code code = view_.codes.column(test.feature)[row_id(row)];
+            const Code code = view.codes.column(test.feature)[row_id(row)];
             at = goes_left(test, code, tree_.category_sets) ? nodes[at].left : nodes[at].right;
         }
         const auto units = static_cast<double>(held_out_weights_[i]);
@@ -119,10 +107,11 @@ std::vector<ClassMass> LeafRankPruner<Code, Count>::held_out_masses() const {
 // Adds, for each lambda, the held-out rows that the fold's subtree puts on the left. A node
 // is a leaf of the subtrees from the one it collapses in up to the one its parent does.
 template <class Code, class Count>
-void LeafRankPruner<Code, Count>::add_held_out(const PruningSequence& sequence,
+void LeafRankPruner<Code, Count>::add_held_out(const View<Code>& view,
+                                               const PruningSequence& sequence,
                                                const std::vector<double>& tried,
                                                std::vector<ClassMass>& left) const {
-    const std::vector<ClassMass> masses = held_out_masses();
+    const std::vector<ClassMass> masses = held_out_masses(view);
     const auto& nodes = tree_.nodes;
     std::vector<ClassMass> change(sequence.lambdas.size() + 1);
     const auto count_leaf = [&](std::int32_t node, std::int32_t end) {
@@ -175,18 +164,13 @@ void LeafRankPruner<Code, Count>::prune(LeafRank<Code, Count>& grown, const Grow
     if (grown.nodes.size() == 1) return;
     const PruningSequence sequence = sequence_of(grown, cell.mass);
     const std::vector<double> tried = tried_lambdas(sequence.lambdas);
-    view_.codes = cell.view.codes;
-    if (cell.view.weights != nullptr) {
-        weights_.resize(std::max(weights_.size(), cell.view.codes.rows));
-        view_.weights = weights_.data();
-    }
     std::vector<ClassMass> left(tried.size());
     for (std::size_t fold = 0; fold < kLeafRankFolds; ++fold) {
         const ClassMass mass = deal(cell, fold);
         if (held_out_.empty()) continue;
-        tree_.grow(view_, train_.data(), train_.size(), scratch, mass, cell.features, cell.key,
+        tree_.grow(cell.view, train_.data(), train_.size(), scratch, mass, cell.features, cell.key,
                    nullptr);
-        add_held_out(sequence_of(tree_, mass), tried, left);
+        add_held_out(cell.view, sequence_of(tree_, mass), tried, left);
     }
     const auto chosen = static_cast<std::int32_t>(choose(left, cell.mass));
     std::vector<std::uint8_t> keep_split(grown.nodes.size());

@@ -43,15 +43,13 @@ class LeafRankPruner {
   private:
     PruningSequence sequence_of(const LeafRank<Code, Count>& tree, ClassMass cell);
     ClassMass deal(const GrownCell<Code>& cell, std::size_t fold);
-    std::vector<ClassMass> held_out_masses() const;
-    void add_held_out(const PruningSequence& sequence, const std::vector<double>& tried,
-                      std::vector<ClassMass>& left) const;
+    std::vector<ClassMass> held_out_masses(const View<Code>& view) const;
+    void add_held_out(const View<Code>& view, const PruningSequence& sequence,
+                      const std::vector<double>& tried, std::vector<ClassMass>& left) const;
     std::size_t choose(const std::vector<ClassMass>& left, ClassMass cell) const;
 
     const LeafRankOptions options_;
     LeafRank<Code, Count> tree_;  // the fold's
-    View<Code> view_;             // the cell's, with the weights that the fold leaves in
-    std::vector<std::int64_t> weights_;
     std::vector<Row> train_;
     std::vector<Row> held_out_;
     std::vector<std::int64_t> held_out_weights_;  // by place in held_out_

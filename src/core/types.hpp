@@ -157,7 +157,7 @@ struct LeafRankOptions {
     std::int32_t max_features = -1;  // drawn in every node; < 0: all
     bool random_cuts = false;        // one random cut a feature instead of the best one
     bool pruning = false;            // by cross-validation inside the cell
-    double row_mass = 1;             // units of mass that make one row; 1: rows may be cut up
+    double row_mass = 1;             // units of mass that make one row
 };
 
 // Beyond two classes, a cell's candidates are the best splits of pairs of classes.

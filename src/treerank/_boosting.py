@@ -200,7 +200,8 @@ class BoostedTreeRank(TreeEnsemble):
         y : array-like of shape (n_samples,)
             Labels of two or more ordered classes; the last is ranked first.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows; whole ones equal repeated rows.
+            Only their ratios count. Small whole numbers stand for repeated rows; other
+            weights are rescaled to average 1.
 
         Returns
         -------

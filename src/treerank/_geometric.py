@@ -29,7 +29,7 @@ from treerank._tree_sources import (
     takes_missing,
 )
 from treerank._validate import all_or_nothing
-from treerank._weights import check_weights
+from treerank._weights import check_weights, scale_weights
 
 # The m-estimate adds this many cases of the class of interest to each leaf.
 ADDED_CASES = 10.0
@@ -150,11 +150,12 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         """
         with all_or_nothing(self):
             self._check_parameters()
-            self._check_table(X, reset=True)
-            self._take_tree(*self._open_tree(X, y, sample_weight))
+            weight = check_weights(sample_weight, self._check_table(X, reset=True))
+            weight = None if weight is None else scale_weights(weight)
+            self._take_tree(*self._open_tree(X, y, weight))
             tree = self._source.tree
             seen = tree.see(self._source.read(X))
-            self.scale_ = _scale(self.metric, seen, tree, sample_weight)
+            self.scale_ = _scale(self.metric, seen, tree, weight)
         return self
 
     def _check_parameters(self) -> None:
@@ -174,7 +175,9 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         if self.ranking is not None:
             self._check_boundary(self._interest)
 
-    def _open_tree(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, TreeSource]:
+    def _open_tree(
+        self, X: Any, y: Any, weight: NDArray[np.float64] | None
+    ) -> tuple[Any, TreeSource]:
         """Return the tree, fitted if it was not, and how to read it."""
         tree = self.tree
         if isinstance(tree, str):
@@ -191,7 +194,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
                     "the tree is not fitted."
                 ) from None
             y = column_or_1d(y, warn=True)
-            tree = clone(tree).fit(X, y, **_weights_for(tree, sample_weight))
+            tree = clone(tree).fit(X, y, **_weights_for(tree, weight))
         return tree, read_estimator(tree)
 
     def _known_counts(self) -> NDArray[np.float64]:
@@ -224,12 +227,15 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         self._check_table(X, reset=False)
         return self._source.read(X)
 
-    def _check_table(self, X: Any, *, reset: bool) -> None:
-        """Names and number of the columns; their content is for the tree to check."""
+    def _check_table(self, X: Any, *, reset: bool) -> int:
+        """Check names and number of the columns; return the number of rows.
+
+        Their content is for the tree to check.
+        """
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         is_frame = isinstance(frame, nw.DataFrame)
         options = {} if is_frame else {"dtype": None, "ensure_all_finite": False}
-        validate_data(self, X, reset=reset, skip_check_array=is_frame, **options)
+        return len(validate_data(self, X, reset=reset, skip_check_array=is_frame, **options))
 
     def _boundary(
         self, seen: NDArray[np.float64], interest: int
@@ -367,12 +373,12 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         return float(roc_auc_score(is_interest, scores, sample_weight=sample_weight))
 
 
-def _weights_for(tree: Any, sample_weight: Any) -> dict[str, Any]:
+def _weights_for(tree: Any, weight: NDArray[np.float64] | None) -> dict[str, Any]:
     """Keyword under which a tree, or the last step of a Pipeline, takes weights."""
-    if sample_weight is None:
+    if weight is None:
         return {}
     steps = getattr(tree, "steps", None)
-    return {f"{steps[-1][0]}__sample_weight" if steps else "sample_weight": sample_weight}
+    return {f"{steps[-1][0]}__sample_weight" if steps else "sample_weight": weight}
 
 
 def _class_number(wanted: Any, classes: NDArray[Any]) -> int:
@@ -407,7 +413,7 @@ def _smooth(tree: AxisTree, smoothing: str | None, interest: int) -> NDArray[np.
 
 
 def _scale(
-    metric: Any, seen: NDArray[np.float64], tree: AxisTree, sample_weight: Any
+    metric: Any, seen: NDArray[np.float64], tree: AxisTree, weight: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
     """What each feature is divided by; 1 for a constant, as in scikit-learn's scalers."""
     if not isinstance(metric, str):
@@ -418,7 +424,6 @@ def _scale(
             )
         return scale
     check_choice("metric", metric, ["minmax", "standard"])
-    weight = check_weights(sample_weight, len(seen))
     weight = np.ones(len(seen)) if weight is None else weight
     if metric == "minmax":
         counted = seen[weight > 0]

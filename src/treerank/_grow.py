@@ -13,6 +13,7 @@ from treerank._binning import Binning, Coded, Codes
 from treerank._missing import code_values
 from treerank._params import complain
 from treerank._progress import progress_bar
+from treerank._prune import Folds
 from treerank._tree import RankTree, tree_from_core
 from treerank._validate import TrainingData
 
@@ -73,14 +74,11 @@ def grow_trees(
     data: TrainingData,
     monotonic: NDArray[np.int8],
     options: TreeRankOptions,
-    held_out: list[NDArray[Any]],
+    folds: Folds | None,
     n_jobs: int,
     verbose: int,
 ) -> list[RankTree]:
-    """Grow a tree on all rows, then one without each of the parts that are held out.
-
-    A part says for every row how much of its weight is held out, in units.
-    """
+    """Grow a tree on all rows, then one without the rows of each fold."""
     assert options.leafrank is not None
     weights, labels = data.weights, data.labels
     codes, binning = coded.codes, coded.binning
@@ -89,6 +87,9 @@ def grow_trees(
         rows = _order_of_content(codes, data, options.seed)
         codes, labels = np.ascontiguousarray(codes[:, rows]), labels[rows]
     values = code_values(coded) if options.missing == "cell_mean" else None
+    samples = [weights.where(np.ones(data.table.n_rows, dtype=bool))]
+    if folds is not None:
+        samples += [weights.where(folds.fold != fold) for fold in range(folds.n_folds)]
 
     def grow(repeats: Any, units: Any, first_tree: int) -> list[RankTree]:
         grown = _core.grow_trees(
@@ -99,14 +100,11 @@ def grow_trees(
         return [tree_from_core(arrays, weights.scale) for arrays in grown]
 
     with progress_bar("growing", verbose) as progress:
-        if weights.units is not None:
-            left_in = [weights.units, *(weights.units - part for part in held_out)]
-            return [grow(None, units[rows], t)[0] for t, units in enumerate(left_in)]
-        repeats = weights.repeats
-        if repeats is None:
-            repeats = np.ones(data.table.n_rows, dtype=np.uint8)
-        samples = np.array([repeats, *(repeats - part for part in held_out)], dtype=np.uint8)
-        return grow(np.ascontiguousarray(samples[:, rows]), None, 0)
+        units = [sample.units[rows] for sample in samples if sample.units is not None]
+        if units:
+            return [grow(None, some, t)[0] for t, some in enumerate(units)]
+        repeats = np.array([sample.repeats for sample in samples])
+        return grow(np.ascontiguousarray(repeats[:, rows]), None, 0)
 
 
 def _order_of_content(codes: Codes, data: TrainingData, seed: int) -> NDArray[np.intp]:

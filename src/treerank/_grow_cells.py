@@ -18,6 +18,7 @@ from treerank._binning import Codes
 from treerank._encoding import Encoding, Matrix
 from treerank._grow import TreeRankOptions
 from treerank._progress import progress_bar
+from treerank._prune import Folds
 from treerank._splitter_tree import CellSplit, SplitterTree
 from treerank._tree import CELL
 from treerank._validate import TrainingData
@@ -88,22 +89,21 @@ def grow_cell_trees(
     *,
     splitter: Any,
     options: TreeRankOptions,
-    held_out: list[NDArray[Any]],
+    folds: Folds | None,
     n_jobs: int,
     verbose: int,
 ) -> list[SplitterTree]:
-    """Grow a tree on all rows, then one without each of the parts that are held out.
-
-    A part says for every row how much of its weight is held out, in units.
-    """
+    """Grow a tree on all rows, then one without the rows of each fold."""
     weights = data.weights
     units = weights.as_units if weights.as_units is not None else np.ones(data.table.n_rows, int)
     # Whatever a splitter does with the order of the rows, theirs follows from their content.
     hashes = _core.row_hashes(codes, data.labels, options.seed)
     order = np.lexsort([units, data.labels, *rows[::-1], hashes])
+    samples = [units]
+    if folds is not None:
+        samples += [np.where(folds.fold != fold, units, 0) for fold in range(folds.n_folds)]
     trees = []
-    for part in [np.zeros(len(units), np.int64), *held_out]:
-        left = units - part.astype(np.int64)
+    for left in samples:
         sample = Sample(rows, data.labels, left, weights.scale, encoding, len(data.classes))
         root = sample.node("", order[left[order] > 0])
         trees.append(Growth(sample, root, [root], [root]))

@@ -157,7 +157,8 @@ class LeafRank(TreeRanker):
         y : array-like of shape (n_samples,)
             Labels of two classes; the larger one is ranked first.
         sample_weight : array-like of shape (n_samples,), optional
-            Whole weights stand for repeated rows; others are relative.
+            Only their ratios count. Small whole numbers stand for repeated rows; other
+            weights are rescaled to average 1.
 
         Returns
         -------
@@ -181,7 +182,7 @@ class LeafRank(TreeRanker):
             max_bins = check_max_bins(self.max_bins, table.n_rows)
             coded = code_table(table, data.weights, max_bins, n_jobs)
             monotonic = check_monotonic(self.monotonic_cst, table.names, coded.binning)
-            [tree] = grow_trees(coded, data, monotonic, options, [], n_jobs, verbose=0)
+            [tree] = grow_trees(coded, data, monotonic, options, None, n_jobs, verbose=0)
             self._keep(tree, coded.binning, table.names, data.classes, np.nan, monotonic)
             self._drop_unused_thresholds()
         return self

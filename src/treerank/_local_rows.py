@@ -14,7 +14,7 @@ from treerank._binning import Binning, Coded
 from treerank._encoding import Encoding, Matrix, fit_encoding
 from treerank._grow import TreeRankOptions, grow_trees
 from treerank._grow_cells import grow_cell_trees
-from treerank._prune import Folds, HeldOut, WholeRowFolds, assign_folds, count_held_out
+from treerank._prune import Folds, HeldOut, assign_folds, count_held_out
 from treerank._tree import CellTree
 from treerank._validate import TrainingData
 
@@ -74,36 +74,27 @@ class LocalRows:
         """How features are coded."""
         return self.coded.binning
 
-    def folds(self, cv: Any, seed: int) -> Folds | WholeRowFolds | None:
+    def folds(self, cv: Any, seed: int) -> Folds | None:
         """Deal the rows out to folds."""
         return assign_folds(cv, self.coded.codes, self.data, seed)
 
-    def grow(
-        self, options: TreeRankOptions, folds: Folds | WholeRowFolds | None
-    ) -> Sequence[CellTree]:
+    def grow(self, options: TreeRankOptions, folds: Folds | None) -> Sequence[CellTree]:
         """Grow a tree on all rows, then one without each fold."""
-        parts = _parts(folds)
         if options.leafrank is not None:
             return grow_trees(
-                self.coded, self.data, self.monotonic, options, parts, self.n_jobs, self.verbose
+                self.coded, self.data, self.monotonic, options, folds, self.n_jobs, self.verbose
             )
         encoding, matrix = self._encoded
         return grow_cell_trees(
             matrix, self.coded.codes, self.data, encoding, splitter=self.splitter,
-            options=options, held_out=parts, n_jobs=self.n_jobs, verbose=self.verbose,
+            options=options, folds=folds, n_jobs=self.n_jobs, verbose=self.verbose,
         )  # fmt: skip
 
-    def held_out(
-        self, trees: Sequence[CellTree], folds: Folds | WholeRowFolds | None
-    ) -> list[HeldOut]:
+    def held_out(self, trees: Sequence[CellTree], folds: Folds) -> list[HeldOut]:
         """Pass the rows of each fold through the tree that has not seen them."""
         rows = self.coded.codes if self.splitter is None else self._encoded[1]
-        return count_held_out(trees, _parts(folds), rows, self.data, self.n_jobs)
+        return count_held_out(trees, folds, rows, self.data, self.n_jobs)
 
     @cached_property
     def _encoded(self) -> tuple[Encoding, Matrix]:
         return fit_encoding(self.data.table, self.binning, self.data.weights)
-
-
-def _parts(folds: Folds | WholeRowFolds | None) -> list[NDArray[Any]]:
-    return [] if folds is None else [folds.held_out(f) for f in range(folds.n_folds)]

@@ -323,7 +323,7 @@ def _units(weights: Weights, rows: slice) -> NDArray[np.int64] | None:
 
 def _join_weights(weights: list[NDArray[np.float64]], sums: WeightSums) -> Weights:
     """Units of all rows; each block is dropped when it is done."""
-    if sums.is_one:
+    if not weights or sums.largest_count == 1:
         return Weights()
     parts = []
     while weights:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from treerank import _core
 from treerank._binning import Codes
 from treerank._forest_arrays import Sampling
-from treerank._prune import Folds
 from treerank._tree import RankTree, Records
 from treerank._weights import Weights
 
@@ -33,7 +32,9 @@ class Part:
     labels: NDArray[np.uint8]
     weights: Weights
     first_row: int
-    first_unit: NDArray[np.int64] | None = None  # see `Folds`; once rows are dealt out to folds
+    place: NDArray[np.int64] | None = (
+        None  # among the rows of its class, as they are dealt to folds
+    )
 
     @property
     def n_rows(self) -> int:
@@ -67,16 +68,8 @@ class WithoutFold:
 
     def of(self, part: Part) -> Weights:
         """Return what is left of the weights of the rows."""
-        assert part.first_unit is not None
-        weights = part.weights
-        out = Folds(self.n_folds, part.first_unit, weights).held_out(self.fold)
-        if weights.units is not None:
-            left = out if self.held_out else weights.units - out
-            return Weights(units=left.astype(np.int64), scale=weights.scale)
-        repeats = weights.repeats
-        if repeats is None:
-            repeats = np.ones(part.n_rows, dtype=np.uint8)
-        return Weights(repeats=(out if self.held_out else repeats - out).astype(np.uint8))
+        assert part.place is not None
+        return part.weights.where((part.place % self.n_folds == self.fold) == self.held_out)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ from treerank._binning import Codes
 from treerank._params import check_integer, complain
 from treerank._tree import CellTree
 from treerank._validate import TrainingData
-from treerank._weights import Weights
 
 # Strengths that shrinkage="cv" tries, in rows.
 STRENGTHS = np.concatenate([[0.0], np.geomspace(1.0, 1000.0, 10)])
@@ -77,58 +76,37 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class Folds:
-    """How the weight of the rows is dealt out to the folds, unit by unit.
+    """Which fold holds out each row, with all its weight.
 
-    Unit u of a class goes to fold ``u mod n_folds``. Rows are dealt in the order of a
-    hash of their content, so that the order of the rows does not matter, equal rows are
-    spread evenly, and a row of weight 2 does as two rows do. Weights that are not whole
-    are not cut up: such a row is one unit.
+    A row in two folds would judge itself: its weight is never divided.
     """
 
     n_folds: int
-    first_unit: NDArray[Any]  # signed
-    weights: Weights
-
-    def held_out(self, fold: int) -> NDArray[Any]:
-        """Units of each row that the fold holds out."""
-        weights = self.weights
-        if weights.units is not None and weights.scale != 1.0:
-            return np.where(self.first_unit % self.n_folds == fold, weights.units, 0)
-        units = weights.as_units
-        if units is None:
-            return np.asarray(self.first_unit % self.n_folds == fold).view(np.uint8)
-        before = (self.first_unit - fold - 1) // self.n_folds
-        upto = (self.first_unit + units - fold - 1) // self.n_folds
-        taken = np.asarray(upto - before)
-        return taken.astype(np.int64 if weights.units is not None else np.uint8)
+    fold: NDArray[np.int32]
 
 
-def assign_folds(
-    cv: Any, codes: Codes, data: TrainingData, seed: int
-) -> Folds | WholeRowFolds | None:
-    """Deal the rows out to folds, or return None when a class is too small for any."""
+def assign_folds(cv: Any, codes: Codes, data: TrainingData, seed: int) -> Folds | None:
+    """Deal the rows out to folds, or return None when a class is too small for any.
+
+    Rows of a class are dealt in the order of a hash of their content, so that the order of the
+    rows does not matter and equal rows are spread evenly.
+    """
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
         return _folds_of_splitter(cv, data)
     wanted = check_integer("cv", cv, 2)
     assert wanted is not None
-    weights = data.weights
-    units = weights.as_units if weights.scale == 1.0 else None  # None: a row is one unit
-    total = np.bincount(data.labels, weights=units).astype(np.int64)
-    n_folds = min(wanted, int(total.min()))
+    n_folds = min(wanted, int(np.bincount(data.labels).min()))
     if n_folds < 2:
         warn_of_tiny_class()
         return None
     hashes = _core.row_hashes(codes, data.labels, seed)
-    # In four bytes where they do: rows may be many, and memory is not.
-    first_unit = np.empty(len(hashes), np.int32 if total.max() < 2**31 else np.int64)
-    for k in range(len(total)):
+    units = data.weights.as_units
+    fold = np.empty(len(hashes), np.int32)
+    for k in range(len(data.classes)):
         rows = np.flatnonzero(data.labels == k).astype(np.uint32)  # MAX_ROWS is below 2^32
-        rows = rows[_order_of_dealing(hashes[rows], weights, rows)]
-        if units is None:
-            first_unit[rows] = np.arange(len(rows), dtype=first_unit.dtype)
-        else:
-            first_unit[rows] = np.cumsum(units[rows]) - units[rows]
-    return Folds(n_folds, first_unit, weights)
+        rows = rows[_order_of_dealing(hashes[rows], None if units is None else units[rows])]
+        fold[rows] = np.arange(len(rows), dtype=np.uint32) % n_folds
+    return Folds(n_folds, fold)
 
 
 def warn_of_tiny_class() -> None:
@@ -142,16 +120,15 @@ def warn_of_tiny_class() -> None:
 
 
 def _order_of_dealing(
-    hashes: NDArray[np.uint64], weights: Weights, rows: NDArray[np.uint32]
+    hashes: NDArray[np.uint64], units: NDArray[np.int64] | None
 ) -> NDArray[np.intp]:
     """Order by hash; of equal hashes the lighter row goes first."""
-    units = weights.repeats if weights.units is None else weights.units
     if units is None:
         return np.argsort(hashes, kind="stable")
-    return np.lexsort([units[rows], hashes])
+    return np.lexsort([units, hashes])
 
 
-def _folds_of_splitter(cv: Any, data: TrainingData) -> WholeRowFolds:
+def _folds_of_splitter(cv: Any, data: TrainingData) -> Folds:
     """Folds of a splitter, which numbers the rows as they were given."""
     labels = np.zeros(data.given_rows, dtype=np.intp)
     labels[data.kept] = data.labels
@@ -159,7 +136,7 @@ def _folds_of_splitter(cv: Any, data: TrainingData) -> WholeRowFolds:
         splits = list(check_cv(cv).split(np.zeros((data.given_rows, 1)), labels))
     except (TypeError, ValueError) as error:
         raise complain("cv", cv, "an integer >= 2 or a splitter of scikit-learn") from error
-    fold = np.full(data.given_rows, -1, dtype=np.int64)
+    fold = np.full(data.given_rows, -1, dtype=np.int32)
     times = np.zeros(data.given_rows, dtype=np.int64)
     for f, (_, held_out) in enumerate(splits):
         fold[held_out] = f
@@ -171,38 +148,25 @@ def _folds_of_splitter(cv: Any, data: TrainingData) -> WholeRowFolds:
         for part in (fold == f, fold != f):
             if len(np.unique(data.labels[part])) < len(data.classes):
                 raise ValueError(f"Got cv={cv!r}, whose fold {f} lacks a class; stratify it.")
-    return WholeRowFolds(len(splits), fold, data.weights)
-
-
-@dataclass(frozen=True)
-class WholeRowFolds:
-    """Folds that a splitter gave: each row is held out as a whole, by one fold."""
-
-    n_folds: int
-    fold: NDArray[np.int64]
-    weights: Weights
-
-    def held_out(self, fold: int) -> NDArray[Any]:
-        """Units of each row that the fold holds out."""
-        units = self.weights.repeats if self.weights.units is None else self.weights.units
-        return np.where(self.fold == fold, np.uint8(1) if units is None else units, 0)
+    return Folds(len(splits), fold)
 
 
 def count_held_out(
     trees: Sequence[CellTree],
-    parts: list[NDArray[Any]],
+    folds: Folds,
     encoded: NDArray[Any],
     data: TrainingData,
     n_jobs: int,
 ) -> list[HeldOut]:
-    """Pass each held-out part (columns of `encoded`) through the tree grown without it."""
+    """Pass the rows of each fold (columns of `encoded`) through the tree grown without them."""
     result = []
-    n_classes = len(data.classes)
-    for tree, part in zip(trees, parts, strict=True):
-        rows = np.flatnonzero(part)
+    n_classes, units = len(data.classes), data.weights.as_units
+    for fold, tree in enumerate(trees):
+        rows = np.flatnonzero(folds.fold == fold)
         cells = tree.apply(np.ascontiguousarray(encoded[:, rows]), n_jobs)
         place = cells.astype(np.int64) * n_classes + data.labels[rows]
-        counts = np.bincount(place, weights=part[rows], minlength=tree.n_cells * n_classes)
+        weights = None if units is None else units[rows]
+        counts = np.bincount(place, weights=weights, minlength=tree.n_cells * n_classes)
         leaf_counts = counts.reshape(tree.n_cells, n_classes) / data.weights.scale
         result.append(HeldOut(tree, tree.cell_counts(leaf_counts)))
     return result

@@ -227,8 +227,8 @@ class TreeRank(ParquetFit, TreeRanker):
         y : array-like of shape (n_samples,)
             Labels of two or more ordered classes; the largest one is ranked on top.
         sample_weight : array-like of shape (n_samples,), optional
-            Whole weights stand for repeated rows; others are relative, and rescaled to
-            average 1.
+            Only their ratios count. Small whole numbers stand for repeated rows; other
+            weights are rescaled to average 1.
 
         Returns
         -------

@@ -1,9 +1,15 @@
-"""Weights: numbers a row become whole units, the same however the rows are cut into blocks."""
+"""Weights: numbers a row become whole units, the same however the rows are cut into blocks.
+
+Only ratios of weights count: multiplying all of them by a constant changes nothing. Weights that
+are small multiples of one unit (1, 2, 3 or 0.5, 1, 1.5) stand for repeated rows; all others are
+rescaled to average 1.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -11,10 +17,17 @@ from numpy.typing import NDArray
 
 from treerank import _core
 
+# The most rows that one row may stand for. Beyond that whole numbers are rather the weights of a
+# survey than counts, and are relative as others are.
+LARGEST_COUNT = 255
+# How far the ratio of two weights may be from a fraction: a few roundings.
+_TOLERANCE = 2.0**-48
 # Doubles are whole multiples of 2^-1074, so that a sum of them is a whole number of these.
 _SMALLEST = 1074
 # So many sums of 27 bits are exact in a double.
 _EXACT_ROWS = 1 << 24
+# Digits of relative weights: finer ones would be roundings of the constant they are multiplied by.
+_FINEST_SCALE = 2.0**26
 
 
 @dataclass(frozen=True)
@@ -34,27 +47,39 @@ class Weights:
         """Whole numbers whatever the form; None when every row counts once."""
         return self.repeats.astype(np.int64) if self.repeats is not None else self.units
 
+    def where(self, kept: NDArray[np.bool_]) -> Weights:
+        """Weights of the rows that are kept, 0 for all others."""
+        if self.units is not None:
+            return Weights(units=np.where(kept, self.units, 0), scale=self.scale)
+        if self.repeats is None:
+            return Weights(repeats=kept.astype(np.uint8))
+        return Weights(repeats=np.where(kept, self.repeats, np.uint8(0)))
+
 
 @dataclass(frozen=True)
 class WeightSums:
     """What decides the units of weights; sums of blocks add up exactly.
 
-    `total` is in units of 2^-1074, the smallest double.
+    `total` is in units of 2^-1074, the smallest double. `distinct` has the weights that occur,
+    smallest first, or nothing if they are too many to be counts.
     """
 
     n_rows: int = 0  # that have weight
-    largest: float = 0.0
-    is_whole: bool = True
-    is_one: bool = True
     total: int = 0
+    largest: float = 0.0
+    distinct: tuple[float, ...] = ()
 
     def __add__(self, other: WeightSums) -> WeightSums:
+        if not self.n_rows or not other.n_rows:
+            return self if self.n_rows else other
+        distinct: tuple[float, ...] = ()
+        if self.distinct and other.distinct:
+            distinct = _few(np.union1d(self.distinct, other.distinct))
         return WeightSums(
             self.n_rows + other.n_rows,
-            max(self.largest, other.largest),
-            self.is_whole and other.is_whole,
-            self.is_one and other.is_one,
             self.total + other.total,
+            max(self.largest, other.largest),
+            distinct,
         )
 
     @property
@@ -62,20 +87,37 @@ class WeightSums:
         """Mean of the weights, exact."""
         return Fraction(self.total, self.n_rows << _SMALLEST)
 
+    @property
+    def largest_count(self) -> int | None:
+        """Rows that the largest weight stands for; None if weights are relative.
+
+        The least number that makes whole numbers of all ratios to the largest weight.
+        """
+        if not self.distinct:
+            return None
+        count = 1
+        for ratio in (np.array(self.distinct) / self.largest).tolist():
+            fraction = Fraction(ratio).limit_denominator(LARGEST_COUNT)
+            if abs(ratio - fraction) > _TOLERANCE * ratio:
+                return None
+            count = lcm(count, fraction.denominator)
+            if count > LARGEST_COUNT:
+                return None
+        return count
+
+
+def _few(distinct: NDArray[np.float64]) -> tuple[float, ...]:
+    return tuple(distinct.tolist()) if len(distinct) <= LARGEST_COUNT else ()
+
 
 def sum_weights(weight: NDArray[np.float64]) -> WeightSums:
     """Sum the weights of a block, which are positive."""
     if len(weight) == 0:
         return WeightSums()
-    return WeightSums(
-        n_rows=len(weight),
-        largest=float(weight.max()),
-        is_whole=bool((weight == np.rint(weight)).all()),
-        is_one=bool((weight == 1).all()),
-        total=sum(
-            _exact_total(weight[i : i + _EXACT_ROWS]) for i in range(0, len(weight), _EXACT_ROWS)
-        ),
+    total = sum(
+        _exact_total(weight[i : i + _EXACT_ROWS]) for i in range(0, len(weight), _EXACT_ROWS)
     )
+    return WeightSums(len(weight), total, float(weight.max()), _few(np.unique(weight)))
 
 
 def _exact_total(weight: NDArray[np.float64]) -> int:
@@ -93,7 +135,7 @@ def _exact_total(weight: NDArray[np.float64]) -> int:
 
 
 def quantise(weight: NDArray[np.float64] | None, sums: WeightSums | None = None) -> Weights:
-    """Whole weights stand for repeated rows; others are relative, and average 1.
+    """Small multiples of one unit stand for repeated rows; others are relative, and average 1.
 
     `weight` is positive; `sums` are those of all rows if these are a block of them. The fixed
     point keeps the total below 2^52, so that every sum of weights is exact and does not depend
@@ -102,19 +144,31 @@ def quantise(weight: NDArray[np.float64] | None, sums: WeightSums | None = None)
     if weight is None:
         return Weights()
     sums = sum_weights(weight) if sums is None else sums
-    if sums.is_one:
+    count = sums.largest_count
+    if count == 1:
         return Weights()
-    if sums.is_whole and sums.total < 1 << (52 + _SMALLEST):
-        if sums.largest <= _core.MAX_REPEAT:
-            return Weights(repeats=weight.astype(np.uint8))
-        return Weights(units=weight.astype(np.int64))
     # By a power of two first, which is exact: doubles close to 0 have few digits.
     power = int(np.frexp(sums.largest)[1])
+    if count is not None:
+        units = np.rint(np.ldexp(weight, -power) / np.ldexp(sums.largest, -power) * count)
+        if count <= _core.MAX_REPEAT:
+            return Weights(repeats=units.astype(np.uint8))
+        return Weights(units=units.astype(np.int64))
     mean = float(sums.mean / Fraction(2) ** power)
-    scale = 2.0 ** np.floor(np.log2(2.0**51 / sums.n_rows))
+    scale = min(2.0 ** np.floor(np.log2(2.0**51 / sums.n_rows)), _FINEST_SCALE)
     relative = np.ldexp(weight, -power) / mean
     units = np.maximum(np.rint(relative * scale), 1.0).astype(np.int64)
     return Weights(units=units, scale=float(scale))
+
+
+def scale_weights(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights as numbers, whatever they were multiplied by, for models that have no units."""
+    scaled = np.zeros(len(weight))
+    kept = weight > 0
+    quantised = quantise(weight[kept])
+    units = quantised.as_units
+    scaled[kept] = 1.0 if units is None else units / quantised.scale
+    return scaled
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:

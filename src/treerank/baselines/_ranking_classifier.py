@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import roc_auc_score
-from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from treerank._weights import check_weights, scale_weights
 from treerank.baselines._cut_offs import best_cut_offs
 
 FloatArray = NDArray[np.float64]
@@ -153,10 +153,9 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         labels: NDArray[Any]
         rows, labels = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(labels)
-        weight = _validate_weight(sample_weight, len(rows))
+        checked = check_weights(sample_weight, len(rows))
+        weight = np.ones(len(rows)) if checked is None else scale_weights(checked)
         keep = weight > 0
-        if not keep.any():
-            raise ValueError("Got sample_weight with zero for every row; expected some above zero.")
         if not keep.all():
             rows, labels, weight = rows[keep], labels[keep], weight[keep]
         self.classes_, rank = np.unique(labels, return_inverse=True)
@@ -176,17 +175,3 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         cuts = best_cut_offs(scores, rows.rank, rows.weight, rows.n_classes)
         self.offset_ = float(cuts[0]) if rows.n_classes == 2 else 0.0
         self.cut_offs_ = cuts - self.offset_
-
-
-def _validate_weight(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weight: FloatArray = check_array(
-        sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
-    )
-    if weight.shape != (n_rows,):
-        raise ValueError(f"Got sample_weight of shape {weight.shape}; expected ({n_rows},).")
-    if weight.min() < 0:
-        worst = int(np.argmin(weight))
-        raise ValueError(f"Got sample_weight[{worst}]={weight[worst]:g}; expected weights >= 0.")
-    return weight

@@ -29,7 +29,6 @@ class Keys:
     labels: NDArray[np.uint8]
     hashes: NDArray[np.uint64]
     units: NDArray[np.int64]
-    whole: bool  # a row of weight 2 is dealt as two rows
 
 
 def deal_out(cluster: Cluster, parts: list[Any], cv: Any, seed: int, n_classes: int) -> Any:
@@ -52,7 +51,7 @@ def deal_out(cluster: Cluster, parts: list[Any], cv: Any, seed: int, n_classes: 
         return parts, n_folds
     offsets = np.cumsum(totals, axis=0) - totals
     dealt = [
-        submit(place_units, part, [submit(_place, bucket, i) for bucket in ranked], seed, bits,
+        submit(place_rows, part, [submit(_place, bucket, i) for bucket in ranked], seed, bits,
                offsets)
         for i, part in enumerate(parts)
     ]  # fmt: skip
@@ -82,34 +81,31 @@ def bucket_keys(part: Part, seed: int, bits: int) -> list[Keys]:
     units = part.weights.as_units
     if units is None:
         units = np.ones(part.n_rows, dtype=np.int64)
-    whole = part.weights.scale == 1.0
-    return [Keys(part.labels[rows], hashes[rows], units[rows], whole) for rows in buckets]
+    return [Keys(part.labels[rows], hashes[rows], units[rows]) for rows in buckets]
 
 
 def rank_bucket(
     pieces: list[Keys], n_classes: int
 ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
-    """First unit of each row within its class and this bucket, by part; units of each class."""
+    """Place of each row within its class and this bucket, by part; rows of each class."""
     labels = np.concatenate([piece.labels for piece in pieces])
     hashes = np.concatenate([piece.hashes for piece in pieces])
     units = np.concatenate([piece.units for piece in pieces])
     order = np.lexsort([units, hashes, labels])
-    dealt = units[order] if pieces[0].whole else np.ones(len(order), dtype=np.int64)
-    total = np.zeros(n_classes, dtype=np.int64)
-    np.add.at(total, labels[order], dealt)
+    total = np.bincount(labels, minlength=n_classes)
     before = np.cumsum(total) - total
-    first = np.empty(len(order), dtype=np.int64)
-    first[order] = np.cumsum(dealt) - dealt - before[labels[order]]
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order)) - before[labels[order]]
     ends = np.cumsum([len(piece.labels) for piece in pieces])
-    return np.split(first, ends[:-1]), total
+    return np.split(place, ends[:-1]), total
 
 
-def place_units(
+def place_rows(
     part: Part, places: list[NDArray[np.int64]], seed: int, bits: int, offsets: NDArray[np.int64]
 ) -> Part:
-    """Part with the first unit of each of its rows."""
+    """Part with the place of each of its rows."""
     _, buckets = _buckets(part, seed, bits)
-    first_unit = np.empty(part.n_rows, dtype=np.int64)
+    place = np.empty(part.n_rows, dtype=np.int64)
     for b, rows in enumerate(buckets):
-        first_unit[rows] = places[b] + offsets[b][part.labels[rows]]
-    return replace(part, first_unit=first_unit)
+        place[rows] = places[b] + offsets[b][part.labels[rows]]
+    return replace(part, place=place)

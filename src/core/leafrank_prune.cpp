@@ -84,8 +84,7 @@ ClassMass LeafRankPruner<Code, Count>::deal(const GrownCell<Code>& cell, std::si
 
 // The mass of the held-out rows in each node of the fold's tree.
 template <class Code, class Count>
-std::vector<ClassMass> LeafRankPruner<Code, Count>::held_out_masses(
-    const View<Code>& view) const {
+std::vector<ClassMass> LeafRankPruner<Code, Count>::held_out_masses(const View<Code>& view) const {
     const auto& nodes = tree_.nodes;
     std::vector<ClassMass> masses(nodes.size());
     for (std::size_t i = 0; i < held_out_.size(); ++i) {

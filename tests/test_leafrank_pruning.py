@@ -19,7 +19,7 @@ def options(pruning, master_depth=1, **leafrank):
     }  # fmt: skip
     return {
         "leafrank": inner, "max_depth": master_depth, "min_auc_gain": 0.0, "seed": 5,
-        "first_tree": 0, "tournament": "all", "tournament_gain": "vus", "by_level": False, **limits,
+        "first_tree": 0, "tournament": "all", "tournament_gain": "vus", **limits,
     }  # fmt: skip
 
 

@@ -1,6 +1,5 @@
 """Ordered classes: the tournament of pairs, its trees and what is read off them."""
 
-import dataclasses
 import itertools
 import math
 
@@ -36,14 +35,6 @@ def graded(n=300, n_classes=4, seed=0, n_features=3):
     return x, y
 
 
-def by_level(monkeypatch):
-    """Grow two classes, too, as a tournament of one pair."""
-    options = TreeRank._options
-    monkeypatch.setattr(
-        TreeRank, "_options", lambda self, t: dataclasses.replace(options(self, t), by_level=True)
-    )
-
-
 def vus(counts):
     """VUS of cells, best first."""
     return vus_of_masses(np.ascontiguousarray(np.asarray(counts, dtype=float)[::-1].T))
@@ -62,9 +53,8 @@ def vus(counts):
     ],
     ids=str,
 )
-def test_two_classes_are_the_same_to_the_bit_with_and_without_the_tournament(
-    monkeypatch, settings_, weights
-):
+def test_two_classes_grow_the_same_tree_alone_and_in_a_tournament(monkeypatch, settings_, weights):
+    """Of three classes, one without rows, the cells of a depth are grown together."""
     rng = np.random.default_rng(7)
     x = rng.normal(size=(3_000, 4)).round(1)
     x[rng.random(x.shape) < 0.05] = np.nan
@@ -74,14 +64,24 @@ def test_two_classes_are_the_same_to_the_bit_with_and_without_the_tournament(
         "whole": rng.integers(1, 5, len(x)),
         "fractional": rng.random(len(x)),
     }[weights]
-    plain = TreeRank(**settings_).fit(x, y, sample_weight=weight)
-    by_level(monkeypatch)
-    other = TreeRank(**settings_).fit(x, y, sample_weight=weight)
-    for name in ("cells", "counts", "tests"):
-        assert np.array_equal(
-            getattr(plain.unpruned_tree_, name), getattr(other.unpruned_tree_, name)
-        )
-    assert np.array_equal(plain.score_samples(x), other.score_samples(x))
+    grow, n_compared = _core.grow_trees, []
+
+    def compare(*args):
+        *rest, n_classes = args
+        assert n_classes == 2
+        alone, together = grow(*rest, 2), grow(*rest, 3)
+        for one, other in zip(alone, together, strict=True):
+            a, b = tree_from_core(one, 1.0), tree_from_core(other, 1.0)
+            for name in ("parent", "left", "right", "depth", "first_test", "last_test"):
+                assert np.array_equal(a.cells[name], b.cells[name])
+            assert np.array_equal(a.counts, b.counts[:, :2])
+            assert np.array_equal(a.tests, b.tests)
+            n_compared.append(a.n_cells)
+        return alone
+
+    monkeypatch.setattr(_core, "grow_trees", compare)
+    TreeRank(**settings_).fit(x, y, sample_weight=weight)
+    assert max(n_compared) > 10
 
 
 def candidates(x, y, inside, pairs):
@@ -365,18 +365,6 @@ def test_forests_rank_ordered_classes(aggregation):
     assert not hasattr(model, "oob_auc_")
     assert not hasattr(model, "decision_function")
     assert model.feature_importances_.argmax() == 0
-
-
-def test_a_forest_of_two_classes_is_the_same_with_and_without_the_tournament(monkeypatch):
-    x, y = graded(500, 2)
-    plain = RankingForest(n_estimators=10).fit(x, y)
-    options = TreeRankOptions.for_core
-    monkeypatch.setattr(
-        TreeRankOptions, "for_core", lambda *args: {**options(*args), "by_level": True}
-    )
-    other = RankingForest(n_estimators=10).fit(x, y)
-    assert np.array_equal(plain.score_samples(x), other.score_samples(x))
-    assert np.array_equal(plain.feature_importances_, other.feature_importances_)
 
 
 def test_class_shares_of_a_forest_are_those_of_its_leaves():

@@ -78,7 +78,6 @@ inline TreeRankOptions treerank_options(const nb::dict& d) {
     options.leafrank = leafrank_options(nb::cast<nb::dict>(d["leafrank"]));
     options.tournament = tournament_of(nb::cast<std::string>(d["tournament"]));
     options.tournament_gain = tournament_gain_of(nb::cast<std::string>(d["tournament_gain"]));
-    options.by_level = nb::cast<bool>(d["by_level"]);
     options.max_depth = nb::cast<std::int32_t>(d["max_depth"]);
     options.min_mass_leaf = nb::cast<double>(d["min_mass_leaf"]);
     options.min_mass_split = nb::cast<double>(d["min_mass_split"]);

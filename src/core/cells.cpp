@@ -91,13 +91,8 @@ RankTree flatten(Growing& root, std::size_t n_classes, bool take) {
             stack.push_back({next.from->left, number, true});
         }
         tree.cells.push_back(cell);
-        if (n_classes == 2) {
-            tree.cell_mass.push_back(next.from->mass.negative);
-            tree.cell_mass.push_back(next.from->mass.positive);
-        } else {
-            tree.cell_mass.insert(tree.cell_mass.end(), next.from->class_mass.begin(),
-                                  next.from->class_mass.end());
-        }
+        tree.cell_mass.insert(tree.cell_mass.end(), next.from->class_mass.begin(),
+                              next.from->class_mass.end());
     }
     return tree;
 }

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "core/leafrank.hpp"
@@ -12,21 +14,34 @@
 
 namespace treerank {
 
-// The whole team works on a cell only from this size on.
-inline constexpr std::size_t kTeamCellRows = 16384;
-
 // A cell while the tree grows; flattened at the end.
 struct Growing {
     Cell cell;
-    ClassMass mass;                  // of two classes ...
-    std::vector<double> class_mass;  // ... and of each, where there are more
+    std::vector<double> class_mass;  // worst class first
     std::vector<LeafRankNode> tests;
     std::vector<double> test_mass;  // tests x classes, where there are more than two
     std::vector<CategorySet> category_sets;
     Growing* left = nullptr;
     Growing* right = nullptr;
     std::int32_t number = -1;  // in the flat tree
+
+    double mass() const { return std::accumulate(class_mass.begin(), class_mass.end(), 0.0); }
 };
+
+// Puts a split cell's children below it, the better one first.
+template <class Grown>
+void add_children(Growing& cell, const std::vector<double>& left, Grown& grown) {
+    const auto child = [&](std::vector<double> mass) {
+        Growing& added = grown.emplace_back();
+        added.class_mass = std::move(mass);
+        added.cell.depth = cell.cell.depth + 1;
+        return &added;
+    };
+    std::vector<double> right = cell.class_mass;
+    for (std::size_t k = 0; k < right.size(); ++k) right[k] -= left[k];
+    cell.left = child(left);
+    cell.right = child(std::move(right));
+}
 
 // Numbers the cells in preorder, whatever order they were grown in; takes their tests, or
 // copies them.

@@ -248,15 +248,6 @@ void LeafRank<Code, Count>::grow_node(const View<Code>& view, Row* rows, std::si
 }
 
 template <class Code, class Count>
-LeafOrder LeafRank<Code, Count>::cut(ClassMass cell, double min_mass,
-                                     const std::vector<double>& size) const {
-    std::vector<std::int32_t> numbers;
-    numbers.reserve(leaves.size());
-    for (const LeafRows& leaf : leaves) numbers.push_back(leaf.node);
-    return order_leaves(nodes, numbers, values, cell, min_mass, size);
-}
-
-template <class Code, class Count>
 bool LeafRank<Code, Count>::is_better(std::int32_t node) const {
     const ClassMass mass = nodes[node].mass;
     if (!values.empty()) return values[node] >= 0.5;

@@ -36,7 +36,6 @@ class LeafRank : public LeafRankTree {
     // Grows what is below a node further down, of mass `mass`.
     void grow_node(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassMass cell,
                    const std::vector<std::int32_t>& features, const OpenNode& node, ClassMass mass);
-    LeafOrder cut(ClassMass cell, double min_mass, const std::vector<double>& size = {}) const;
     // Makes leaves of the nodes that are not to be split.
     void collapse(const std::vector<std::uint8_t>& keep_split);
     // Whether a node, taken as a leaf, belongs to the left part: positives are at least as

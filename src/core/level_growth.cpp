@@ -25,15 +25,14 @@ LevelGrowth::LevelGrowth(Features features, const TreeRankOptions& options, Mass
       test_search_(features_, options_.leafrank, nullptr),
       key_(key) {
     Growing& root = grown_.emplace_back();
-    root.mass = {total.front(), total.back()};
     root.class_mass = std::move(total);
-    podium_.emplace(root, options_);
-    level_.push_back({&root, key, {}, nullptr});
+    selector_.emplace(root, options_);
+    level_.push_back({&root, key, {}, {}});
 }
 
 double LevelGrowth::open_mass() const {
     double mass = 0;
-    for (const Open& open : level_) mass += sum_of(open.cell->class_mass);
+    for (const Open& open : level_) mass += open.cell->mass();
     return mass;
 }
 
@@ -46,7 +45,6 @@ void LevelGrowth::restore(const RankTree& tree, std::int32_t number, Growing& ce
     cell.cell = from;
     const auto mass = tree.cell_mass.begin() + static_cast<std::ptrdiff_t>(number * n_classes_);
     cell.class_mass.assign(mass, mass + static_cast<std::ptrdiff_t>(n_classes_));
-    cell.mass = {cell.class_mass.front(), cell.class_mass.back()};
     if (from.left < 0) return;
     std::int32_t first_set = std::numeric_limits<std::int32_t>::max(), last_set = 0;
     for (std::int32_t t = from.first_test; t < from.last_test; ++t) {
@@ -95,17 +93,17 @@ void LevelGrowth::resume(const RankTree& tree, std::int32_t depth,
         restore(tree, next.number, *next.cell);
         if (next.cell->left == nullptr) {
             if (std::find(aside.begin(), aside.end(), next.number) != aside.end())
-                aside_cells_.push_back({next.cell, next.key, {}, nullptr});
+                aside_cells_.push_back({next.cell, next.key, {}, {}});
             else if (next.cell->cell.depth == depth)
-                level_.push_back({next.cell, next.key, {}, nullptr});
+                level_.push_back({next.cell, next.key, {}, {}});
             continue;
         }
         const Cell& cell = tree.cells[next.number];
         stack.push_back({cell.right, next.cell->right, key_of(next.key, 1)});
         stack.push_back({cell.left, next.cell->left, key_of(next.key, 0)});
     }
-    podium_.emplace(grown_.front(), options_);
-    podium_->update_to_leaves();
+    selector_.emplace(grown_.front(), options_);
+    selector_->update_to_leaves();
     depth_ = depth;
 }
 
@@ -121,8 +119,8 @@ void LevelGrowth::start_level() {
     std::vector<Open> large;
     for (Open& open : level_) {
         // Two classes: what a cell is split into depends on nothing outside of it.
-        const bool aside = n_classes_ == 2 && is_few(sum_of(open.cell->class_mass)) &&
-                           may_split(*open.cell, options_) && !open.cell->mass.pure();
+        const bool aside =
+            n_classes_ == 2 && is_few(open.cell->mass()) && may_split(*open.cell, options_);
         (aside ? aside_cells_ : large).push_back(std::move(open));
     }
     level_ = std::move(large);
@@ -425,49 +423,32 @@ LevelGrowth::GrownTrials LevelGrowth::grown_trials() {
     return grown;
 }
 
-Growing* LevelGrowth::child(const Growing& parent, Masses mass) {
-    Growing& cell = grown_.emplace_back();
-    cell.mass = {mass.front(), mass.back()};
-    cell.class_mass = std::move(mass);
-    cell.cell.depth = parent.cell.depth + 1;
-    return &cell;
-}
-
 void LevelGrowth::finish_level(const std::int64_t* masses) {
     for (Trial& trial : trials_) {
         const std::size_t n = trial.tree.nodes.size();
-        Masses test_mass(n * n_classes_);
-        if (masses != nullptr) {
-            std::copy_n(masses, n * n_classes_, test_mass.begin());
+        Masses test_mass;
+        if (n_classes_ > 2) {
+            check(masses != nullptr, "finish_level: masses of all classes are wanted");
+            test_mass.assign(masses, masses + n * n_classes_);
             masses += n * n_classes_;
-        } else {
-            check(n_classes_ == 2, "finish_level: masses of all classes are wanted");
-            for (std::size_t i = 0; i < n; ++i) {
-                test_mass[2 * i] = trial.tree.nodes[i].mass.negative;
-                test_mass[2 * i + 1] = trial.tree.nodes[i].mass.positive;
-            }
         }
         if (n < 3) continue;  // nothing to tell the classes apart
-        add_up(trial.tree.nodes, n_classes_, test_mass);
+        if (n_classes_ > 2) add_up(trial.tree.nodes, n_classes_, test_mass);
         Open& open = level_[trial.place];
         if (auto candidate = make_candidate(trial.pair, trial.tree, open.cell->class_mass,
                                             std::move(test_mass), options_.min_mass_leaf))
             open.candidates.push_back(std::move(*candidate));
     }
-    podium_->choose(level_);
+    selector_->choose(level_);
     std::vector<Open> next;
     for (Open& open : level_) {
-        if (open.winner == nullptr) continue;
+        if (open.left.empty()) continue;
         Growing& cell = *open.cell;
-        Masses right(n_classes_);
-        for (std::size_t k = 0; k < n_classes_; ++k)
-            right[k] = cell.class_mass[k] - open.winner->left[k];
-        cell.left = child(cell, open.winner->left);
-        cell.right = child(cell, std::move(right));
-        next.push_back({cell.left, key_of(open.key, 0), {}, nullptr});
-        next.push_back({cell.right, key_of(open.key, 1), {}, nullptr});
+        add_children(cell, open.left, grown_);
+        next.push_back({cell.left, key_of(open.key, 0), {}, {}});
+        next.push_back({cell.right, key_of(open.key, 1), {}, {}});
     }
-    podium_->update();
+    selector_->update();
     level_ = std::move(next);
     ++depth_;
 }

@@ -15,7 +15,7 @@
 
 #include "core/cells.hpp"
 #include "core/leafrank_tree.hpp"
-#include "core/podium.hpp"
+#include "core/selector.hpp"
 #include "core/test_search.hpp"
 #include "core/types.hpp"
 
@@ -127,7 +127,7 @@ class LevelGrowth {
         Growing* cell = nullptr;
         std::uint64_t key = 0;
         std::vector<Candidate> candidates;
-        const Candidate* winner = nullptr;
+        Masses left;  // of the winner; empty: the cell stays whole
     };
     struct Trial {
         std::size_t place;  // of its cell in the level
@@ -160,7 +160,6 @@ class LevelGrowth {
     std::vector<std::uint8_t> nodes_to_split();
     void split_node(Waiting& waiting, Step& step, std::vector<Waiting>& next);
     void renumber(LeafRankTree& tree) const;
-    Growing* child(const Growing& parent, Masses mass);
     void restore(const RankTree& tree, std::int32_t number, Growing& cell);
 
     const Features features_;
@@ -174,7 +173,7 @@ class LevelGrowth {
 
     std::deque<Growing> grown_;  // a deque keeps addresses
     std::uint64_t key_;
-    std::optional<Podium> podium_;
+    std::optional<Selector> selector_;
     std::int32_t depth_ = 0;
     std::vector<Open> level_;  // open cells, best first
     std::vector<Open> aside_cells_;

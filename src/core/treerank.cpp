@@ -1,87 +1,123 @@
 #include "core/treerank.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <optional>
 
-#include "core/cells.hpp"
-#include "core/leafrank_prune.hpp"
+#include "core/cell_splitter.hpp"
 #include "core/random.hpp"
-#include "core/tournament.hpp"
 
 namespace treerank {
 
 namespace {
 
+// The whole team works on a cell only from this size on.
+constexpr std::size_t kTeamCellRows = 16384;
 // Below this a cell and all that it is cut into are grown by one thread.
 constexpr std::size_t kSharedCellRows = 4096;
 
-// LeafRank keeps the room of its nodes from cell to cell, unless there are too many to copy.
-constexpr std::size_t kManyTests = 1024;
-
-template <class Code, class Count>
-struct Task {
-    Growing* cell;
-    std::shared_ptr<View<Code>> view;
-    std::size_t first;
-    std::size_t last;
+// Where growth begins: at the root, or at a cell further down.
+struct Start {
     std::uint64_t key;
-    std::shared_ptr<Count[]> histogram;  // of the cell, when it was cheap to have
-
-    std::size_t size() const { return last - first; }
+    std::int32_t depth = 0;
+    std::optional<ClassMass> total = std::nullopt;  // of the whole sample, if that is larger
 };
 
+// Grows one tree: finds the candidates of open cells, lets the winners be chosen, opens the
+// children. Of two classes each cell is a matter of its own, and cells are grown depth first;
+// beyond that what a split adds depends on how the other cells are cut, and all cells of a depth
+// are grown together. Large cells are worked on by the whole team, the others by a thread each.
 template <class Code, class Count>
-class CellGrower {
+class Driver {
   public:
-    using CellTask = Task<Code, Count>;
+    using Open = OpenCell<Code, Count>;
+    using Splitter = CellSplitter<Code, Count>;
 
-    CellGrower(const Features& features, const TreeRankOptions& options, ClassMass total,
-               RowBuffers& buffers, Watch& watch, Team* team)
-        : features_(features),
-          options_(options),
-          total_(total),
-          buffers_(buffers),
+    Driver(const Table<Code>& table, const TreeRankOptions& options, RowBuffers& buffers,
+           Team* team, Watch& watch)
+        : options_(options),
+          team_(team != nullptr && team->size() > 1 ? team : nullptr),
           watch_(watch),
-          leafrank_(features, options.leafrank, watch, team) {
-        if (options.leafrank.pruning) pruner_.emplace(features, options.leafrank, watch, team);
+          large_(std::max(kTeamCellRows, buffers.rows.size() / (team_ ? team_->size() : 1))),
+          together_(table, options, buffers, watch, team) {
+        for (std::size_t i = 0; team_ && i < team_->size(); ++i)
+            alone_.emplace_back(table, options, buffers, watch, nullptr);
     }
 
-    std::deque<Growing> grown;  // a deque keeps addresses
-
-    // Splits a cell; nothing when it stays whole.
-    std::optional<std::pair<CellTask, CellTask>> split(CellTask task) {
-        auto children = try_split(task);
-        if (!children) watch_.advance(static_cast<double>(task.size()));
-        return children;
+    void grow_depth_first(Open root, const Masses& total) {
+        TaskPool<Open> pool;
+        const std::size_t large = team_ ? large_ : 0;
+        grow_below(std::move(root), total, together_, [&](Open& open) {
+            if (open.size() >= large) return false;
+            pool.put(std::move(open));
+            return true;
+        });
+        if (!team_) return;
+        team_->run(alone_.size(), [&](std::size_t i) { grow_from(pool, total, alone_[i]); });
     }
 
-    void grow_below(CellTask task) {
-        std::vector<CellTask> stack;
-        stack.push_back(std::move(task));
-        while (!stack.empty()) {
-            CellTask next = std::move(stack.back());
-            stack.pop_back();
-            auto children = split(std::move(next));
-            if (!children) continue;
-            stack.push_back(std::move(children->second));
-            stack.push_back(std::move(children->first));
+    void grow_level_wise(Open root) {
+        Selector selector(*root.cell, options_);
+        std::vector<Open> level;
+        level.push_back(std::move(root));
+        while (!level.empty()) {
+            each(level, [&](std::size_t i, Splitter& s) { s.find_candidates(level[i]); });
+            selector.choose(level);
+            std::erase_if(level, [&](const Open& open) {
+                if (open.left.empty()) watch_.advance(static_cast<double>(open.size()));
+                return open.left.empty();
+            });
+            std::vector<std::pair<Open, Open>> children(level.size());
+            each(level, [&](std::size_t i, Splitter& s) { children[i] = s.part(level[i]); });
+            selector.update();
+            level.clear();
+            for (auto& [better, worse] : children) {
+                level.push_back(std::move(better));
+                level.push_back(std::move(worse));
+            }
         }
     }
 
-    void grow_from(TaskPool<CellTask>& pool) {
-        const auto share = [&](CellTask&& task) {
-            if (task.size() < kSharedCellRows)
-                grow_below(std::move(task));
+  private:
+    // Splits a cell of two classes; nothing when it stays whole.
+    std::optional<std::pair<Open, Open>> split(Open& open, const Masses& total,
+                                               Splitter& splitter) {
+        splitter.find_candidates(open);
+        if (choose_alone(open, total, options_)) return splitter.part(open);
+        watch_.advance(static_cast<double>(open.size()));
+        return std::nullopt;
+    }
+
+    // Grows a cell to the end, but for what is passed on.
+    template <class PassOn>
+    void grow_below(Open root, const Masses& total, Splitter& splitter, const PassOn& pass_on) {
+        std::vector<Open> stack;
+        stack.push_back(std::move(root));
+        while (!stack.empty()) {
+            Open open = std::move(stack.back());
+            stack.pop_back();
+            if (pass_on(open)) continue;
+            if (auto children = split(open, total, splitter)) {
+                stack.push_back(std::move(children->second));
+                stack.push_back(std::move(children->first));
+            }
+        }
+    }
+
+    void grow_from(TaskPool<Open>& pool, const Masses& total, Splitter& splitter) {
+        const auto share = [&](Open& open) {
+            if (open.size() < kSharedCellRows)
+                grow_below(std::move(open), total, splitter, [](Open&) { return false; });
             else
-                pool.put(std::move(task));
+                pool.put(std::move(open));
         };
         try {
-            while (auto task = pool.take()) {
-                if (auto children = split(std::move(*task))) {
-                    share(std::move(children->first));
-                    share(std::move(children->second));
+            while (auto open = pool.take()) {
+                if (auto children = split(*open, total, splitter)) {
+                    share(children->first);
+                    share(children->second);
                 }
                 pool.finish();
             }
@@ -91,186 +127,76 @@ class CellGrower {
         }
     }
 
-  private:
-    bool may_split(const Growing& cell) const {
-        const bool deep = options_.max_depth >= 0 && cell.cell.depth >= options_.max_depth;
-        return !deep && !cell.mass.pure() && cell.mass.total() >= options_.min_mass_split &&
-               cell.mass.total() >= 2 * options_.min_mass_leaf;
-    }
-
-    std::optional<std::pair<CellTask, CellTask>> try_split(CellTask& task) {
-        if (!may_split(*task.cell)) return std::nullopt;
-        watch_.check();
-        Row* rows = buffers_.rows.data() + task.first;
-        if (auto view = compact_view(*task.view, rows, task.size(), team_for(task.size())))
-            task.view = std::move(view);
-        Row* work = buffers_.work.get() + task.first;
-        Row* scratch = buffers_.scratch.get() + task.first;
-        std::copy_n(rows, task.size(), work);
-        const auto features =
-            draw_cell_features(features_.size(), options_.max_features, key_of(task.key, 2));
-        const bool share = shares_histograms(task.size());
-        if (share && !task.histogram) {
-            task.histogram = new_histogram();
-            leafrank_.count(*task.view, rows, task.size(), features, task.histogram.get());
+    template <class Job>
+    void each(const std::vector<Open>& level, const Job& job) {
+        std::vector<std::size_t> small;
+        for (std::size_t i = 0; i < level.size(); ++i) {
+            if (team_ == nullptr || level[i].size() >= large_)
+                job(i, together_);
+            else
+                small.push_back(i);
         }
-        std::shared_ptr<Count[]> mine = task.histogram;
-        if (share) {  // LeafRank overwrites what it is given; the children need the original
-            mine = new_histogram();
-            std::copy_n(task.histogram.get(), features_.histogram_size(), mine.get());
-        }
-        const ClassMass cell = task.cell->mass;
-        const std::uint64_t key = key_of(task.key, 3);
-        leafrank_.grow(*task.view, work, task.size(), scratch, cell, features, key, mine.get());
-        if (pruner_)
-            pruner_->prune(leafrank_, {*task.view, rows, task.size(), cell, features, key},
-                           scratch);
-        const LeafOrder order = leafrank_.cut(cell, options_.min_mass_leaf);
-        const double delta =
-            order.left.positive * cell.negative - order.left.negative * cell.positive;
-        const double gain = delta / (2 * total_.negative * total_.positive);
-        if (order.n_left == 0 || !(gain > options_.min_auc_gain)) return std::nullopt;
-        keep_tests(*task.cell, order, gain);
-        // Cells that will not be split need their masses, not their rows.
-        const bool last = task.cell->cell.depth + 1 == options_.max_depth;
-        const std::size_t n_left = last ? task.size() / 2 : part_rows(task, order);
-        auto children = make_children(task, order.left, n_left);
-        if (share) share_histogram(task, features, children.first, children.second);
-        return children;
+        if (small.empty()) return;
+        std::atomic<std::size_t> next{0};
+        team_->run(alone_.size(), [&](std::size_t thread) {
+            for (std::size_t i = next++; i < small.size(); i = next++)
+                job(small[i], alone_[thread]);
+        });
     }
 
-    bool shares_histograms(std::size_t n) const {
-        return leafrank_.uses_all_features() && options_.max_features < 0 &&
-               n >= 2 * features_.histogram_size() / features_.size();
-    }
-
-    std::shared_ptr<Count[]> new_histogram() const {
-        return std::make_shared_for_overwrite<Count[]>(features_.histogram_size());
-    }
-
-    void keep_tests(Growing& cell, const LeafOrder& order, double gain) {
-        cell.cell.auc_gain = gain;
-        cell.cell.worse_class = 0;
-        cell.cell.better_class = 1;
-        if (leafrank_.nodes.size() < kManyTests)
-            cell.tests = leafrank_.nodes;
-        else
-            cell.tests = std::move(leafrank_.nodes);
-        cell.category_sets = leafrank_.category_sets;
-        for (std::size_t i = 0; i < order.leaves.size(); ++i)
-            cell.tests[order.leaves[i]].side = i < order.n_left ? 0 : 1;
-    }
-
-    Team* team_for(std::size_t n) const { return leafrank_.team_for(n); }
-
-    std::size_t part_rows(CellTask& task, const LeafOrder& order) {
-        std::vector<std::uint8_t> side_of(task.cell->tests.size());
-        for (std::size_t i = order.n_left; i < order.leaves.size(); ++i)
-            side_of[order.leaves[i]] = 1;
-        return part_by_side(leafrank_.leaves, side_of, buffers_.work.get() + task.first,
-                            task.view->side.data(), buffers_.rows.data() + task.first, task.size(),
-                            buffers_.scratch.get() + task.first, team_for(task.size()));
-    }
-
-    std::pair<CellTask, CellTask> make_children(const CellTask& task, ClassMass left,
-                                                std::size_t n_left) {
-        const auto child = [&](ClassMass mass) {
-            Growing& cell = grown.emplace_back();
-            cell.mass = mass;
-            cell.cell.depth = task.cell->cell.depth + 1;
-            return &cell;
-        };
-        task.cell->left = child(left);
-        task.cell->right = child(task.cell->mass - left);
-        const std::size_t middle = task.first + n_left;
-        return {CellTask{task.cell->left, task.view, task.first, middle, key_of(task.key, 0), {}},
-                CellTask{task.cell->right, task.view, middle, task.last, key_of(task.key, 1), {}}};
-    }
-
-    // Counts the smaller child and subtracts it from the cell: a cell's histogram
-    // is the root histogram of its LeafRank tree.
-    void share_histogram(const CellTask& task, const std::vector<std::int32_t>& features,
-                         CellTask& left, CellTask& right) {
-        CellTask& small = left.size() <= right.size() ? left : right;
-        CellTask& large = left.size() <= right.size() ? right : left;
-        if (!may_split(*large.cell) || !shares_histograms(large.size())) return;
-        small.histogram = new_histogram();
-        leafrank_.count(*task.view, buffers_.rows.data() + small.first, small.size(), features,
-                        small.histogram.get());
-        large.histogram = task.histogram;
-        kernels<Code, Count>().subtract(large.histogram.get(), task.histogram.get(),
-                                        small.histogram.get(), features_.histogram_size());
-        if (!may_split(*small.cell) || !shares_histograms(small.size())) small.histogram.reset();
-    }
-
-    const Features& features_;
     const TreeRankOptions& options_;
-    const ClassMass total_;
-    RowBuffers& buffers_;
+    Team* team_;
     Watch& watch_;
-    LeafRank<Code, Count> leafrank_;
-    std::optional<LeafRankPruner<Code, Count>> pruner_;
+    const std::size_t large_;
+    Splitter together_;
+    std::deque<Splitter> alone_;
 };
 
-ClassMass total_mass(const std::vector<Row>& rows, const std::int64_t* weights) {
-    std::int64_t mass[2] = {0, 0};
-    for (const Row row : rows) {
-        mass[(row & kLabelBit) != 0] += units_of(row, weights);
-    }
-    return {static_cast<double>(mass[0]), static_cast<double>(mass[1])};
+// Which bit of a row says its class, or the labels, where there are more than two.
+template <class Code>
+Masses class_masses(const std::vector<Row>& rows, const Table<Code>& table) {
+    std::int64_t units[kMaxClasses] = {};
+    const bool two = table.n_classes == 2;
+    for (const Row row : rows)
+        units[two ? (row & kLabelBit) != 0 : table.labels[row_id(row)]] +=
+            units_of(row, table.weights);
+    return {units, units + table.n_classes};
 }
-
-// Where growth begins: at the root, or at a cell further down.
-struct Start {
-    std::uint64_t key;
-    std::int32_t depth = 0;
-    std::optional<ClassMass> total = std::nullopt;  // of the whole sample, if that is larger
-};
 
 template <class Code, class Count>
 RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, const Start& start,
                        const TreeRankOptions& options, Team* team, Watch& watch) {
     RowBuffers buffers(std::move(sample));
-    const ClassMass mass = total_mass(buffers.rows, table.weights);
-    const ClassMass total = start.total.value_or(mass);
-    const std::size_t n = buffers.rows.size();
-
     auto view = std::make_shared<View<Code>>();
     view->codes = table.codes;
     view->by_row = table.by_row;
     view->weights = table.weights;
+    view->classes = table.n_classes > 2 ? table.labels : nullptr;
     view->side.resize(table.codes.rows);
 
-    CellGrower<Code, Count> together(table.features, options, total, buffers, watch, team);
-    Growing& root = together.grown.emplace_back();
-    root.mass = mass;
+    Growing root;
     root.cell.depth = start.depth;
-    Task<Code, Count> task{&root, view, 0, n, start.key, {}};
-    view.reset();
-    if (team == nullptr || team->size() == 1) {
-        together.grow_below(std::move(task));
-        return flatten(root, 2);
+    root.class_mass = class_masses(buffers.rows, table);
+    Driver<Code, Count> driver(table, options, buffers, team, watch);
+    OpenCell<Code, Count> open{&root, std::move(view), 0, buffers.rows.size(), start.key, {}, {},
+                               {}};
+    if (table.n_classes > 2) {
+        driver.grow_level_wise(std::move(open));
+    } else {
+        Masses total = root.class_mass;
+        if (start.total) total = {start.total->negative, start.total->positive};
+        driver.grow_depth_first(std::move(open), total);
     }
-    // Large cells first, the whole team on each; then the others, a thread each.
-    const std::size_t large = std::max(kTeamCellRows, n / team->size());
-    std::vector<Task<Code, Count>> stack;
-    TaskPool<Task<Code, Count>> pool;
-    stack.push_back(std::move(task));
-    while (!stack.empty()) {
-        Task<Code, Count> next = std::move(stack.back());
-        stack.pop_back();
-        if (next.size() < large) {
-            pool.put(std::move(next));
-        } else if (auto children = together.split(std::move(next))) {
-            stack.push_back(std::move(children->second));
-            stack.push_back(std::move(children->first));
-        }
-    }
-    std::deque<CellGrower<Code, Count>> growers;  // they own the cells until the tree is flat
-    for (std::size_t i = 0; i < team->size(); ++i)
-        growers.emplace_back(table.features, options, total, buffers, watch, nullptr);
-    team->run(growers.size(), [&](std::size_t i) { growers[i].grow_from(pool); });
-    return flatten(root, 2);
+    return flatten(root, table.n_classes);
+}
+
+template <class Code>
+RankTree grow(const Table<Code>& table, std::vector<Row> sample, const Start& start,
+              const TreeRankOptions& options, Team* team, Watch& watch) {
+    return table.weights == nullptr ? grow_counting<Code, PackedCount>(table, std::move(sample),
+                                                                       start, options, team, watch)
+                                    : grow_counting<Code, WideCount>(table, std::move(sample),
+                                                                     start, options, team, watch);
 }
 
 }  // namespace
@@ -278,23 +204,14 @@ RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, const 
 template <class Code>
 RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, std::uint64_t key,
                    const TreeRankOptions& options, Team* team, Watch& watch) {
-    if (table.n_classes > 2 || options.by_level)
-        return grow_tournament(table, std::move(sample), key, options, team, watch);
-    return table.weights == nullptr ? grow_counting<Code, PackedCount>(table, std::move(sample),
-                                                                       {key}, options, team, watch)
-                                    : grow_counting<Code, WideCount>(table, std::move(sample),
-                                                                     {key}, options, team, watch);
+    return grow(table, std::move(sample), {key}, options, team, watch);
 }
 
 template <class Code>
 RankTree grow_cell(const Table<Code>& table, std::vector<Row> rows, std::uint64_t key,
                    std::int32_t depth, ClassMass total, const TreeRankOptions& options,
                    Watch& watch) {
-    const Start start{key, depth, total};
-    return table.weights == nullptr ? grow_counting<Code, PackedCount>(
-                                          table, std::move(rows), start, options, nullptr, watch)
-                                    : grow_counting<Code, WideCount>(table, std::move(rows), start,
-                                                                     options, nullptr, watch);
+    return grow(table, std::move(rows), {key, depth, total}, options, nullptr, watch);
 }
 
 template <class Code>

@@ -170,7 +170,6 @@ struct TreeRankOptions {
     LeafRankOptions leafrank;
     Tournament tournament = Tournament::kAdjacent;
     TournamentGain tournament_gain = TournamentGain::kVus;
-    bool by_level = false;  // grow two classes too as a tournament of one pair
     std::int32_t max_depth = -1;
     double min_mass_leaf = 1;
     double min_mass_split = 2;

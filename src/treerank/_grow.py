@@ -55,7 +55,6 @@ class TreeRankOptions:
     missing: str = "learned"
     tournament: str = "all"
     tournament_gain: str = "vus"
-    by_level: bool = False  # grow two classes too as a tournament of one pair
 
     def for_core(self, scale: float, first_tree: int = 0) -> dict[str, Any]:
         """Masses in units of the core; draws of the trees are keyed by their numbers."""

@@ -16,7 +16,6 @@ namespace treerank {
 using Masses = std::vector<double>;                       // by class, in units
 using ClassPair = std::pair<std::int32_t, std::int32_t>;  // the worse class first
 
-double sum_of(const Masses& mass);
 bool may_split(const Growing& cell, const TreeRankOptions& options);
 
 // Neighbours among the classes that the cell has, or all pairs of them.
@@ -35,14 +34,32 @@ struct Candidate {
 // Turns masses of the leaves (tests x classes) into masses of all nodes.
 void add_up(const std::vector<LeafRankNode>& nodes, std::size_t n_classes, Masses& mass);
 
-// Cuts the leaves of a grown tree in two; nothing where no cut is admissible.
-std::optional<Candidate> make_candidate(ClassPair pair, const LeafRankTree& grown,
-                                        const Masses& cell, Masses test_mass, double min_mass);
+// Cuts the leaves of a grown tree in two; nothing where no cut is admissible. The nodes of two
+// classes hold their masses: then `test_mass` is empty. Takes the nodes of the tree if there are
+// many, and copies few, so that their room serves for the next.
+std::optional<Candidate> make_candidate(ClassPair pair, LeafRankTree& grown, const Masses& cell,
+                                        Masses test_mass, double min_mass);
+
+// Makes a candidate the split of the cell.
+void keep_winner(Growing& cell, Candidate& winner, double gain);
+
+// Chooses the candidate of the only pair of two classes if it adds enough. What a split adds to
+// the AUC depends on nothing outside of the cell.
+template <class Open>
+bool choose_alone(Open& open, const Masses& total, const TreeRankOptions& options) {
+    if (open.candidates.empty()) return false;
+    Candidate& only = open.candidates.front();
+    const double gain = vus_increase({}, {}, open.cell->class_mass, only.left, total);
+    if (!(gain > options.min_auc_gain)) return false;
+    keep_winner(*open.cell, only, gain);
+    open.left = std::move(only.left);
+    return true;
+}
 
 // The ordered partition while it grows, best cell first.
-class Podium {
+class Selector {
   public:
-    Podium(Growing& root, const TreeRankOptions& options)
+    Selector(Growing& root, const TreeRankOptions& options)
         : options_(options),
           total_(root.class_mass),
           n_present_(shares_of(total_, total_).size()),
@@ -65,7 +82,7 @@ class Podium {
             if (next < level.size() && level[next].cell == cells_[i]) {
                 Open& open = level[next++];
                 if (pick(open, worse[i], above)) {
-                    first = open.winner->left;
+                    first = open.left;
                     for (std::size_t k = 0; k < second.size(); ++k)
                         second[k] = open.cell->class_mass[k] - first[k];
                 }
@@ -105,23 +122,19 @@ class Podium {
         const Chains nothing_below = no_worse_cell();
         const Chains nothing_above = no_better_cell(n_present_);
         double best = options_.min_auc_gain;
-        for (const Candidate& candidate : open.candidates) {
+        Candidate* winner = nullptr;
+        for (Candidate& candidate : open.candidates) {
             const double gain =
                 vus_increase(local ? nothing_below : worse, local ? nothing_above : better,
                              open.cell->class_mass, candidate.left, total_);
             if (!(gain > best)) continue;
             best = gain;
-            open.winner = &candidate;
+            winner = &candidate;
         }
-        if (open.winner == nullptr) return false;
-        Growing& cell = *open.cell;
-        cell.cell.auc_gain =
-            local ? vus_increase(worse, better, cell.class_mass, open.winner->left, total_) : best;
-        cell.cell.worse_class = open.winner->worse_class;
-        cell.cell.better_class = open.winner->better_class;
-        cell.tests = open.winner->tests;
-        cell.category_sets = open.winner->category_sets;
-        if (total_.size() > 2) cell.test_mass = open.winner->test_mass;
+        if (winner == nullptr) return false;
+        if (local) best = vus_increase(worse, better, open.cell->class_mass, winner->left, total_);
+        keep_winner(*open.cell, *winner, best);
+        open.left = std::move(winner->left);
         return true;
     }
 

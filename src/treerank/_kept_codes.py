@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from treerank._binning import Binning, Coded, Sample
 from treerank._columns import Column
+from treerank._levels import SharedLevels
 from treerank._validate import Table, TrainingData
 from treerank._weights import Weights
 
@@ -144,11 +145,11 @@ def _restore(
 
 def _say_levels(levels: list[Any]) -> list[Any]:
     """Levels for JSON; a list among them stands for levels that share a code."""
-    return [list(level) if isinstance(level, tuple) else level for level in levels]
+    return [list(level) if isinstance(level, SharedLevels) else level for level in levels]
 
 
 def _read_levels(said: list[Any]) -> list[Any]:
-    return [tuple(level) if isinstance(level, list) else level for level in said]
+    return [SharedLevels(level) if isinstance(level, list) else level for level in said]
 
 
 def _as_json(value: Any) -> str:

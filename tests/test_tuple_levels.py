@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from saved_models import come_back
 
+import treerank
 from treerank import BoostedTreeRank, GeometricRanker, RankingForest, TreeRank
 from treerank._levels import SharedLevels
 from treerank.export import to_sql
@@ -73,3 +74,15 @@ def test_tuples_are_read_as_other_levels_are():
     assert {type(point[0]) for point in points.points} == {tuple}
     with pytest.raises(ValueError, match=r"levels such as \('town 000', 0\) in column 'place'"):
         to_sql(model, "t")
+
+
+@pytest.mark.parametrize(
+    "level", [("a", float("nan")), ("a", 1j), ("a", frozenset("b"))], ids=["NaN", "complex", "set"]
+)
+def test_levels_that_a_file_cannot_hold_are_refused_when_it_is_saved(tmp_path, level):
+    X, y = tuples(12)
+    X["place"] = [level if i % 7 == 0 else place for i, place in enumerate(X["place"])]
+    model = TreeRank(cv=3, categorical_features=["place"]).fit(X, y)
+    with pytest.raises(ValueError, match="a model file cannot hold"):
+        treerank.save(model, tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []

@@ -5,6 +5,7 @@ import pandas as pd
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 
+import treerank
 from treerank import (
     BoostedTreeRank,
     GeometricRanker,
@@ -158,3 +159,11 @@ def known(X, y=None):
     """Rows without missing values, and of the levels that the J48 text names."""
     keep = X["income"].notna() & X["home"].isin(["owns", "rents", "größe <b>"])
     return X[keep], None if y is None else y[keep.to_numpy()]
+
+
+def come_back(model, rows, folder):
+    """Save and load a model; it must score as before."""
+    treerank.save(model, folder / "model")
+    again = treerank.load(folder / "model")
+    np.testing.assert_array_equal(again.score_samples(rows), model.score_samples(rows))
+    return again

@@ -373,6 +373,24 @@ def test_bad_training_data_is_named_in_one_line(tmp_path, kind):
     assert [p.name for p in tmp_path.iterdir()] == ["train.csv"]
 
 
+def test_a_parquet_file_without_rows_is_named_in_one_line(folder, tmp_path):
+    path, out, model = tmp_path / "rows.parquet", tmp_path / "out", folder / "tree.model"
+    pd.read_parquet(folder / "train.parquet")[:0].to_parquet(path)
+    for command in (
+        ["fit", path, "--target", "default", "--save", out],
+        ["compare", path, "--target", "default"],
+        ["report", model, path, "--target", "default", "--out", out],
+        ["score", model, path, "--out", out],
+    ):
+        assert_one_line(run(*command), path, "there are column names but no rows.")
+    for several in (tmp_path, tmp_path / "*.parquet"):
+        result = run("fit", several, "--target", "default", "--save", out)
+        said = "rows.parquet' without any row; expected rows to learn from."
+        assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+        assert said in result.stderr
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def assert_one_line(result, path, message):
     assert result.exit_code == 2, result.output
     lines = [line for line in result.stderr.splitlines() if "note:" not in line]

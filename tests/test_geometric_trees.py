@@ -163,7 +163,7 @@ SMALL = {
         ({"children_left": [0, -1, -1]}, "round in a circle"),
         ({"feature": [3, -1, -1]}, "test of feature 3"),
         ({"feature": [-1, -1, -1]}, "test of feature -1"),
-        ({"threshold": [np.nan, 0, 0]}, "NaN or infinite"),
+        ({"threshold": [np.nan, 0, 0]}, "threshold that is NaN"),
         ({"value": [[2.0], [2.0], [0.0]]}, "regression tree"),
         ({"value": [[2, 2], [-2, 0], [0, 2]]}, "negative"),
         ({"value": [[2, 2], [2, 0], [2, 0]]}, "one class only"),

@@ -362,7 +362,8 @@ BROKEN = {
     "a fraction among integers": (
         put(*TESTS, "cut", "values", value=put_item(0, 1.5)), "of type '<i4'"),
     "an integer too large": (put(*TESTS, "cut", "values", value=put_item(0, 2**40)), "that fit"),
-    "a shape that lies": (put(*TESTS, "cut", "shape", value=[3]), "as the shape says"),
+    "a shape that lies": (put(*TESTS, "feature", "shape", value=[3]), "as the shape says"),
+    "a shape of another length": (put(*TESTS, "cut", "shape", value=[3]), "expected the shape"),
     "another type": (put(*TESTS, "cut", "dtype", value="<i8"), "expected the type '<i4'"),
     "an object array": (put(*TESTS, "cut", "dtype", value="|O"), "expected '|b1' or"),
     "thresholds out of order": (
@@ -526,7 +527,7 @@ def test_a_file_that_is_not_there_is_an_error_of_the_system(tmp_path):
         treerank.load(tmp_path / "nothing")
 
 
-def test_bombs_are_refused_before_they_go_off(saved, tmp_path):
+def test_bombs_are_refused_before_they_go_off(saved, tmp_path, monkeypatch):
     bomb = tmp_path / "bomb"
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("model.json", b"{" + b" " * 50_000_000 + b"}")
@@ -540,10 +541,11 @@ def test_bombs_are_refused_before_they_go_off(saved, tmp_path):
     with pytest.raises(ModelFileError, match="unpack to over 5,000,000"):
         treerank.load(path, max_bytes=5_000_000)
     many = tmp_path / "many"
+    monkeypatch.setattr("treerank._model_file._containers.MAX_MEMBERS", 1_000)
     with zipfile.ZipFile(many, "w") as archive:
         for i in range(1_001):
             archive.writestr(str(i), b"")
-    with pytest.raises(ModelFileError, match="over 1000 members"):
+    with pytest.raises(ModelFileError, match="over 1,000 members"):
         treerank.load(many)
     with pytest.raises(ModelFileError, match="pass a larger max_bytes"):
         treerank.load(saved("tree")[2], max_bytes=100)

@@ -329,7 +329,12 @@ class TestKeptCodes:
         for name in ("codes.npy", "rows.npz", "about.json"):
             path = tmp_path / "codes" / name
             path.write_bytes(path.read_bytes()[:50])
-            assert digest(self.fit(data, tmp_path / "codes")) == expected
+            del passes[:]
+            with pytest.warns(UserWarning, match="Got damaged codes in .* made anew"):
+                assert digest(self.fit(data, tmp_path / "codes")) == expected
+            assert len(passes) == 3
+            self.fit(data, tmp_path / "codes")  # without a warning
+            assert len(passes) == 3
 
     def test_a_failed_fit_leaves_kept_codes_alone(self, data, passes, tmp_path):
         self.fit(data, tmp_path / "codes")

@@ -1,21 +1,49 @@
-"""Files that are there whole or not at all."""
+"""Files and folders that are there whole or not at all.
+
+What is being written has a hidden name of its own, and is locked for as long as its writer lives:
+what a killed run has left behind is not, and the next write to the same place removes it.
+"""
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import os
+import re
+import shutil
+import stat
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+if sys.platform != "win32":
+    import fcntl
+
+AnyPath = str | os.PathLike[str]
+
+SUFFIX = ".tmp"
+MAX_LINKS = 40  # as many as Linux follows
+# Where open files have names: a link from there leads to a stream, even if it is a file just now.
+STREAMS = re.compile(r"/proc/\d+(/task/\d+)?/fd|/dev/fd")
+# Without locks (on Windows) only age tells that the writer is gone.
+OLD_SECONDS = 24 * 3600
 
 
 @contextmanager
-def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary name beside the path; rename it if the block ends well, else remove it."""
-    target = Path(path)
-    number, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-    os.close(number)
-    temporary = Path(name)
+def written_whole(path: AnyPath) -> Iterator[Path]:
+    """Give a temporary name beside the path; rename it if the block ends well, else remove it.
+
+    A symbolic link stays, and the file that it leads to is replaced.
+    """
+    target = find_target(path)
+    # The same for every write to this place, and short whatever the name is.
+    digest = hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest()
+    prefix = f".treerank-{digest}-"
+    _remove_abandoned(target.parent, prefix, SUFFIX)
+    temporary, lock = _new_file(target.parent, prefix)
     try:
         yield temporary
         # mkstemp is private to its owner; a new file has the rights that the user has set.
@@ -26,3 +54,111 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+        _close(lock)
+
+
+@contextmanager
+def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
+    """Give a new folder that is removed at the end; remove those that killed runs have left."""
+    _remove_abandoned(parent, prefix, "")
+    folder, lock = _new_folder(parent, prefix)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        _close(lock)
+
+
+def find_target(path: AnyPath) -> Path:
+    """File that a path leads to through links, there or not; refuse what no file can replace."""
+    found = Path(path)
+    for _ in range(MAX_LINKS):
+        if STREAMS.fullmatch(os.path.realpath(found.parent)):
+            raise _no_file(path)
+        if not found.is_symlink():
+            break
+        found = found.parent / found.readlink()
+    else:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
+    if not found.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
+    if found.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if found.exists() and not stat.S_ISREG(found.stat().st_mode):
+        raise _no_file(path)
+    return found
+
+
+def _no_file(path: AnyPath) -> ValueError:
+    return ValueError(
+        f"Got {os.fspath(path)!r}, a device, a pipe or a socket; expected the path of a file, "
+        "which is written under another name and then renamed."
+    )
+
+
+def _new_file(parent: Path, prefix: str) -> tuple[Path, int]:
+    while True:
+        number, name = tempfile.mkstemp(dir=parent, prefix=prefix, suffix=SUFFIX)
+        if sys.platform == "win32":  # an open file cannot be renamed
+            os.close(number)
+            return Path(name), -1
+        if _lock_new(Path(name), number):
+            return Path(name), number
+
+
+def _new_folder(parent: Path, prefix: str) -> tuple[Path, int]:
+    while True:
+        folder = Path(tempfile.mkdtemp(dir=parent, prefix=prefix))
+        if sys.platform == "win32":
+            return folder, -1
+        with suppress(FileNotFoundError):  # taken for abandoned already
+            number = os.open(folder, os.O_RDONLY)
+            if _lock_new(folder, number):
+                return folder, number
+
+
+def _lock_new(path: Path, number: int) -> bool:
+    """Lock what is new; False if somebody has taken it for abandoned before that."""
+    if sys.platform != "win32":
+        with suppress(OSError):  # a file system without locks: nobody can take it for abandoned
+            fcntl.flock(number, fcntl.LOCK_EX)
+    if path.exists():
+        return True
+    os.close(number)
+    return False
+
+
+def _close(number: int) -> None:
+    if number >= 0:
+        os.close(number)
+
+
+def _remove_abandoned(parent: Path, prefix: str, suffix: str) -> None:
+    """Remove what killed runs have left, as far as that can be told and done.
+
+    The lock goes with its process, however that ends. So what can be locked has no writer; a
+    number of a process in the name would mean another process after a while, or on another host.
+    """
+    with suppress(OSError), os.scandir(parent) as entries:
+        for entry in entries:
+            ours = entry.name.startswith(prefix) and entry.name.endswith(suffix)
+            if ours and not entry.is_symlink():
+                with suppress(OSError):
+                    _remove_if_abandoned(Path(entry.path), entry.is_dir())
+
+
+def _remove_if_abandoned(path: Path, is_folder: bool) -> None:
+    number = -1
+    try:
+        if sys.platform == "win32":
+            if time.time() - path.stat().st_mtime < OLD_SECONDS:
+                return
+        else:
+            number = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if is_folder:
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()
+    finally:
+        _close(number)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank import _core
+from treerank._levels import SharedLevels
 
 # The record of the core (src/core/geometric.hpp), byte for byte.
 NODE = np.dtype(
@@ -27,7 +28,7 @@ MAX_NODES = 4_000_000
 
 Levels = list[list[Any] | None]
 # As the last level of a feature: every level that is not listed.
-ANY_OTHER = ()
+ANY_OTHER = SharedLevels()
 
 
 @dataclass

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._columns import Column, is_missing, warn_of_doubtful_category
+from treerank._levels import SharedLevels
 from treerank._validate import Table
 from treerank._weights import Weights
 
@@ -33,8 +34,8 @@ class Binning:
     """How each feature is coded.
 
     `thresholds[j]` is empty for a category, `levels[j]` is None for a number. Levels are
-    listed by code; the last entry of a feature with too many is a tuple that shares one
-    code.
+    listed by code; the last entry of a feature with too many is `SharedLevels`, which have
+    one code.
     """
 
     thresholds: list[NDArray[np.float64]]
@@ -188,7 +189,9 @@ def _as_matrix(column: Column) -> NDArray[np.float64]:
 
 
 def _level_order(level: Any) -> tuple[str, Any]:
-    return type(level).__name__, level
+    """Key by which levels of several types can be sorted, and tuples of them."""
+    within = tuple(map(_level_order, level)) if isinstance(level, tuple) else level
+    return type(level).__name__, within
 
 
 def _count_levels(column: Column, units: NDArray[np.int64] | None) -> Counter[Any]:
@@ -210,7 +213,7 @@ def _choose_levels(masses: Counter[Any]) -> list[Any]:
         return found
     by_mass = np.argsort([-masses[level] for level in found], kind="stable")
     kept = np.sort(by_mass[: MAX_LEVELS - 1])
-    shared = tuple(found[i] for i in np.sort(by_mass[MAX_LEVELS - 1 :]))
+    shared = SharedLevels(found[i] for i in np.sort(by_mass[MAX_LEVELS - 1 :]))
     return [found[i] for i in kept] + [shared]
 
 
@@ -219,7 +222,7 @@ def encode_levels(column: Column, levels: list[Any] | None) -> NDArray[np.int32]
     assert levels is not None
     code_of: dict[Any, int] = {}
     for code, level in enumerate(levels, start=1):
-        for member in level if isinstance(level, tuple) else (level,):
+        for member in level if isinstance(level, SharedLevels) else (level,):
             code_of[member] = code
     if column.factor is not None:
         return column.factor.encode(code_of)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from treerank._binning import Binning, Codes
 from treerank._boxes import Box
+from treerank._levels import SharedLevels
 from treerank._params import check_n_jobs
 from treerank._partial_dependence import check_has_tests
 from treerank._ranker import TreeRanker
@@ -258,7 +259,7 @@ class _Ladder:
         """Condition that leads to the stratum of a rung, and the nearest value that fulfils it."""
         if self.levels is not None:
             level = self.levels[rung]
-            some = level[0] if isinstance(level, tuple) else level
+            some = level[0] if isinstance(level, SharedLevels) else level
             return f"{self.name} is {some}", some
         same = self.strata[row] == self.strata[row, rung]
         first = rung - int(np.argmin(np.append(same[: rung + 1][::-1], False))) + 1

@@ -18,6 +18,7 @@ from treerank._axis_tree import AxisTree
 from treerank._boundary import BoundaryPoints, project
 from treerank._j48 import read_j48
 from treerank._labels import check_known_labels
+from treerank._levels import SharedLevels
 from treerank._params import check_choice, check_n_jobs, complain
 from treerank._tree_sources import (
     ArraySource,
@@ -459,14 +460,14 @@ def _with_levels(points: NDArray[np.float64], tree: AxisTree) -> NDArray[Any]:
     shown = points.astype(object)
     for feature, levels in enumerate(tree.levels):
         if levels is not None:
-            names = [None, *map(_one_level, levels)]
-            codes = np.nan_to_num(points[:, feature]).astype(np.intp)
-            shown[:, feature] = [names[code] for code in codes]
+            # Not a list: NumPy would make columns of levels that are tuples.
+            names = np.fromiter([None, *map(_one_level, levels)], object, 1 + len(levels))
+            shown[:, feature] = names[np.nan_to_num(points[:, feature]).astype(np.intp)]
     return shown
 
 
 def _one_level(level: Any) -> Any:
     """One of the levels that share a code."""
-    if not isinstance(level, tuple):
+    if not isinstance(level, SharedLevels):
         return level
     return level[0] if level else "another level"

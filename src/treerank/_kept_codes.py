@@ -1,50 +1,56 @@
 """Kept codes: the coded rows of a large table in a folder, to be fitted to again.
 
 `codes.npy` has the codes (features x rows), `rows.npz` labels, weights, thresholds and the
-sampled values, `about.json` what they were made of. Numbers and text only, and no code.
+sampled values, `about.json` what they were made of and the checksums of all this. Numbers and
+text only, and no code.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._atomic import temporary_folder
 from treerank._binning import Binning, Coded, Sample
 from treerank._columns import Column
+from treerank._kept_checks import check_codes, check_rows, checksum, inspect_codes
+from treerank._levels import SharedLevels
+from treerank._reserved import named_errors, reserved_file
 from treerank._validate import Table, TrainingData
 from treerank._weights import Weights
 
 CODES, ROWS, ABOUT = "codes.npy", "rows.npz", "about.json"
-UNFINISHED = ".unfinished-"
+# Before the names of folders that are being written: in a folder of codes, and among the
+# temporary ones, where others have folders too.
+UNFINISHED, TEMPORARY = ".unfinished-", ".treerank-unfinished-"
 
 
 @contextmanager
 def folder_for(codes: Any) -> Iterator[Path]:
     """Folder to write into: a temporary one, or one that becomes `codes` when all is well."""
     if codes is None:
-        with tempfile.TemporaryDirectory(prefix="treerank-") as name:
-            yield Path(name)
+        with temporary_folder(Path(tempfile.gettempdir()), TEMPORARY) as folder:
+            yield folder
         return
     target = Path(codes)
     was_there = target.exists()
     _refuse_foreign(target)
     target.mkdir(parents=True, exist_ok=True)
-    unfinished = Path(tempfile.mkdtemp(dir=target, prefix=UNFINISHED))
     try:
-        yield unfinished
+        with temporary_folder(target, UNFINISHED) as folder:
+            yield folder
     finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        if not was_there and not any(target.iterdir()):
-            target.rmdir()
+        if not was_there:
+            with suppress(OSError):  # it is not empty: the codes, or those of another fit
+                target.rmdir()
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -65,13 +71,51 @@ def _refuse_foreign(folder: Path) -> None:
 
 def new_codes(folder: Path, shape: tuple[int, int], code_type: np.dtype[Any]) -> NDArray[Any]:
     """Array of codes in a file, mapped into memory."""
-    return np.lib.format.open_memmap(folder / CODES, mode="w+", dtype=code_type, shape=shape)
+    described = np.lib.format.dtype_to_descr(code_type)
+    with reserved_file(folder / CODES, shape[0] * shape[1] * code_type.itemsize) as file:
+        np.lib.format.write_array_header_1_0(
+            file, {"descr": described, "fortran_order": False, "shape": shape}
+        )
+    mapped: NDArray[Any] = np.load(folder / CODES, mmap_mode="r+")
+    return mapped
 
 
-def keep(folder: Path, codes: Any, made_of: Any, data: TrainingData, coded: Coded) -> None:
+def keep(
+    folder: Path, codes: Any, made_of: Any, data: TrainingData, coded: Coded, n_jobs: int
+) -> None:
     """Complete the folder and move its files into place, the description last."""
-    arrays: dict[str, NDArray[Any]] = {"labels": data.labels}
+    arrays = _arrays_of(data, coded)
+    binning = coded.binning
+    checksums, _ = inspect_codes(coded.codes, n_jobs)
+    about = {
+        "made_of": made_of,
+        "given_rows": data.given_rows,
+        "classes": data.classes.tolist(),
+        "class_type": data.classes.dtype.str,
+        "scale": data.weights.scale,
+        "levels": [None if known is None else _say_levels(known) for known in binning.levels],
+        "has_missing": binning.has_missing.tolist(),
+        "checksums": {
+            "codes": checksums,
+            "rows": {name: checksum(array) for name, array in arrays.items()},
+        },
+    }
+    about["checksum"] = _checksum_of(about)
+    with named_errors(folder / ROWS, sum(array.nbytes for array in arrays.values())):
+        np.savez(folder / ROWS, allow_pickle=False, **arrays)
+    said = _as_json(about)
+    with named_errors(folder / ABOUT, len(said)):
+        (folder / ABOUT).write_text(said, encoding="utf-8")
+    target = Path(codes)
+    (target / ABOUT).unlink(missing_ok=True)
+    for name in (CODES, ROWS, ABOUT):
+        (folder / name).replace(target / name)
+
+
+def _arrays_of(data: TrainingData, coded: Coded) -> dict[str, NDArray[Any]]:
+    """Arrays of `rows.npz`."""
     weights, binning, sample = data.weights, coded.binning, coded.sample
+    arrays: dict[str, NDArray[Any]] = {"labels": data.labels}
     optional = {
         "repeats": weights.repeats,
         "units": weights.units,
@@ -83,36 +127,50 @@ def keep(folder: Path, codes: Any, made_of: Any, data: TrainingData, coded: Code
         arrays[f"thresholds_{j}"] = cuts
         if binning.levels[j] is None:
             arrays[f"sample_{j}"] = sample.values(j)
-    np.savez(folder / ROWS, allow_pickle=False, **arrays)
-    about = {
-        "made_of": made_of,
-        "given_rows": data.given_rows,
-        "classes": data.classes.tolist(),
-        "class_type": data.classes.dtype.str,
-        "scale": weights.scale,
-        "levels": [None if known is None else _say_levels(known) for known in binning.levels],
-        "has_missing": binning.has_missing.tolist(),
-    }
-    (folder / ABOUT).write_text(_as_json(about))
-    target = Path(codes)
-    (target / ABOUT).unlink(missing_ok=True)
-    for name in (CODES, ROWS, ABOUT):
-        (folder / name).replace(target / name)
+    return arrays
 
 
-def find_kept(codes: Any, made_of: Any, names: list[str]) -> tuple[TrainingData, Coded] | None:
-    """Read kept codes, or None if there are none, or they were made of something else."""
-    folder = Path(codes)
+def find_kept(
+    codes: Any, made_of: Any, names: list[str], n_jobs: int
+) -> tuple[TrainingData, Coded] | None:
+    """Read kept codes, or None if there are none, or they were made of something else.
+
+    Damaged ones are as good as none: they can be made anew. But a warning says so, as the disk
+    may be failing.
+    """
+    folder, wanted = Path(codes), json.loads(_as_json(made_of))
     try:
-        about = json.loads((folder / ABOUT).read_text())
-        if about["made_of"] != json.loads(_as_json(made_of)):
-            return None
-        mapped = np.load(folder / CODES, mmap_mode="r")
-        with (folder / ROWS).open("rb") as file, np.load(file) as arrays:
-            rows = dict(arrays)
-        return _restore(about, mapped, rows, names)
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile):  # none, or damaged
+        raw = (folder / ABOUT).read_bytes()
+    except OSError:
         return None
+    try:
+        about = json.loads(raw)
+        if about["made_of"] != wanted:
+            return None
+        return _read(folder, about, names, n_jobs)
+    except Exception as error:  # whatever it is, the codes are not to be used
+        warnings.warn(
+            f"Got damaged codes in {str(folder)!r} ({error}); the files are read again, and their "
+            "codes made anew.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return None
+
+
+def _read(
+    folder: Path, about: dict[str, Any], names: list[str], n_jobs: int
+) -> tuple[TrainingData, Coded]:
+    expected = about.pop("checksum")
+    if _checksum_of(about) != expected:
+        raise ValueError(f"{ABOUT} has another checksum")
+    mapped = np.load(folder / CODES, mmap_mode="r")
+    with (folder / ROWS).open("rb") as file, np.load(file) as arrays:
+        rows = dict(arrays)
+    check_rows(rows, about["checksums"]["rows"])
+    data, coded = _restore(about, mapped, rows, names)
+    check_codes(data, coded, about["checksums"]["codes"], n_jobs)
+    return data, coded
 
 
 def _restore(
@@ -144,11 +202,15 @@ def _restore(
 
 def _say_levels(levels: list[Any]) -> list[Any]:
     """Levels for JSON; a list among them stands for levels that share a code."""
-    return [list(level) if isinstance(level, tuple) else level for level in levels]
+    return [list(level) if isinstance(level, SharedLevels) else level for level in levels]
 
 
 def _read_levels(said: list[Any]) -> list[Any]:
-    return [tuple(level) if isinstance(level, list) else level for level in said]
+    return [SharedLevels(level) if isinstance(level, list) else level for level in said]
+
+
+def _checksum_of(about: dict[str, Any]) -> int:
+    return checksum(np.frombuffer(_as_json(about).encode(), dtype=np.uint8))
 
 
 def _as_json(value: Any) -> str:

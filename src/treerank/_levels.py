@@ -14,6 +14,12 @@ from numpy.typing import NDArray
 from treerank._columns import is_missing
 
 
+class SharedLevels(tuple[Any, ...]):
+    """Levels that share one code; a plain tuple is one level, of a column of tuples."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Factor:
     """Levels of the rows, without an object a row.

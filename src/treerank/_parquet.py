@@ -44,7 +44,7 @@ from treerank._weights import (
 )
 
 # Raise it when the files of kept codes change.
-KEPT_VERSION = 1
+KEPT_VERSION = 2
 
 
 class ParquetFit:
@@ -86,12 +86,20 @@ class ParquetFit:
             Features. By default all other columns.
         codes : path, optional
             Folder where the coded rows are kept: another fit to the same files with the same
-            target, weights, columns, categories and `max_bins` does not read them again. By
-            default they are in a temporary folder, gone when the fit ends.
+            target, weights, columns, categories and `max_bins` does not read them again. Codes
+            that are damaged are made anew, with a warning. By default they are in a temporary
+            folder, gone when the fit ends.
 
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            If the files do not hold one table, or change while they are read.
+        OSError
+            If there is no room for the codes.
 
         Examples
         --------
@@ -153,16 +161,18 @@ def _coded_rows(
     """
     files, names = open_features(estimator, path, target, sample_weight, columns)
     reading = _Reading(estimator, files, target, sample_weight, names)
+    n_jobs = check_n_jobs(estimator.n_jobs)
     if codes is not None:
-        found = find_kept(codes, reading.made_of, names)
+        found = find_kept(codes, reading.made_of, names, n_jobs)
         if found is not None:
             check(found[0])
             yield found
             return
     with folder_for(codes) as folder:
-        data, coded = reading.code(folder, check)
+        with files.unchanged():
+            data, coded = reading.code(folder, check, n_jobs)
         if codes is not None:
-            keep(folder, codes, reading.made_of, data, coded)
+            keep(folder, codes, reading.made_of, data, coded, n_jobs)
         yield data, coded
 
 
@@ -185,14 +195,10 @@ class _Reading:
     def made_of(self) -> dict[str, Any]:
         """All that decides the codes."""
         wanted, order = self.wanted, self.estimator.label_order
-        stats = [path.stat() for path in self.files.paths]
         return {
             "version": KEPT_VERSION,
             "treerank": treerank.__version__,
-            "files": [
-                [str(path.resolve()), stat.st_size, stat.st_mtime_ns]
-                for path, stat in zip(self.files.paths, stats, strict=True)
-            ],
+            "files": [stamp.in_words for stamp in self.files.stamps],
             "schema": [[field.name, str(field.type)] for field in self.files.schema],
             "target": self.target,
             "sample_weight": self.sample_weight,
@@ -204,10 +210,9 @@ class _Reading:
         }
 
     def code(
-        self, folder: Path, check: Callable[[TrainingData], None]
+        self, folder: Path, check: Callable[[TrainingData], None], n_jobs: int
     ) -> tuple[TrainingData, Coded]:
         """Read everything and write the codes into the folder."""
-        n_jobs = check_n_jobs(self.estimator.n_jobs)
         with progress_bar("reading", self.estimator.verbose) as progress:
             data, has_weight = self._labels_and_weights(n_jobs)
             check(data)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from treerank._file_stamps import FileStamp, take_stamp
 
 # Of columns as doubles that are in memory at once.
 BLOCK_BYTES = 32 << 20
@@ -32,9 +35,32 @@ def import_pyarrow() -> tuple[Any, Any]:
 class ParquetFiles:
     """Files that hold one table, one after another."""
 
-    paths: list[Path]
+    stamps: list[FileStamp]  # taken before anything was read
     schema: Any  # of the first file that has rows
     n_rows: int
+
+    @property
+    def paths(self) -> list[Path]:
+        """Return the files in their order."""
+        return [stamp.path for stamp in self.stamps]
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Refuse files that change while a block reads them.
+
+        Labels of one version would meet features of another. Whatever else goes wrong then comes
+        of the change, and is not what is to be said.
+        """
+        try:
+            yield
+        except Exception:
+            self._check_unchanged()
+            raise
+        self._check_unchanged()
+
+    def _check_unchanged(self) -> None:
+        for stamp in self.stamps:
+            stamp.check_unchanged()
 
     def blocks(self, names: Sequence[str], use_threads: bool) -> Iterator[Any]:
         """Read these columns block by block, as tables of pyarrow."""
@@ -53,6 +79,7 @@ def open_parquet(path: Paths | Sequence[Paths], needed: Sequence[str]) -> Parque
     """Find the files and check that they hold one table with the needed columns."""
     pa, pq = import_pyarrow()
     paths = _find(path)
+    stamps = [take_stamp(file) for file in paths]
     schema, schema_of, n_rows = None, paths[0], 0
     for file in paths:
         try:
@@ -70,7 +97,7 @@ def open_parquet(path: Paths | Sequence[Paths], needed: Sequence[str]) -> Parque
             _compare(schema_of, schema, file, found)
     if schema is None:
         raise ValueError(f"Got {_say(paths)} without any row; expected rows to learn from.")
-    return ParquetFiles(paths, schema, n_rows)
+    return ParquetFiles(stamps, schema, n_rows)
 
 
 def _find(path: Paths | Sequence[Paths]) -> list[Path]:

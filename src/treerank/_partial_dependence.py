@@ -174,12 +174,10 @@ def _check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
 def _grid_of(
     table: Table, binning: Binning, j: int, resolution: int, low: float, high: float
 ) -> NDArray[Any]:
-    """Values of a feature to set the rows to; levels that share a code are a tuple."""
+    """Values of a feature to set the rows to; levels that share a code are one of them."""
     levels = binning.levels[j]
     if levels is not None:
-        grid = np.empty(len(levels), dtype=object)
-        grid[:] = levels
-        return grid
+        return np.fromiter(levels, object, len(levels))
     values = table.matrix[:, j] if table.matrix is not None else table.columns[j].values
     known = np.asarray(values, dtype=np.float64)
     known = known[~np.isnan(known)]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from treerank._binning import Binning
 from treerank._boxes import MAX_BOXES, Allowed, Box, intersect, simplify
+from treerank._levels import SharedLevels
 from treerank._tree import RankTree
 
 
@@ -193,7 +194,7 @@ def _say_levels(name: str, values: Allowed, levels: list[Any]) -> str:
 
 def _say_list(name: str, levels: list[Any], verb: str) -> str:
     said = [
-        f"one of {len(level)} rare levels" if isinstance(level, tuple) else str(level)
+        f"one of {len(level)} rare levels" if isinstance(level, SharedLevels) else str(level)
         for level in levels
     ]
     return (

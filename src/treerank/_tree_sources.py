@@ -26,6 +26,7 @@ from treerank._axis_tree import (
 )
 from treerank._binning import encode_levels
 from treerank._columns import Column, frame_column, is_missing
+from treerank._levels import SharedLevels
 from treerank._params import complain
 from treerank._ranker import TreeRanker
 from treerank._splitter_tree import SplitterTree, say_splitter
@@ -119,7 +120,11 @@ class ArraySource(TreeSource):
         """Rows as numbers; levels as the codes of the text."""
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         if self.given_names is not None and isinstance(frame, nw.DataFrame):
-            return self._read_frame(frame, self.given_names)
+            self._check_names(frame, self.given_names)
+            if not self.tree.single_precision:
+                return self._read_frame(frame, self.given_names)
+            # A tree of scikit-learn: its columns are what scikit-learn makes of them.
+            X = frame.select(self.given_names).to_native()
         if not self.ordered:
             raise ValueError(
                 f"Got X of type {type(X).__name__}; expected a data frame with the columns "
@@ -133,13 +138,16 @@ class ArraySource(TreeSource):
             )
         return rows
 
-    def _read_frame(self, frame: nw.DataFrame[Any], names: list[str]) -> NDArray[np.float64]:
+    @staticmethod
+    def _check_names(frame: nw.DataFrame[Any], names: list[str]) -> None:
         absent = [name for name in names if name not in frame.columns]
         if absent:
             raise ValueError(
                 f"Got a data frame without the columns {', '.join(absent)}; expected all that the "
                 f"tree tests: {', '.join(names)}."
             )
+
+    def _read_frame(self, frame: nw.DataFrame[Any], names: list[str]) -> NDArray[np.float64]:
         levels = self.tree.levels
         wanted = {j for j, known in enumerate(levels) if known is not None}
         columns = []
@@ -158,7 +166,7 @@ class ArraySource(TreeSource):
 def _level_codes(column: Column, levels: list[Any]) -> NDArray[np.float64]:
     """Codes of levels; NaN for missing and unknown ones."""
     codes = encode_levels(column, levels)
-    if levels[-1] == ANY_OTHER:
+    if levels and isinstance(levels[-1], SharedLevels) and levels[-1] == ANY_OTHER:
         known = np.array([not is_missing(value) for value in column.values])
         codes[known & (codes == 0)] = len(levels)
     return np.where(codes == 0, np.nan, codes)
@@ -403,8 +411,8 @@ def _check_node_arrays(arrays: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
         raise ValueError("Got a node with one child only; expected two, or -1 for both.")
     if inner.any() and checked["feature"][inner].min() < 0:
         raise ValueError("Got a test of feature -1; expected numbers from 0.")
-    if not np.isfinite(checked["threshold"][inner]).all():
-        raise ValueError("Got a threshold that is NaN or infinite; expected numbers.")
+    if np.isnan(checked["threshold"][inner]).any():  # an infinite one parts the missing values
+        raise ValueError("Got a threshold that is NaN; expected numbers.")
     if not np.isfinite(value).all() or value.min() < 0:
         raise ValueError("Got value with NaN, infinite or negative entries; expected class counts.")
     return checked

@@ -359,7 +359,7 @@ def score(
 ) -> None:
     """Score the rows of a table, block by block: it may be larger than the memory."""
     with one_line_errors():
-        check_out(out)
+        check_out(out, stdout=True)
         loaded = treerank.load(model)
         if hasattr(loaded, "n_jobs"):
             loaded.set_params(n_jobs=threads)
@@ -491,7 +491,7 @@ def export(
     from treerank.export import to_onnx, to_sql  # noqa: PLC0415
 
     with one_line_errors():
-        check_out(out)
+        check_out(out, stdout=True)
         loaded = treerank.load(model)
         try:
             if to is Target.onnx:

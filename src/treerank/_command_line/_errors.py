@@ -13,6 +13,8 @@ from pathlib import Path
 import pyarrow as pa
 import typer
 
+from treerank._atomic import find_target
+
 STATUS = 2
 
 
@@ -20,15 +22,20 @@ class BadInput(Exception):  # noqa: N818 - it is the user's, not the program's
     """What is wrong with a file, and what to do about it."""
 
 
-def check_out(path: str | Path | None) -> None:
-    """Complain early of a file that could not be written."""
-    if path is None or str(path) == "-":
+def check_out(path: str | Path | None, stdout: bool = False) -> None:
+    """Complain early of a file that could not be written; `stdout`: - is the standard output."""
+    if path is None or (stdout and str(path) == "-"):
         return
     path = Path(path)
     if path.is_dir():
         raise BadInput(f"{path}: this is a folder; name a file in it.")
     if not path.parent.is_dir():
         raise BadInput(f"{path}: there is no folder {str(path.parent)!r}; make it first.")
+    try:
+        find_target(path)
+    except ValueError:
+        remedy = "name a file, or - for the standard output" if stdout else "name a file"
+        raise BadInput(f"{path}: this is a device, a pipe or a socket; {remedy}.") from None
 
 
 @contextmanager

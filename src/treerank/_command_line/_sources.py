@@ -204,17 +204,18 @@ class Source:
 
     def read(self, names: list[str]) -> Any:
         """Read the whole table: every column as text, or as Parquet has it."""
-        if self.is_parquet:
-            return self._parquet().read(columns=names)
-        types = dict.fromkeys(names, pa.string())
-        try:
-            with self._unpacking():
-                table = pa_csv.read_csv(self._bytes(), **self._options(types, names))
-        except pa.ArrowInvalid as error:
-            raise self._damaged(error, types) from None
+        table = self._parquet().read(columns=names) if self.is_parquet else self._read_text(names)
         if table.num_rows == 0:
             raise self.bad("there are column names but no rows.")
         return table
+
+    def _read_text(self, names: list[str]) -> Any:
+        types = dict.fromkeys(names, pa.string())
+        try:
+            with self._unpacking():
+                return pa_csv.read_csv(self._bytes(), **self._options(types, names))
+        except pa.ArrowInvalid as error:
+            raise self._damaged(error, types) from None
 
     def blocks(self, types: dict[str, Any]) -> Iterable[Any]:
         """Read the columns block by block, with the given types."""

@@ -1,8 +1,8 @@
 """The two containers of a model: one JSON text, or a zip of JSON and raw arrays.
 
-Reading trusts nothing: sizes are compared before memory is asked for, the nesting of the JSON
-is measured before it is parsed, and a zip must be plain: no encryption, no second copy of a
-name, no 64-bit extension, and members that cannot have grown more than deflate allows.
+Reading trusts nothing: sizes are compared before anything is read or unpacked, the nesting of
+the JSON is measured before it is parsed, and a zip must be plain: no encryption, no second copy
+of a name, no 64-bit extension, and members that cannot have grown more than deflate allows.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import json
 import math
 import os
 import re
+import stat
 import zipfile
 import zlib
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._atomic import written_whole
 from treerank._model_file._errors import ModelFileError
 from treerank._model_file._nodes import Node, say_not_finite
 
@@ -32,7 +33,8 @@ MOST_JSON_BYTES = 200_000
 MOST_INLINE_VALUES = 64
 DOCUMENT = "model.json"
 MAX_DEPTH = 32  # of nested lists and objects
-MAX_MEMBERS = 1_000
+MAX_MEMBERS = 65_000  # some for each feature; a zip that is not a 64-bit one has up to 65,535
+MAX_DIRECTORY = 128 * MAX_MEMBERS  # bytes
 # A parsed JSON text takes up to this many times its own bytes.
 JSON_GROWTH = 32
 # No stream of deflate grows more when it is read.
@@ -40,6 +42,8 @@ DEFLATE_RATIO = 1_032
 END_RECORD = 22  # bytes that end a zip without a comment
 ZIP64_LOCATOR = 20
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
+SCAN_BYTES = 1 << 20  # of JSON whose nesting is measured at once
+STRING_OR_NUMBERS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|\[[^\[\]{}"]*\]')
 
 
 # --- writing ---
@@ -47,21 +51,21 @@ EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
 
 def write_container(path: str | os.PathLike[str], document: dict[str, Any], zipped: bool) -> None:
     """Write the document; its arrays become lists, or members of a zip."""
-    zipped = zipped or _bytes_of_arrays(document) > MOST_JSON_BYTES
+    arrays = list(_arrays(document))
+    zipped = zipped or sum(array.nbytes for array in arrays) > MOST_JSON_BYTES
     members: dict[str, Array] = {}
-    plain = _plain(document, "", members if zipped else None)
+    plain = _plain(document, "", _most_inline(arrays) if zipped else math.inf, members)
     try:
         raw = _text(plain, zipped, ascii_only=False).encode()
     except UnicodeEncodeError:  # half a character, which JSON can only escape
         raw = _text(plain, zipped, ascii_only=True).encode()
-    with written_whole(path) as temporary:
-        if not zipped:
-            temporary.write_bytes(raw + b"\n")
-            return
-        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, allowZip64=False) as archive:
-            archive.writestr(_member(DOCUMENT), raw)
-            for name, array in members.items():
-                archive.writestr(_member(name), array.tobytes())
+    if not zipped:
+        Path(path).write_bytes(raw + b"\n")
+        return
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, allowZip64=False) as archive:
+        archive.writestr(_member(DOCUMENT), raw)
+        for name, array in members.items():
+            archive.writestr(_member(name), array.tobytes())
 
 
 def _member(name: str) -> zipfile.ZipInfo:
@@ -75,30 +79,45 @@ def _text(plain: Any, zipped: bool, ascii_only: bool) -> str:
     """JSON; on its own with a list of numbers to a line, so that a person can read it."""
     indent = None if zipped else 1
     text = json.dumps(plain, allow_nan=False, ensure_ascii=ascii_only, indent=indent)
-    return (
-        text if zipped else re.sub(r"\[[^\[\]{}\"]*\]", lambda m: re.sub(r"\s+", " ", m[0]), text)
-    )
+    return text if zipped else STRING_OR_NUMBERS.sub(_on_one_line, text)
 
 
-def _bytes_of_arrays(value: Any) -> int:
+def _on_one_line(match: re.Match[str]) -> str:
+    """Put a list of numbers on one line; text stays as it is, brackets and blanks included."""
+    return match[0] if match[0].startswith('"') else " ".join(match[0].split())
+
+
+def _arrays(value: Any) -> Iterator[Array]:
     if isinstance(value, np.ndarray):
-        return value.nbytes
-    if isinstance(value, dict):
-        return sum(map(_bytes_of_arrays, value.values()))
-    return sum(map(_bytes_of_arrays, value)) if isinstance(value, list) else 0
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _arrays(inner)
 
 
-def _plain(value: Any, path: str, members: dict[str, Array] | None) -> Any:
+def _most_inline(arrays: list[Array]) -> int:
+    """Number of values up to which an array of a zip stands in the document.
+
+    No more than `MAX_MEMBERS` are larger, the document being one of them.
+    """
+    sizes = sorted((array.size for array in arrays), reverse=True)
+    return max([MOST_INLINE_VALUES, *sizes[MAX_MEMBERS - 1 : MAX_MEMBERS]])
+
+
+def _plain(value: Any, path: str, most_inline: float, members: dict[str, Array]) -> Any:
     """Replace arrays by objects of JSON; collect those that become members."""
     if isinstance(value, dict):
-        return {k: _plain(v, f"{path}.{k}" if path else k, members) for k, v in value.items()}
+        return {
+            k: _plain(v, f"{path}.{k}" if path else k, most_inline, members)
+            for k, v in value.items()
+        }
     if isinstance(value, list):
-        return [_plain(v, f"{path}.{i}", members) for i, v in enumerate(value)]
+        return [_plain(v, f"{path}.{i}", most_inline, members) for i, v in enumerate(value)]
     if not isinstance(value, np.ndarray):
         return value
     array = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
     described = {"dtype": array.dtype.str, "shape": list(value.shape)}
-    if members is not None and array.size > MOST_INLINE_VALUES:
+    if array.size > most_inline:
         name = f"{path}.bin"
         members[name] = array
         return described | {"member": name}
@@ -113,7 +132,10 @@ def _plain(value: Any, path: str, members: dict[str, Array] | None) -> Any:
 
 def read_container(path: str | os.PathLike[str], max_bytes: int, stack: ExitStack) -> Node:
     """Open a file and parse its document; arrays are read while the stack is open."""
-    size = Path(path).stat().st_size
+    about = Path(path).stat()
+    if not (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode)):
+        raise ModelFileError("Got a device, a pipe or a socket; expected a file.")
+    size = about.st_size
     if size > max_bytes:
         raise ModelFileError(
             f"Got a file of {size:,} bytes; expected at most {max_bytes:,}. If you trust it, "
@@ -121,30 +143,30 @@ def read_container(path: str | os.PathLike[str], max_bytes: int, stack: ExitStac
         )
     with Path(path).open("rb") as file:
         head = file.read(4)
-    if head == b"PK\x03\x04":
-        return _read_zip(path, max_bytes, stack)
-    raw = Path(path).read_bytes()
+        if head == b"PK\x03\x04":
+            return _read_zip(path, max_bytes, stack)
+        _check_json_size(size, max_bytes)
+        raw = head + file.read(size)
 
     def no_member(name: str, dtype: np.dtype[Any], shape: list[int]) -> Array:
         raise ModelFileError(f"Got the member {name!r} of a zip; this file is plain JSON.")
 
-    return Node(_parse(raw, max_bytes), "", no_member, max_bytes)
+    return Node(_parse(raw), "", no_member, max_bytes)
 
 
-def _parse(raw: bytes, max_bytes: int) -> Any:
-    """Parse JSON of limited size and depth, without repeated names."""
-    if len(raw) > max_bytes // JSON_GROWTH:
+def _check_json_size(size: int, max_bytes: int) -> None:
+    if size > max_bytes // JSON_GROWTH:
         raise ModelFileError(
-            f"Got {len(raw):,} bytes of JSON; expected at most {max_bytes // JSON_GROWTH:,}. If "
-            "you trust the file, pass a larger max_bytes."
+            f"Got {size:,} bytes of JSON; expected at most {max_bytes // JSON_GROWTH:,}. If you "
+            "trust the file, pass a larger max_bytes."
         )
+
+
+def _parse(raw: bytes) -> Any:
+    """Parse JSON of limited depth, without repeated names."""
     if raw.lstrip()[:1] != b"{":
         raise ModelFileError("Got something else than JSON or a zip; expected a model file.")
-    outside = re.sub(rb'"[^"\\]*(?:\\.[^"\\]*)*"', b"", raw, flags=re.DOTALL)
-    signs = np.frombuffer(outside, dtype=np.uint8)
-    opened = ((signs == ord("[")) | (signs == ord("{"))).astype(np.int32)
-    closed = ((signs == ord("]")) | (signs == ord("}"))).astype(np.int32)
-    if np.cumsum(opened - closed).max(initial=0) > MAX_DEPTH:
+    if _depth(raw) > MAX_DEPTH:
         raise ModelFileError(f"Got lists nested deeper than {MAX_DEPTH}; expected a model file.")
     try:
         return json.loads(raw, parse_constant=_no_constant, object_pairs_hook=_no_repeats)
@@ -152,6 +174,24 @@ def _parse(raw: bytes, max_bytes: int) -> Any:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(f"Got JSON that cannot be parsed: {error}.") from error
+
+
+def _depth(raw: bytes) -> int:
+    """How deep lists and objects are nested, in one pass that no text can slow down.
+
+    Up to the first fault of the JSON, where its parser stops, this is right: within strings
+    every other backslash of a run escapes, and what a backslash escapes ends no string.
+    """
+    signs = np.frombuffer(raw.replace(rb"\\", b"").replace(rb"\"", b""), dtype=np.uint8)
+    deepest = depth = quotes = 0
+    for start in range(0, len(signs), SCAN_BYTES):
+        part = signs[start : start + SCAN_BYTES]
+        upto = quotes + np.cumsum(part == ord('"'), dtype=np.int64)
+        step = np.isin(part, [ord("["), ord("{")]).astype(np.int64)
+        step -= np.isin(part, [ord("]"), ord("}")])
+        at = depth + np.cumsum(np.where(upto % 2 == 0, step, 0))
+        deepest, depth, quotes = max(deepest, int(at.max())), int(at[-1]), int(upto[-1])
+    return deepest
 
 
 def _no_constant(name: str) -> float:
@@ -177,7 +217,8 @@ def _read_zip(path: str | os.PathLike[str], max_bytes: int, stack: ExitStack) ->
         _check_end(path)
         archive = stack.enter_context(zipfile.ZipFile(path))
         infos = _check_members(archive, max_bytes)
-        raw = _read(archive, infos, DOCUMENT)
+        _check_json_size(infos[DOCUMENT].file_size, max_bytes)
+        raw = bytes(_read(archive, infos, DOCUMENT))
     except ModelFileError:
         raise
     except ZIP_ERRORS as error:
@@ -196,7 +237,7 @@ def _read_zip(path: str | os.PathLike[str], max_bytes: int, stack: ExitStack) ->
         except ZIP_ERRORS as error:
             raise ModelFileError(f"Got a damaged zip: {error}.") from error
 
-    return Node(_parse(bytes(raw), max_bytes), "", read_member, max_bytes)
+    return Node(_parse(raw), "", read_member, max_bytes)
 
 
 def _check_end(path: str | os.PathLike[str]) -> None:
@@ -210,8 +251,8 @@ def _check_end(path: str | os.PathLike[str]) -> None:
         raise ModelFileError("Got a zip that does not end as one; it may be cut off.")
     entries = int.from_bytes(record[10:12], "little")
     if entries > MAX_MEMBERS or before[:4] == b"PK\x06\x07":
-        raise ModelFileError(f"Got a zip of over {MAX_MEMBERS} members, or a 64-bit one.")
-    if int.from_bytes(record[12:16], "little") > MAX_MEMBERS * 1_000:
+        raise ModelFileError(f"Got a zip of over {MAX_MEMBERS:,} members, or a 64-bit one.")
+    if int.from_bytes(record[12:16], "little") > MAX_DIRECTORY:
         raise ModelFileError("Got a zip with an oversized directory.")
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from treerank._binning import MAX_LEVELS, UINT8_BINS, UINT16_BINS, Binning
 from treerank._columns import is_missing
+from treerank._levels import SharedLevels
 from treerank._model_file._nodes import Node
 from treerank._model_file._values import SCALARS, pack_value, unpack_value
 
@@ -47,7 +48,7 @@ def pack_binning(binning: Binning) -> list[dict[str, Any]]:
         if levels is None:
             packed.append({"kind": "number", "thresholds": thresholds, "missing": bool(missing)})
         else:
-            said = [pack_value(level, "a level of a category") for level in levels]
+            said = _pack_levels(levels)
             packed.append({"kind": "category", "levels": said, "missing": bool(missing)})
     return packed
 
@@ -84,16 +85,29 @@ def _thresholds(node: Node) -> NDArray[np.float64]:
     return thresholds
 
 
+def _pack_levels(levels: list[Any]) -> list[Any]:
+    """Levels by code; a tuple in the last place holds those that share a code, if only one."""
+    said = [pack_value(level, "a level of a category") for level in levels]
+    if levels and isinstance(levels[-1], tuple) and not isinstance(levels[-1], SharedLevels):
+        said[-1] = {"tuple": [said[-1]]}
+    return said
+
+
 def _levels(node: Node) -> list[Any]:
-    """Levels by code; the last may be a tuple of several that share it."""
+    """Reverse of `_pack_levels`."""
     levels = [unpack_value(item) for item in node.items()]
     if len(levels) > MAX_LEVELS:
         raise node.error(f"at most {MAX_LEVELS} levels")
     single = levels
     if levels and isinstance(levels[-1], tuple):
         single = [*levels[:-1], *levels[-1]]
-    if any(type(v) not in SCALARS or is_missing(v) for v in single) or len(set(single)) < len(
-        single
-    ):
-        raise node.error("levels that are numbers, text or booleans, all different")
+        levels[-1] = SharedLevels(levels[-1]) if len(levels[-1]) > 1 else single[-1]
+    if not all(map(_is_level, single)) or len(set(single)) < len(single):
+        raise node.error("levels that are numbers, text, booleans or tuples, all different")
     return levels
+
+
+def _is_level(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(part is None or _is_level(part) for part in value)
+    return type(value) in SCALARS and not is_missing(value)

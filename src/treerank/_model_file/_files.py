@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import ExitStack
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from treerank._atomic import written_whole
 from treerank._boosting import BoostedTreeRank
 from treerank._forest import RankingForest
 from treerank._geometric import GeometricRanker
@@ -30,6 +34,7 @@ from treerank._params import check_n_jobs
 FORMAT = "treerank-model"
 FORMAT_NUMBER = 1
 DEFAULT_LIMIT = 2**30
+NO_LIMIT = 2**62  # bytes: what this process has written itself
 
 ESTIMATORS: dict[str, type[Any]] = {
     **RANKERS,
@@ -51,8 +56,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to a file that holds no code.
 
     A tree becomes JSON that a person can read; many trees, or a model with large arrays, a zip of
-    JSON and raw arrays. The file is written under a temporary name and renamed, so that it is
-    there whole or not at all. The same model gives the same bytes.
+    JSON and raw arrays. The file is written under a temporary name, read back with all checks of
+    :func:`load`, and renamed, so that it is there whole or not at all. The same model gives the
+    same bytes.
 
     Parameters
     ----------
@@ -61,7 +67,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         split by `LeafRank` or `DyadicGrid`: classifiers and functions are code. Of a
         `GeometricRanker`, a tree of scikit-learn comes back as the mapping of its arrays.
     path : path-like
-        Any name; ``.json`` for trees and ``.treerank`` for forests are the custom.
+        Any name; ``.json`` for trees and ``.treerank`` for forests are the custom. Of a symbolic
+        link, the file that it leads to is replaced; a device or a pipe is refused.
 
     See Also
     --------
@@ -89,8 +96,17 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
             "pickle or skops."
         )
     check_is_fitted(model)
+    document = _pack(model)
+    with written_whole(path) as temporary:
+        zipped = isinstance(model, RankingForest | BoostedTreeRank)
+        write_container(temporary, document, zipped)
+        _check_written(temporary, document)
+
+
+def _pack(model: Any) -> dict[str, Any]:
+    name = type(model).__name__
     pack = pack_geometric_parameters if isinstance(model, GeometricRanker) else pack_parameters
-    document = {
+    return {
         "format": FORMAT,
         "format_number": FORMAT_NUMBER,
         "written_by": f"treerank-ml {version('treerank-ml')}",
@@ -98,7 +114,39 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "parameters": pack(model),
         "fitted": PACKERS[name][0](model),
     }
-    write_container(path, document, zipped=isinstance(model, RankingForest | BoostedTreeRank))
+
+
+def _check_written(path: Path, document: dict[str, Any]) -> None:
+    """Refuse a model that cannot be loaded, or not as it was, while nothing is lost."""
+    try:
+        with ExitStack() as stack:
+            again = _pack(_unpack(read_container(path, NO_LIMIT, stack)))
+        changed = _first_difference(document, again, "")
+        said = f"what is at {changed} would not come back as it is."
+    except ModelFileError as error:
+        changed, said = "", f"it could not be loaded again ({str(error).rstrip('.')})."
+    if changed is not None:
+        raise ValueError(
+            f"Got a {document['estimator']} that a model file cannot hold: {said} Keep it with "
+            "pickle or skops."
+        )
+
+
+def _first_difference(a: Any, b: Any, path: str) -> str | None:
+    """Where two documents differ; None if they are the same to the bit."""
+    if isinstance(a, dict) and isinstance(b, dict) and a.keys() == b.keys():
+        pairs = [(a[key], b[key], f"{path}.{key}") for key in a]
+    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        pairs = [(x, y, f"{path}[{i}]") for i, (x, y) in enumerate(zip(a, b, strict=True))]
+    elif isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        alike = a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+        return None if alike else path
+    elif isinstance(a, dict | list) or isinstance(b, dict | list):
+        return path
+    else:  # as JSON has them: 1, 1.0 and true are not the same
+        return None if json.dumps(a) == json.dumps(b) else path
+    found = (_first_difference(*pair) for pair in pairs)
+    return next((where for where in found if where is not None), None)
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_LIMIT) -> Any:

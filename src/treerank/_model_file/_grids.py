@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -96,12 +97,11 @@ def unpack_grid_trees(node: Node, encoding: Encoding, n_classes: int) -> list[Sp
     splits = _unpack_splits(fields["grids"], encoding)
     if len(sizes) < 1 or len(splits) != int((cells["left"] >= 0).sum()):
         raise node.error("a tree, and a grid for each cell that is split")
-    trees = []
+    trees, remaining = [], iter(splits)
     for cells_of, counts_of in zip(_parts(cells, sizes), _parts(counts, sizes), strict=True):
         check_cells(cells_of, n_classes, fields["cells"])
-        n_splits = int((cells_of["left"] >= 0).sum())
-        trees.append(SplitterTree(cells_of, counts_of, splits[:n_splits], encoding))
-        splits = splits[n_splits:]
+        own = list(islice(remaining, int((cells_of["left"] >= 0).sum())))
+        trees.append(SplitterTree(cells_of, counts_of, own, encoding))
     return trees
 
 

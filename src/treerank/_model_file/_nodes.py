@@ -135,41 +135,52 @@ class Node:
         finite: bool = True,
     ) -> Array:  # fmt: skip
         """Return an array of the given type and shape, its values in a range."""
-        array = self.any_array()
-        if array.dtype != DTYPES[dtype]:
-            raise self._array_error(array, f"the type {dtype!r}")
-        if len(shape) != array.ndim or any(
-            wanted not in (None, got) for wanted, got in zip(shape, array.shape, strict=True)
+        found, sides = self._described()  # before its values are unpacked
+        if found != DTYPES[dtype]:
+            raise self._array_error(f"the type {dtype!r}")
+        if len(shape) != len(sides) or any(
+            wanted not in (None, got) for wanted, got in zip(shape, sides, strict=True)
         ):
             said = " x ".join("any" if n is None else str(n) for n in shape)
-            raise self._array_error(array, f"the shape {said}")
+            raise self._array_error(f"the shape {said}")
+        array = self.any_array()
         if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise self._array_error(array, "finite numbers")
+            raise self._array_error("finite numbers")
         if array.size and low is not None and array.min() < low:
-            raise self._array_error(array, f"values of at least {low}")
+            raise self._array_error(f"values of at least {low}")
         if array.size and high is not None and array.max() > high:
-            raise self._array_error(array, f"values of at most {high}")
+            raise self._array_error(f"values of at most {high}")
         return array
 
-    def _array_error(self, array: Array, expected: str) -> ModelFileError:
+    def _array_error(self, expected: str) -> ModelFileError:
+        dtype, shape = self._described()
         return ModelFileError(
-            f"Got an array of type {array.dtype.str!r} and shape {array.shape} at {self.path}; "
+            f"Got an array of type {dtype.str!r} and shape {tuple(shape)} at {self.path}; "
             f"expected {expected}."
         )
 
-    def any_array(self) -> Array:
-        """Return an array of any of the types."""
+    def _described(self) -> tuple[np.dtype[Any], list[int]]:
+        """Type and shape that an array says it has."""
         if not isinstance(self.value, dict):
             raise self.error("an array: dtype, shape, and values or member")
-        where = "member" if "member" in self.value else "values"
-        fields = self.fields("dtype", "shape", where)
-        dtype = DTYPES[fields["dtype"].choice(*DTYPES)]
+        fields = self.fields("dtype", "shape", self._where)
         shape = [side.integer(0, 2**48) for side in fields["shape"].items()]
         if len(shape) > 4:
             raise fields["shape"].error("at most four sides")
-        if where == "member":
-            return self._read_member(fields["member"].text(), dtype, shape)
-        return _inline(fields["values"], dtype, shape)
+        return DTYPES[fields["dtype"].choice(*DTYPES)], shape
+
+    @property
+    def _where(self) -> str:
+        """Field that has the values of an array, or says where they are."""
+        return "member" if "member" in self.value else "values"
+
+    def any_array(self) -> Array:
+        """Return an array of any of the types."""
+        dtype, shape = self._described()
+        values = self.entries()[self._where]
+        if self._where == "member":
+            return self._read_member(values.text(), dtype, shape)
+        return _inline(values, dtype, shape)
 
 
 def _inline(node: Node, dtype: np.dtype[Any], shape: list[int]) -> Array:

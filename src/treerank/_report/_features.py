@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._classes import ranking_quality
+from treerank._levels import SharedLevels
 from treerank._partial_dependence import partial_dependence
 from treerank._report._pictures import Picture, widened
 from treerank._report._sample import Floats, Sample, responses
@@ -158,7 +159,7 @@ def _draw_dependence(
 
 
 def _say_level(level: Any) -> str:
-    return f"one of {len(level)} rare levels" if isinstance(level, tuple) else str(level)
+    return f"one of {len(level)} rare levels" if isinstance(level, SharedLevels) else str(level)
 
 
 def table_names(table: RowTable, model: Any) -> list[str]:

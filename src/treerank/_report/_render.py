@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import tempfile
 from decimal import ROUND_HALF_UP, Decimal
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from treerank._atomic import find_target, written_whole
 
 
 def render(context: dict[str, Any], data: dict[str, Any]) -> str:
@@ -74,25 +75,15 @@ def check_out(out: Any) -> Path | None:
         raise FileNotFoundError(
             f"Got out={str(path)!r}; expected a path in a folder that is there."
         )
-    if not os.access(path.parent, os.W_OK):
+    if not os.access(find_target(path).parent, os.W_OK):
         raise PermissionError(f"Got out={str(path)!r}; expected a folder that can be written.")
     return path
 
 
 def write(text: str, path: Path) -> None:
-    """Write under another name and rename: the file is there as a whole or not at all."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    """Write the page; it is there as a whole or not at all."""
+    with written_whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def percent(value: float | None, digits: int = 1) -> str:

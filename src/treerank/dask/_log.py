@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import treerank
-from treerank._atomic import written_whole
+from treerank._atomic import find_target, written_whole
 from treerank.dask._collections import CodedParts
 
 Grown = list[tuple[Any, ...]]
@@ -51,7 +51,7 @@ class GrowthLog:
     def close(self) -> None:
         """Drop the log: the fit is done."""
         if self.path is not None:
-            self.path.unlink(missing_ok=True)
+            find_target(self.path).unlink(missing_ok=True)  # a link to it stays
 
     def _write(self, state: list[tuple[Any, ...]] | None) -> None:
         assert self.path is not None
@@ -102,6 +102,7 @@ def check_log(path: Any) -> Path | None:
         raise FileNotFoundError(
             f"Got log={str(path)!r}, but there is no folder {str(found.parent)!r}; make it first."
         )
+    find_target(found)  # refuses a device, which cannot be gone on from
     return found
 
 

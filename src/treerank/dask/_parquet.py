@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
+from treerank._file_stamps import FileStamp
 from treerank._parquet import open_features
 from treerank._parquet_files import ParquetFiles, import_pyarrow
 from treerank.dask._collections import Blocks
@@ -24,42 +25,44 @@ def open_files(
     read = delayed(_read, pure=False)
     blocks = [
         (
-            read(file, groups, names),
-            read(file, groups, target),
-            None if sample_weight is None else read(file, groups, sample_weight),
+            read(stamp, groups, names),
+            read(stamp, groups, target),
+            None if sample_weight is None else read(stamp, groups, sample_weight),
         )
-        for file, groups in _partitions(files, n_workers)
+        for stamp, groups in _partitions(files, n_workers)
     ]
     return Blocks(names, blocks, sample_weight is not None)
 
 
-def _partitions(files: ParquetFiles, n_workers: int) -> list[tuple[Path, list[int]]]:
+def _partitions(files: ParquetFiles, n_workers: int) -> list[tuple[FileStamp, list[int]]]:
     """Row groups of one file that are read together."""
     _, pq = import_pyarrow()
     wanted = files.n_rows // (PARTITIONS_PER_WORKER * n_workers)
     wanted = min(max(wanted, LEAST_ROWS), MOST_ROWS)
-    partitions: list[tuple[Path, list[int]]] = []
-    for path in files.paths:
-        metadata = pq.read_metadata(path)
+    partitions: list[tuple[FileStamp, list[int]]] = []
+    for stamp in files.stamps:
+        metadata = pq.read_metadata(stamp.path)
         n_rows = wanted  # a file begins a partition
         for group in range(metadata.num_row_groups):
             if n_rows >= wanted:
-                partitions.append((path.resolve(), []))
+                partitions.append((replace(stamp, path=stamp.path.resolve()), []))
                 n_rows = 0
             partitions[-1][1].append(group)
             n_rows += metadata.row_group(group).num_rows
     return partitions
 
 
-def _read(path: Path, groups: list[int], names: str | list[str]) -> Any:
+def _read(stamp: FileStamp, groups: list[int], names: str | list[str]) -> Any:
+    """Read row groups of a file that must be the same for every worker and every pass."""
     _, pq = import_pyarrow()
     columns = [names] if isinstance(names, str) else names
-    try:
-        with pq.ParquetFile(path) as file:
-            found = file.read_row_groups(groups, columns=columns, use_threads=False)
-    except FileNotFoundError:
+    if not stamp.path.exists():
         raise FileNotFoundError(
-            f"A worker does not see {str(path)!r}; expected a disk that all workers and this "
+            f"A worker does not see {str(stamp.path)!r}; expected a disk that all workers and this "
             "process have at the same place."
-        ) from None
+        )
+    stamp.check_unchanged(elsewhere=True)
+    with pq.ParquetFile(stamp.path) as file:
+        found = file.read_row_groups(groups, columns=columns, use_threads=False)
+    stamp.check_unchanged(elsewhere=True)
     return found[names] if isinstance(names, str) else found.select(names)

@@ -14,6 +14,7 @@ from treerank._binning import Binning
 from treerank._boosting import BoostedTreeRank
 from treerank._forest import RankingForest
 from treerank._forest_arrays import ForestArrays
+from treerank._levels import SharedLevels
 from treerank._model_file._forests import END, IN_SET, MISSING_GOES_LEFT, pack_trees
 from treerank._ranker import TreeRanker
 from treerank._tree import RankTree, _set_bytes
@@ -198,7 +199,13 @@ def _thresholds(binning: Binning, kind: NDArray[np.uint8], feature: Ints, cut: I
 
 def level_kind(levels: list[Any], name: str) -> str:
     """Whether levels are text, booleans or numbers; a mixture cannot be exported."""
-    members = [m for level in levels for m in (level if isinstance(level, tuple) else (level,))]
+    members = [m for level in levels for m in members_of(level)]
+    odd = next((m for m in members if isinstance(m, tuple)), None)
+    if odd is not None:
+        raise ValueError(
+            f"Got levels such as {odd!r} in column {name!r}; expected text, numbers or booleans, "
+            "as a column of a database or of ONNX has. Fit to the column as text."
+        )
     kinds = {
         "text" if isinstance(m, str) else "boolean" if isinstance(m, bool) else "number"
         for m in members
@@ -215,7 +222,7 @@ def level_kind(levels: list[Any], name: str) -> str:
 
 def members_of(level: Any) -> tuple[Any, ...]:
     """Levels that share a code."""
-    return level if isinstance(level, tuple) else (level,)
+    return level if isinstance(level, SharedLevels) else (level,)
 
 
 __all__ = [

@@ -1,0 +1,57 @@
+"""Room on the disk, taken before it is used.
+
+A file that is mapped into memory has no room of its own until it is written to. Where the disk is
+full by then, the system can only kill the process; a file whose room is reserved gives an error.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+ZEROS = bytes(1 << 20)
+# What file systems answer that cannot reserve, and those that have no room.
+CANNOT = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def reserved_file(path: Path, n_bytes: int) -> Iterator[BinaryIO]:
+    """Open a new file to write its head; behind that it has so many bytes of room, all zero."""
+    with named_errors(path, n_bytes), path.open("wb") as file:
+        yield file
+        file.flush()
+        _reserve(file, file.tell(), n_bytes)
+
+
+def _reserve(file: BinaryIO, start: int, n_bytes: int) -> None:
+    if hasattr(os, "posix_fallocate"):
+        try:
+            if n_bytes:
+                os.posix_fallocate(file.fileno(), start, n_bytes)
+        except OSError as error:
+            if error.errno not in CANNOT:
+                raise
+        else:
+            return
+    while n_bytes > 0:
+        n_bytes -= file.write(ZEROS[:n_bytes])
+
+
+@contextmanager
+def named_errors(path: Path, n_bytes: int) -> Iterator[None]:
+    """Name the file and the room that it needs where there is none; the system does not."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        said = (
+            f"{error.strerror}: {n_bytes:,} bytes are needed. Make room, or name a folder "
+            "elsewhere (codes, or TMPDIR in the environment)"
+        )
+        raise OSError(error.errno, said, str(path)) from None

@@ -10,10 +10,11 @@ from dask import array as da
 from distributed import Client, LocalCluster
 
 from benchmarks.common import Figure, Times, describe, figure_table, machine, publish
-from treerank import LeafRank, TreeRank, _core, _parts
-from treerank._binning import code_table
-from treerank._forest_arrays import Sampling
-from treerank._validate import validate_training_data
+from treerank import LeafRank, TreeRank, _core
+from treerank._binning.binning import code_table
+from treerank._growth import shards
+from treerank._input.validation import validate_training_data
+from treerank._trees.packed_forest import Sampling
 from treerank.dask import DaskRankingForest, DaskTreeRank, _cluster, _rows
 
 ROWS, QUICK_ROWS = 1_000_000, 40_000
@@ -139,7 +140,7 @@ def pieces(n_rows: int) -> dict[str, float]:
     x, y = make_rows(n_rows)
     data = validate_training_data(TreeRank(), x, y, None, None)
     coded, coding = timed(lambda: code_table(data.table, data.weights, 255, 1))
-    part = _parts.Part(coded.codes, data.labels, data.weights, 0)
+    part = shards.Part(coded.codes, data.labels, data.weights, 0)
     tree = TreeRank(**DEEP | {"max_depth": 4}).fit(x, y).unpruned_tree_
     _, walking = timed(lambda: tree.apply(part.codes))
     cells = np.zeros(n_rows, dtype=np.int32)
@@ -149,7 +150,7 @@ def pieces(n_rows: int) -> dict[str, float]:
     _, counting = timed(
         lambda: _core.count_slots(part.codes, None, rows, starts, slots, n_codes, False)
     )
-    _, drawing = timed(lambda: _parts.Drawn(Sampling(True, n_rows, 0), 0, n_rows).counts(part))
+    _, drawing = timed(lambda: shards.Drawn(Sampling(True, n_rows, 0), 0, n_rows).counts(part))
     took = {"coding": coding, "walking": walking, "placing": placing, "counting": counting,
             "drawing": drawing}  # fmt: skip
     return {name: 1e9 * times.cpu / n_rows for name, times in took.items()}

@@ -19,7 +19,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.common import Figure, best_times, describe, figure_table, machine, publish
-from treerank import LeafRank, TreeRank, _core, _grow, _local_rows
+from treerank import LeafRank, TreeRank, _core
+from treerank._growth import local, trees
 
 INSTRUCTION_SETS = ("avx512", "avx2", "base")
 Data = tuple[NDArray[np.float64], NDArray[np.int64]]
@@ -129,7 +130,7 @@ def share_of_limit(data: Data, repetitions: int) -> list[Figure]:
     """(row, feature) updates of bare histograms a second, beside those that growth gets through."""
     seconds = {"growth": float("inf"), "fit": float("inf"), "bare": float("inf")}
     seen: dict[str, Any] = {}
-    grow = _grow.grow_trees
+    grow = trees.grow_trees
 
     def timed_grow(coded: Any, training: Any, *rest: Any) -> Any:
         seen.update(codes=coded.codes, labels=training.labels, n_codes=coded.binning.n_codes)
@@ -139,7 +140,7 @@ def share_of_limit(data: Data, repetitions: int) -> list[Figure]:
         return trees
 
     rows, passes = np.arange(len(data[1]), dtype=np.uint32), 20
-    with mock.patch.object(_local_rows, "grow_trees", timed_grow):
+    with mock.patch.object(local, "grow_trees", timed_grow):
         for _ in range(repetitions):
             start = time.process_time()
             model = one_tree().fit(*data)

@@ -4,10 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from treerank import _parts
-from treerank._parts import Part
-from treerank._validate import TrainingData
-from treerank._weights import Weights
+from treerank._growth import shards
+from treerank._growth.shards import Part
+from treerank._input.validation import TrainingData
+from treerank._input.weights import Weights
 
 
 class LocalParts:
@@ -17,24 +17,24 @@ class LocalParts:
         self.n_rounds = 0
 
     def class_masses(self, samples, n_classes):
-        return _parts.add([_parts.class_masses(p, samples, n_classes) for p in self.parts])
+        return shards.add([shards.class_masses(p, samples, n_classes) for p in self.parts])
 
     def ask(self, question, afresh):
         self.n_rounds += 1
         before = [None] * len(self.parts) if afresh else self.states
         results = [
-            _parts.answer(part, state, question)
+            shards.answer(part, state, question)
             for part, state in zip(self.parts, before, strict=True)
         ]
         self.states = [state for state, _ in results]
-        return _parts.add([answers for _, answers in results])
+        return shards.add([answers for _, answers in results])
 
     def grow_aside(self, jobs, sizes, features, code_values):
         pieces = [
-            _parts.take_aside(part, state, [jobs])[0]
+            shards.take_aside(part, state, [jobs])[0]
             for part, state in zip(self.parts, self.states, strict=True)
         ]
-        return _parts.grow_aside(pieces, jobs, features, code_values)
+        return shards.grow_aside(pieces, jobs, features, code_values)
 
 
 def cut(weights, rows):

@@ -12,7 +12,7 @@ import numpy as np
 @contextmanager
 def all_thresholds():
     """Trees fitted here keep every threshold they could have cut at, to be audited."""
-    with patch("treerank._ranker.keep_used_in_trees", lambda binning, trees: (binning, trees)):
+    with patch("treerank._base.keep_used_in_trees", lambda binning, trees: (binning, trees)):
         yield
 
 

@@ -11,8 +11,8 @@ import pytest
 import saved_models
 
 import treerank
-from treerank import _atomic
-from treerank._atomic import temporary_folder, written_whole
+from treerank._io import atomic
+from treerank._io.atomic import temporary_folder, written_whole
 
 typer_testing = pytest.importorskip("typer.testing")
 
@@ -185,11 +185,11 @@ def start(path, what, then):
     return process
 
 
-ROOM = str(Path(_atomic.__file__).parent)
+ROOM = str(Path(atomic.__file__).parent)
 KILL = "os.kill(os.getpid(), signal.SIGKILL)"
 WAIT = "sys.stdin.read()"
-FILE = "_atomic.written_whole(path)"
-FOLDER = "_atomic.temporary_folder(path, '.unfinished-')"
+FILE = "atomic.written_whole(path)"
+FOLDER = "atomic.temporary_folder(path, '.unfinished-')"
 
 
 @needs_links
@@ -236,7 +236,7 @@ def test_a_process_that_is_still_writing_keeps_its_file(tmp_path, what):
 @needs_links
 def test_what_is_taken_for_abandoned_before_it_was_locked_is_made_again(tmp_path, monkeypatch):
     made = []
-    mkstemp, mkdtemp = _atomic.tempfile.mkstemp, _atomic.tempfile.mkdtemp
+    mkstemp, mkdtemp = atomic.tempfile.mkstemp, atomic.tempfile.mkdtemp
 
     def remove_the_first_file(**arguments):
         number, name = mkstemp(**arguments)
@@ -251,8 +251,8 @@ def test_what_is_taken_for_abandoned_before_it_was_locked_is_made_again(tmp_path
             made[0].rmdir()
         return str(made[-1])
 
-    monkeypatch.setattr(_atomic.tempfile, "mkstemp", remove_the_first_file)
-    monkeypatch.setattr(_atomic.tempfile, "mkdtemp", remove_the_first_folder)
+    monkeypatch.setattr(atomic.tempfile, "mkstemp", remove_the_first_file)
+    monkeypatch.setattr(atomic.tempfile, "mkdtemp", remove_the_first_folder)
     write(tmp_path / "model")
     assert len(made) == 2
     made.clear()

@@ -8,7 +8,7 @@ from scipy.optimize import approx_fprime
 from scipy.special import expit
 from sklearn.datasets import make_classification
 
-from treerank._pairwise_logistic import pairwise_logistic
+from treerank._growth.pairwise_logistic import pairwise_logistic
 from treerank.baselines import RankNet
 from treerank.baselines._ranking_classifier import TrainingRows
 from treerank.baselines._ranknet import draw_network, penalised_loss, unflatten

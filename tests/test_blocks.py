@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treerank import _core
-from treerank._binning import code_table, fit_binning
-from treerank._blocks import block_table, join, label_block, table_seen
-from treerank._labels import check_labels
-from treerank._validate import _make_table
-from treerank._weights import Weights, WeightSums, quantise, sum_weights
+from treerank._binning.binning import code_table, fit_binning
+from treerank._input.blocks import block_table, join, label_block, table_seen
+from treerank._input.labels import check_labels
+from treerank._input.validation import _make_table
+from treerank._input.weights import Weights, WeightSums, quantise, sum_weights
 
 N = 400
 cuts = st.lists(st.integers(0, N), max_size=6).map(lambda inner: [0, *sorted(inner), N])
@@ -83,7 +83,7 @@ def test_codes_do_not_depend_on_how_a_frame_is_cut(library, monkeypatch_module, 
 @pytest.fixture(scope="module")
 def monkeypatch_module():
     patch = pytest.MonkeyPatch()
-    patch.setattr("treerank._binning.SAMPLE_ROWS", 300)
+    patch.setattr("treerank._input.column_stats.SAMPLE_ROWS", 300)
     yield patch
     patch.undo()
 

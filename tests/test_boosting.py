@@ -15,9 +15,9 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
 
 from treerank import BoostedTreeRank, _core
-from treerank._boosting_grow import boosting_units, fixed_point
-from treerank._boosting_losses import LOSSES
-from treerank._weights import Weights
+from treerank._growth.boosting import boosting_units, fixed_point
+from treerank._growth.losses import LOSSES
+from treerank._input.weights import Weights
 from treerank.metrics import ordinal_vus_score
 
 

@@ -139,7 +139,7 @@ def test_a_cluster_gives_the_model_of_memory(folder, parts, tmp_path):
 
 
 def test_what_is_wrong_with_a_cluster_is_said_in_a_line(parts, monkeypatch):
-    monkeypatch.setattr("treerank._command_line._cluster.SECONDS_TO_CONNECT", 0.2)
+    monkeypatch.setattr("treerank.cli._cluster.SECONDS_TO_CONNECT", 0.2)
     cases = [
         (["--dask", "tcp://127.0.0.1:1"], "no scheduler answers there"),
         (["--log", "growth.npz"], "--log without --dask"),
@@ -254,7 +254,7 @@ def test_scores_go_to_every_format_and_to_the_standard_output(folder, tmp_path):
 
 
 def test_blocks_add_up_to_the_whole(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("treerank._command_line._sources.BLOCK_BYTES", 2000)
+    monkeypatch.setattr("treerank.cli._sources.BLOCK_BYTES", 2000)
     out = tmp_path / "scores.csv"
     assert run("score", folder / "tree.model", folder / "new.csv", "--out", out).exit_code == 0
     _, _, expected = in_python(folder, "tree")
@@ -430,7 +430,7 @@ def test_bad_rows_to_score_are_named_in_one_line(folder, tmp_path, kind):
 
 
 def test_a_fault_late_in_the_file_leaves_no_output(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("treerank._command_line._sources.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("treerank.cli._sources.BLOCK_BYTES", 1000)
     path, out = tmp_path / "new.csv", tmp_path / "scores.csv"
     out.write_text("old scores\n")
     path.write_text(NEW + "1,2.5,30,owns,true\n" * 3000 + "1,lots,30,owns,true\n")

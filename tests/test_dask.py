@@ -23,7 +23,7 @@ dd = pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")
 
 import treerank.dask  # noqa: E402
-from treerank import _binning  # noqa: E402
+from treerank._input import column_stats  # noqa: E402
 from treerank.dask import ClusterError, DaskRankingForest, DaskTreeRank, _cluster, _rows  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
@@ -189,7 +189,7 @@ def test_the_parameters_of_a_forest_mean_the_same(threads, n_classes, parameters
 
 
 def test_the_sample_that_decides_thresholds_is_that_of_memory(threads, monkeypatch):
-    monkeypatch.setattr(_binning, "SAMPLE_ROWS", 500)
+    monkeypatch.setattr(column_stats, "SAMPLE_ROWS", 500)
     x, y = table(3000)
     model = DaskTreeRank(client=threads, max_bins=64)
     model.fit(cut_array(x, [100, 2000]), cut_array(y, [100, 2000]))

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treerank import _kept_codes, _reserved
+from treerank._io import cache, reserved
 
 pytest.importorskip("pyarrow")
 
@@ -101,7 +101,7 @@ def test_a_limit_on_the_size_of_files_is_an_error_too(rows, tmp_path):
 
 @pytest.mark.parametrize("answer", [errno.EINVAL, errno.EOPNOTSUPP, None])
 def test_file_systems_that_cannot_reserve_get_zeros(tmp_path, monkeypatch, answer):
-    monkeypatch.setattr(_reserved, "ZEROS", bytes(1000))
+    monkeypatch.setattr(reserved, "ZEROS", bytes(1000))
 
     def refuse(*_):
         raise OSError(answer, os.strerror(answer))
@@ -110,7 +110,7 @@ def test_file_systems_that_cannot_reserve_get_zeros(tmp_path, monkeypatch, answe
         monkeypatch.delattr(os, "posix_fallocate", raising=False)
     else:
         monkeypatch.setattr(os, "posix_fallocate", refuse, raising=False)
-    codes = _kept_codes.new_codes(tmp_path, (7, 1234), np.dtype(np.uint16))
+    codes = cache.new_codes(tmp_path, (7, 1234), np.dtype(np.uint16))
     assert (codes.shape, codes.dtype, codes.any()) == ((7, 1234), np.uint16, False)
     codes[3, 5] = 9
     codes.flush()
@@ -124,6 +124,6 @@ def test_file_systems_that_cannot_reserve_get_zeros(tmp_path, monkeypatch, answe
 def test_other_errors_are_left_as_they_are(tmp_path):
     with (
         pytest.raises(FileNotFoundError, match="No such file"),
-        _reserved.reserved_file(tmp_path / "nowhere" / "codes", 10),
+        reserved.reserved_file(tmp_path / "nowhere" / "codes", 10),
     ):
         pass

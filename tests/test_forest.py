@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from treerank import LeafRank, RankingForest, _core, _rank_aggregation, consensus
-from treerank._forest_arrays import Sampling
-from treerank._forest_grow import STRENGTHS, _kind_of, default_splitter
-from treerank._tree import tree_from_core
+from treerank import LeafRank, RankingForest, _core, consensus
+from treerank._growth.forest import STRENGTHS, _kind_of, default_splitter
+from treerank._select import rank_aggregation
+from treerank._trees.packed_forest import Sampling
+from treerank._trees.ranking_tree import tree_from_core
 
 pytestmark = pytest.mark.core
 
@@ -447,12 +448,12 @@ def test_kendall_gives_way_to_the_mean_rank_where_it_would_cost_more(monkeypatch
         reference, places = ordered(trees, codes, n_jobs)
         return np.ascontiguousarray(reference[:, ::-1]), places
 
-    ordered = _rank_aggregation._reference
+    ordered = rank_aggregation._reference
     mean = RankingForest(n_estimators=10, aggregation="mean_rank").fit(x, y)
     model = RankingForest(n_estimators=10, aggregation="kendall").fit(x, y)
     assert model._ranks.kind == "kendall"
     assert not np.array_equal(model.score_samples(x), mean.score_samples(x))
-    monkeypatch.setattr(_rank_aggregation, "_reference", upside_down)
+    monkeypatch.setattr(rank_aggregation, "_reference", upside_down)
     model.fit(x, y)
     assert np.array_equal(model.score_samples(x), mean.score_samples(x))
 
@@ -602,7 +603,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("splitter", [None, LogisticRegression()], ids=["LeafRank", "other"])
 def test_shares_are_stretched_to_fit_and_the_order_stays(splitter, monkeypatch):
-    monkeypatch.setattr("treerank._forest_grow.STRENGTHS", [200.0, 500.0])  # far too strong
+    monkeypatch.setattr("treerank._growth.forest.STRENGTHS", [200.0, 500.0])  # far too strong
     x, y = table(1_500, 4, seed=3)
     given = {"splitter": splitter, "n_estimators": 30, "max_depth": 4}
     chosen = RankingForest(**given).fit(x[:1000], y[:1000])

@@ -309,7 +309,7 @@ def test_a_distance_beyond_all_numbers_is_refused():
 
 def test_a_tree_of_too_many_boxes_is_refused(monkeypatch):
     X, _, y, _ = cancer()
-    monkeypatch.setattr("treerank._axis_tree.MAX_NODES", 3)
+    monkeypatch.setattr("treerank._trees.axis_tree.MAX_NODES", 3)
     with pytest.raises(ValueError, match=r"more than 3 nodes.*smaller max_depth"):
         GeometricRanker(TreeRank(LeafRank(max_depth=3))).fit(X, y)
 

@@ -39,7 +39,7 @@ def audit(model, x, y, weight, splitter, categorical=()):
 
 
 def _table_of(model, x):
-    from treerank._validate import validate_rows
+    from treerank._input.validation import validate_rows
 
     return validate_rows(model, x, model._binning.is_categorical.astype(bool).tolist())
 

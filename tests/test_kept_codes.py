@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 
 import treerank
-from treerank import TreeRank, _kept_codes, _parquet
-from treerank._kept_checks import checksum, inspect_codes
+from treerank import TreeRank
+from treerank._io import cache, parquet
+from treerank._io.cache_checks import checksum, inspect_codes
 
 pytest.importorskip("pyarrow")
 
@@ -211,7 +212,7 @@ def forge(folder, change):
         "codes": inspect_codes(codes, 1)[0],
         "rows": {name: checksum(array) for name, array in arrays.items()},
     }
-    about["checksum"] = _kept_codes._checksum_of(about)
+    about["checksum"] = cache._checksum_of(about)
     (folder / "about.json").write_text(json.dumps(about))
 
 
@@ -228,7 +229,7 @@ def test_codes_that_do_not_fit_together_are_never_used(rows, tmp_path, kind):
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_checksums_and_largest_codes_are_those_of_the_whole_feature(monkeypatch, n_jobs):
-    monkeypatch.setattr("treerank._kept_checks.BLOCK_CODES", 7)
+    monkeypatch.setattr("treerank._io.cache_checks.BLOCK_CODES", 7)
     codes = np.random.default_rng(0).integers(0, 300, (5, 40)).astype(np.uint16)
     found, largest = inspect_codes(codes, n_jobs)
     assert found == [checksum(row) for row in codes]
@@ -246,11 +247,11 @@ def other_rows():
 def test_a_file_rewritten_before_codes_are_kept_is_read_again(rows, tmp_path, monkeypatch):
     def rewrite_and_keep(*arguments):
         write(other_rows(), rows)
-        _kept_codes.keep(*arguments)
+        cache.keep(*arguments)
 
     before = scores(fit(rows))
     with monkeypatch.context() as patch:
-        patch.setattr(_parquet, "keep", rewrite_and_keep)
+        patch.setattr(parquet, "keep", rewrite_and_keep)
         assert scores(fit(rows, tmp_path / "codes")) == before
     after = scores(fit(rows, tmp_path / "codes"))
     assert after == scores(fit(rows))
@@ -258,7 +259,7 @@ def test_a_file_rewritten_before_codes_are_kept_is_read_again(rows, tmp_path, mo
 
 
 def test_codes_of_a_file_that_was_rewritten_meanwhile_are_not_kept(rows, tmp_path, monkeypatch):
-    code = _parquet._Reading.code
+    code = parquet._Reading.code
 
     def code_and_rewrite(*arguments):
         coded = code(*arguments)
@@ -266,7 +267,7 @@ def test_codes_of_a_file_that_was_rewritten_meanwhile_are_not_kept(rows, tmp_pat
         return coded
 
     with monkeypatch.context() as patch:
-        patch.setattr(_parquet._Reading, "code", code_and_rewrite)
+        patch.setattr(parquet._Reading, "code", code_and_rewrite)
         with pytest.raises(ValueError, match="has changed while it was read"):
             fit(rows, tmp_path / "codes")
     assert not (tmp_path / "codes").exists()
@@ -303,7 +304,7 @@ CHANGES = {
 def test_a_file_that_changes_while_it_is_read_is_one_error(
     rows, tmp_path, monkeypatch, kind, after, weight
 ):
-    blocks, passes = treerank._parquet_files.ParquetFiles.blocks, []
+    blocks, passes = treerank._io.parquet_files.ParquetFiles.blocks, []
 
     def change_after_a_pass(self, names, use_threads):
         yield from blocks(self, names, use_threads)
@@ -311,7 +312,7 @@ def test_a_file_that_changes_while_it_is_read_is_one_error(
         if len(passes) == after:
             CHANGES[kind](rows)
 
-    monkeypatch.setattr(treerank._parquet_files.ParquetFiles, "blocks", change_after_a_pass)
+    monkeypatch.setattr(treerank._io.parquet_files.ParquetFiles, "blocks", change_after_a_pass)
     for codes in (None, tmp_path / "codes"):
         write(loans(), rows)
         passes.clear()
@@ -341,8 +342,8 @@ def test_a_worker_of_a_cluster_refuses_a_file_that_has_changed(rows):
 KILLED = """
 import os, signal, sys
 import treerank
-from treerank import _parquet
-_parquet.block_table = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+from treerank._io import parquet
+parquet.block_table = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 rows, codes = sys.argv[1:]
 treerank.TreeRank().fit_parquet(rows, "repaid", codes=codes or None)
 """

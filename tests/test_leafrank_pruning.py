@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treerank import LeafRank, RankingForest, TreeRank, _core
-from treerank._tree import tree_from_core
+from treerank._trees.ranking_tree import tree_from_core
 from treerank.datasets import make_uniform_mixture
 
 

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from local_parts import LocalParts, parts_of
 
 from treerank import LeafRank, TreeRank, _core
-from treerank._binning import code_table
-from treerank._grow import check_monotonic, grow_trees
-from treerank._level_trees import Setting, TreeSpec, grow_level_trees
-from treerank._missing import code_values
-from treerank._parts import AllRows
-from treerank._tree import tree_from_core
-from treerank._validate import Table, validate_training_data
+from treerank._binning.binning import code_table
+from treerank._binning.code_values import code_values
+from treerank._growth.level_wise import Setting, TreeSpec, grow_level_trees
+from treerank._growth.shards import AllRows
+from treerank._growth.trees import check_monotonic, grow_trees
+from treerank._input.validation import Table, validate_training_data
+from treerank._trees.ranking_tree import tree_from_core
 
 pytestmark = pytest.mark.core
 

@@ -541,7 +541,7 @@ def test_bombs_are_refused_before_they_go_off(saved, tmp_path, monkeypatch):
     with pytest.raises(ModelFileError, match="unpack to over 5,000,000"):
         treerank.load(path, max_bytes=5_000_000)
     many = tmp_path / "many"
-    monkeypatch.setattr("treerank._model_file._containers.MAX_MEMBERS", 1_000)
+    monkeypatch.setattr("treerank._io.model_file._containers.MAX_MEMBERS", 1_000)
     with zipfile.ZipFile(many, "w") as archive:
         for i in range(1_001):
             archive.writestr(str(i), b"")
@@ -554,7 +554,7 @@ def test_bombs_are_refused_before_they_go_off(saved, tmp_path, monkeypatch):
 def test_a_tree_that_would_grow_beyond_the_limit_is_refused(saved, monkeypatch):
     model, _, path = saved("geometric_tree")
     n_nodes = len(model._source.tree.nodes)
-    monkeypatch.setattr("treerank._model_file._geometric.BYTES_OF_NODE", 2**20)
+    monkeypatch.setattr("treerank._io.model_file._geometric.BYTES_OF_NODE", 2**20)
     treerank.load(path, max_bytes=2**20 * n_nodes)
     with pytest.raises(ModelFileError, match="too many boxes"):
         treerank.load(path, max_bytes=2**20 * n_nodes - 1)
@@ -587,7 +587,7 @@ def test_odd_names_survive(tmp_path):
 def test_files_follow_the_published_schema(saved):
     jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads(
-        (Path(treerank.__file__).parent / "_model_file" / "model-1.schema.json").read_text()
+        (Path(treerank.__file__).parent / "_io" / "model_file" / "model-1.schema.json").read_text()
     )
     validator = jsonschema.Draft202012Validator(schema)
     validator.check_schema(schema)
@@ -624,7 +624,7 @@ def test_files_of_released_versions_give_the_scores_of_their_time(path):
 
 def test_every_kind_of_model_has_a_fixture():
     assert {p.name for p in FILES} == set(NAMES)
-    assert set(treerank._model_file._files.ESTIMATORS) == {
+    assert set(treerank._io.model_file._files.ESTIMATORS) == {
         "TreeRank", "LeafRank", "RankingForest", "BoostedTreeRank", "GeometricRanker",
         *baselines.__all__,
     }  # fmt: skip

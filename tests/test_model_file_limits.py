@@ -44,7 +44,7 @@ def test_a_zip_has_no_more_members_than_a_reader_takes(tmp_path, monkeypatch):
     model = BoostedTreeRank(n_estimators=3).fit(X, y)
     treerank.save(model, tmp_path / "whole")
     for most in (2, 5, 9):
-        monkeypatch.setattr("treerank._model_file._containers.MAX_MEMBERS", most)
+        monkeypatch.setattr("treerank._io.model_file._containers.MAX_MEMBERS", most)
         come_back(model, X, tmp_path)
         with zipfile.ZipFile(tmp_path / "model") as archive:
             assert len(archive.namelist()) <= most
@@ -128,14 +128,14 @@ def test_what_could_not_be_loaded_is_not_saved(old_file):
 
 def test_what_would_come_back_otherwise_is_not_saved(old_file, monkeypatch):
     model, _ = saved_models.fitted("tree")
-    unpack = treerank._model_file._files.PACKERS["TreeRank"][1]
+    unpack = treerank._io.model_file._files.PACKERS["TreeRank"][1]
 
     def forget(node, again):
         unpack(node, again)
         again.shrinkage_ += 1.0
 
-    pack = treerank._model_file._files.PACKERS["TreeRank"][0]
-    monkeypatch.setitem(treerank._model_file._files.PACKERS, "TreeRank", (pack, forget))
+    pack = treerank._io.model_file._files.PACKERS["TreeRank"][0]
+    monkeypatch.setitem(treerank._io.model_file._files.PACKERS, "TreeRank", (pack, forget))
     with pytest.raises(ValueError, match=r"what is at \.fitted\.shrinkage would not come back"):
         treerank.save(model, old_file)
 
@@ -184,9 +184,9 @@ JSON = {
 @pytest.mark.parametrize("block", [1, 3, 1 << 20])
 @pytest.mark.parametrize("kind", JSON)
 def test_the_depth_of_json_is_that_outside_of_strings(monkeypatch, kind, block):
-    monkeypatch.setattr("treerank._model_file._containers.SCAN_BYTES", block)
+    monkeypatch.setattr("treerank._io.model_file._containers.SCAN_BYTES", block)
     raw, depth = JSON[kind]
-    assert treerank._model_file._containers._depth(raw) == depth
+    assert treerank._io.model_file._containers._depth(raw) == depth
     if raw:
         json.loads(raw)
 

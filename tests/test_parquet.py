@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 
 import treerank
 from treerank import LeafRank, RankingForest, TreeRank
-from treerank import _parquet_files as parquet_files
+from treerank._io import parquet_files
 
 N = 600
 TREE = {"random_state": 0, "cv": 3}
@@ -115,7 +115,7 @@ def test_files_row_groups_and_blocks_do_not_matter(
 ):
     monkeypatch.setattr(parquet_files, "MOST_ROWS", block_rows)
     monkeypatch.setattr(parquet_files, "LEAST_ROWS", 1)
-    monkeypatch.setattr("treerank._binning.SAMPLE_ROWS", 200)  # of 600: the draw matters
+    monkeypatch.setattr("treerank._input.column_stats.SAMPLE_ROWS", 200)  # of 600: the draw matters
     folder = write(loans(), tmp_path_factory.mktemp("cut"), cuts, row_group_size)
     columns = FEATURES
     model = TreeRank(random_state=0, pruning=None, shrinkage=1.0, max_bins=16, max_depth=4)
@@ -436,7 +436,7 @@ class TestBadInput:
 
     def test_parameters_are_checked_before_the_features_are_read(self, folder, monkeypatch):
         write(loans(), folder)
-        monkeypatch.setattr("treerank._parquet.table_seen", None)
+        monkeypatch.setattr("treerank._io.parquet.table_seen", None)
         self.refuse(folder, match="max_depth=0", model=TreeRank(max_depth=0))
 
     def test_folders_parted_by_a_column(self, folder):
@@ -454,7 +454,7 @@ class TestBadInput:
         def stop(*_):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("treerank._parquet.block_table", stop)
+        monkeypatch.setattr("treerank._io.parquet.block_table", stop)
         self.refuse(folder, KeyboardInterrupt)
         self.refuse(folder, KeyboardInterrupt, codes=tmp_path / "codes")
         assert not (tmp_path / "codes").exists()

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from test_prune import noise, trees
 
 from treerank import LeafRank, TreeRank, _core
-from treerank._penalty import StructuralPenalty, prune_by_penalty
+from treerank._select.penalty import StructuralPenalty, prune_by_penalty
 from treerank.datasets import make_uniform_mixture
 from treerank.splitters import DyadicGrid
 

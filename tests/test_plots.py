@@ -25,7 +25,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from treerank import LeafRank, OrderedPartition, TreeRank
-from treerank._rules import side_rule
+from treerank._reading.rules import side_rule
 from treerank.plots import LevelSetDisplay, RocDisplay, TreeDisplay
 from treerank.plots._tree_text import rule_lines, say_mass, say_rate, say_strata, wrap
 

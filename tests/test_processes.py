@@ -104,14 +104,14 @@ class _Shape:
 
 
 def test_plain_lines_when_no_progress_library_is_there(monkeypatch, capsys):
-    from treerank import _progress
+    from treerank._growth import progress
 
     def absent(_):
         raise ModuleNotFoundError
 
-    monkeypatch.setattr(_progress, "_rich_bar", absent)
-    monkeypatch.setattr(_progress, "_tqdm_bar", absent)
-    with _progress.progress_bar("growing", 1) as report:
+    monkeypatch.setattr(progress, "_rich_bar", absent)
+    monkeypatch.setattr(progress, "_tqdm_bar", absent)
+    with progress.progress_bar("growing", 1) as report:
         report(0.0)
         report(0.55)
     lines = capsys.readouterr().err.splitlines()

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import PredefinedSplit, ShuffleSplit, StratifiedKFold
 
 from treerank import LeafRank, TreeRank, _core
-from treerank._prune import HeldOut, _auc_of_leaves, _held_out_worth
+from treerank._select.pruning import HeldOut, _auc_of_leaves, _held_out_worth
 
 
 @st.composite

@@ -154,7 +154,7 @@ def test_every_subtree_is_worth_what_its_rows_say(tree, data):
 
 
 def _table(model, x):
-    from treerank._validate import validate_rows
+    from treerank._input.validation import validate_rows
 
     return validate_rows(model, x, model._binning.is_categorical.astype(bool).tolist())
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treerank import LeafRank, TreeRank
-from treerank._boxes import contains, intersect, is_covered, simplify
+from treerank._trees.boxes import contains, intersect, is_covered, simplify
 
 EVERYTHING = [0b1111, 0b1111, 0b111]
 

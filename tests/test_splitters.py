@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from treerank import LeafRank, TreeRank
-from treerank._validate import validate_rows
+from treerank._input.validation import validate_rows
 from treerank.datasets import make_gaussians_20d
 from treerank.splitters import Box, ClassifierSplit, DyadicGrid
 

@@ -14,11 +14,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
 from treerank import LeafRank, OrderedPartition, RankingForest, TreeRank, _core
-from treerank._binning import code_table
-from treerank._grow import LeafRankOptions, TreeRankOptions
-from treerank._tree import tree_from_core
-from treerank._validate import Table
-from treerank._weights import Weights
+from treerank._binning.binning import code_table
+from treerank._growth.trees import LeafRankOptions, TreeRankOptions
+from treerank._input.validation import Table
+from treerank._input.weights import Weights
+from treerank._trees.ranking_tree import tree_from_core
 from treerank.datasets import make_ordinal_gaussians
 from treerank.metrics import ordinal_vus_score
 from treerank.metrics._ordinal import vus_of_masses

@@ -7,7 +7,7 @@ from saved_models import come_back
 
 import treerank
 from treerank import BoostedTreeRank, GeometricRanker, RankingForest, TreeRank
-from treerank._levels import SharedLevels
+from treerank._input.categories import SharedLevels
 from treerank.export import to_sql
 from treerank.inspection import explain, partial_dependence
 

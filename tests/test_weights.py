@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from treerank import BoostedTreeRank, GeometricRanker, LeafRank, RankingForest, TreeRank
-from treerank._weights import LARGEST_COUNT, quantise
+from treerank._input.weights import LARGEST_COUNT, quantise
 from treerank.baselines import (
     KernelLogisticRegression,
     LogitBoost,

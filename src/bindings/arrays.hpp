@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/predict.hpp"
-#include "core/types.hpp"
+#include "core/tree/flat_tree.hpp"
+#include "core/data/types.hpp"
 
 namespace nb = nanobind;
 

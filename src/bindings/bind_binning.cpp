@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "bindings/arrays.hpp"
-#include "core/binning.hpp"
+#include "core/data/binning.hpp"
 
 namespace treerank {
 

@@ -5,7 +5,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/options.hpp"
-#include "core/boosting.hpp"
+#include "core/grow/boosting.hpp"
 
 namespace treerank {
 

@@ -8,7 +8,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/options.hpp"
 #include "bindings/trees.hpp"
-#include "core/forest.hpp"
+#include "core/tree/forest.hpp"
 
 namespace treerank {
 

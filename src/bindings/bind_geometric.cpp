@@ -1,5 +1,5 @@
 #include "bindings/arrays.hpp"
-#include "core/geometric.hpp"
+#include "core/geometric/geometric.hpp"
 
 namespace treerank {
 

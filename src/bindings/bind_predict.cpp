@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "bindings/arrays.hpp"
-#include "core/dependence.hpp"
-#include "core/predict.hpp"
+#include "core/tree/dependence.hpp"
+#include "core/tree/flat_tree.hpp"
 
 namespace treerank {
 

@@ -1,5 +1,5 @@
 #include "bindings/arrays.hpp"
-#include "core/kernels.hpp"
+#include "core/histogram/kernels.hpp"
 
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core: binning, growing, pruning and scoring of ranking trees.";

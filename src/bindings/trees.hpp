@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bindings/arrays.hpp"
-#include "core/cells.hpp"
+#include "core/grow/growing_cell.hpp"
 
 namespace treerank {
 

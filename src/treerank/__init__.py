@@ -14,12 +14,12 @@ from treerank._comparison import Comparison
 from treerank._forest import RankingForest
 from treerank._geometric import GeometricRanker
 from treerank._leafrank import LeafRank
-from treerank._partition import OrderedPartition
+from treerank._reading.partition import OrderedPartition
 from treerank._treerank import TreeRank
 from treerank._two_sample import TwoSampleResult, two_sample_test
 
 if TYPE_CHECKING:
-    from treerank._model_file import ModelFileError, load, save
+    from treerank._io.model_file import ModelFileError, load, save
     from treerank._report import report
 
 __version__ = _version("treerank-ml")
@@ -44,10 +44,10 @@ __all__ = [
 
 # What takes long to import and is not always needed, imported when it is first asked for.
 _LATER = {
-    "ModelFileError": "treerank._model_file",
-    "load": "treerank._model_file",
+    "ModelFileError": "treerank._io.model_file",
+    "load": "treerank._io.model_file",
     "report": "treerank._report",
-    "save": "treerank._model_file",
+    "save": "treerank._io.model_file",
 }
 
 

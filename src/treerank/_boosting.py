@@ -11,12 +11,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 from treerank import _core
-from treerank._binning import code_table
-from treerank._boosting_grow import Boosted, BoostingPlan, BoostingRows, boost, boosting_units
-from treerank._classes import class_shares
-from treerank._forest_arrays import ForestArrays
-from treerank._grow import check_monotonic
-from treerank._params import (
+from treerank._base import TreeEnsemble, check_max_bins
+from treerank._binning.binning import code_table
+from treerank._growth.boosting import Boosted, BoostingPlan, BoostingRows, boost, boosting_units
+from treerank._growth.progress import progress_bar
+from treerank._growth.trees import check_monotonic
+from treerank._input.parameters import (
     check_choice,
     check_integer,
     check_max_features,
@@ -25,11 +25,10 @@ from treerank._params import (
     complain,
     is_whole,
 )
-from treerank._progress import progress_bar
-from treerank._ranker import check_max_bins
-from treerank._ranking_model import TreeEnsemble
-from treerank._seed import seed_of
-from treerank._validate import TrainingData, all_or_nothing, validate_training_data
+from treerank._input.seed import seed_of
+from treerank._input.validation import TrainingData, all_or_nothing, validate_training_data
+from treerank._select.quality import class_shares
+from treerank._trees.packed_forest import ForestArrays
 
 MAX_DEPTH = 20
 # From so many rows on the trees may be larger.

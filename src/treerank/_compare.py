@@ -17,11 +17,11 @@ from sklearn.utils.validation import has_fit_parameter
 
 from treerank import _core
 from treerank._comparison import Comparison
-from treerank._frames import take_rows_of
-from treerank._labels import check_labels
-from treerank._params import check_integer, complain, is_whole
-from treerank._seed import seed_of
-from treerank._weights import check_weights
+from treerank._input.frames import take_rows_of
+from treerank._input.labels import check_labels
+from treerank._input.parameters import check_integer, complain, is_whole
+from treerank._input.seed import seed_of
+from treerank._input.weights import check_weights
 from treerank.metrics import ordinal_vus_score
 from treerank.metrics._input import check_level
 

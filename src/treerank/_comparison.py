@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._frames import frame_of
+from treerank._input.frames import frame_of
 from treerank.metrics._delong import difference_limits
 from treerank.metrics._structural import Spread, interval_within_unit
 

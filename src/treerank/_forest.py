@@ -8,22 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from treerank._binning import Coded, Codes, code_table
-from treerank._classes import class_shares
-from treerank._encoding import Encoding, fit_encoding
-from treerank._forest_arrays import ForestArrays
-from treerank._forest_grow import ForestPlan, choose_strength, grow_forest, plan_forest
-from treerank._forest_rows import ForestRows, LocalForestRows, Trees, Unseen
-from treerank._forest_tree import ForestTree
-from treerank._grow import check_monotonic
+from treerank._base import TreeEnsemble, check_max_bins
+from treerank._binning.binning import Coded, Codes, code_table
+from treerank._binning.encoding import Encoding, fit_encoding
+from treerank._growth.forest import ForestPlan, choose_strength, grow_forest, plan_forest
+from treerank._growth.forest_rows import ForestRows, LocalForestRows, Trees, Unseen
+from treerank._growth.trees import check_monotonic
+from treerank._input.parameters import check_choice, check_integer, check_n_jobs
+from treerank._input.validation import Table, TrainingData, all_or_nothing, validate_training_data
+from treerank._io.parquet import ParquetFit
 from treerank._leafrank import LeafRank
-from treerank._params import check_choice, check_integer, check_n_jobs
-from treerank._parquet import ParquetFit
-from treerank._rank_aggregation import RankAggregation
-from treerank._ranker import check_max_bins
-from treerank._ranking_model import TreeEnsemble
-from treerank._used_thresholds import keep_used_in_forest
-from treerank._validate import Table, TrainingData, all_or_nothing, validate_training_data
+from treerank._select.quality import class_shares
+from treerank._select.rank_aggregation import RankAggregation
+from treerank._trees.compact import keep_used_in_forest
+from treerank._trees.forest_tree import ForestTree
+from treerank._trees.packed_forest import ForestArrays
 from treerank.metrics import AucInterval, VusInterval, auc_interval, vus_interval
 from treerank.splitters import with_max_features
 

@@ -14,13 +14,12 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from treerank._axis_tree import AxisTree
-from treerank._boundary import BoundaryPoints, project
-from treerank._j48 import read_j48
-from treerank._labels import check_known_labels
-from treerank._levels import SharedLevels
-from treerank._params import check_choice, check_n_jobs, complain
-from treerank._tree_sources import (
+from treerank._input.categories import SharedLevels
+from treerank._input.labels import check_known_labels
+from treerank._input.parameters import check_choice, check_n_jobs, complain
+from treerank._input.validation import all_or_nothing
+from treerank._input.weights import check_weights, scale_weights
+from treerank._io.foreign_trees import (
     ArraySource,
     TreeSource,
     read_arrays,
@@ -29,8 +28,9 @@ from treerank._tree_sources import (
     split_off_front,
     takes_missing,
 )
-from treerank._validate import all_or_nothing
-from treerank._weights import check_weights, scale_weights
+from treerank._io.j48 import read_j48
+from treerank._reading.boundary import BoundaryPoints, project
+from treerank._trees.axis_tree import AxisTree
 
 # The m-estimate adds this many cases of the class of interest to each leaf.
 ADDED_CASES = 10.0

@@ -7,18 +7,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._binning import code_table
-from treerank._grow import LeafRankOptions, TreeRankOptions, check_monotonic, grow_trees
-from treerank._params import (
+from treerank._base import TreeRanker, check_max_bins
+from treerank._binning.binning import code_table
+from treerank._growth.trees import LeafRankOptions, TreeRankOptions, check_monotonic, grow_trees
+from treerank._input.parameters import (
     check_choice,
     check_count_or_share,
     check_integer,
     check_max_features,
     check_n_jobs,
 )
-from treerank._ranker import TreeRanker, check_max_bins
-from treerank._seed import seed_of
-from treerank._validate import all_or_nothing, validate_training_data
+from treerank._input.seed import seed_of
+from treerank._input.validation import all_or_nothing, validate_training_data
 
 # What LeafRank needs on its own but takes from TreeRank when it splits for one.
 DATA_PARAMETERS = (

@@ -7,12 +7,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._binning import Coded, code_table
-from treerank._grow import TreeRankOptions, check_monotonic
-from treerank._grow_cells import is_function
-from treerank._leafrank import DATA_PARAMETERS, LeafRank
-from treerank._local_rows import LocalRows, TrainingRows
-from treerank._params import (
+from treerank._base import TreeRanker, check_max_bins
+from treerank._binning.binning import Coded, code_table
+from treerank._growth.local import LocalRows, TrainingRows
+from treerank._growth.splitter_trees import is_function
+from treerank._growth.trees import TreeRankOptions, check_monotonic
+from treerank._input.parameters import (
     check_choice,
     check_count_or_share,
     check_integer,
@@ -21,8 +21,11 @@ from treerank._params import (
     check_number,
     complain,
 )
-from treerank._parquet import ParquetFit
-from treerank._penalty import (
+from treerank._input.seed import seed_of
+from treerank._input.validation import Table, TrainingData, all_or_nothing, validate_training_data
+from treerank._io.parquet import ParquetFit
+from treerank._leafrank import DATA_PARAMETERS, LeafRank
+from treerank._select.penalty import (
     USUAL_CONSTANTS,
     PenaltyPath,
     StructuralPenalty,
@@ -30,11 +33,8 @@ from treerank._penalty import (
     check_share_within,
     prune_by_penalty,
 )
-from treerank._prune import NOISE_LIMIT, STRENGTHS, PruningPath, choose_subtree
-from treerank._ranker import TreeRanker, check_max_bins
-from treerank._seed import seed_of
-from treerank._tree import CellTree
-from treerank._validate import Table, TrainingData, all_or_nothing, validate_training_data
+from treerank._select.pruning import NOISE_LIMIT, STRENGTHS, PruningPath, choose_subtree
+from treerank._trees.ranking_tree import CellTree
 from treerank.splitters import DyadicGrid, as_splitter
 
 

@@ -13,9 +13,9 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_array
 
-from treerank._frames import take_rows_of
-from treerank._params import complain
-from treerank._seed import seed_of
+from treerank._input.frames import take_rows_of
+from treerank._input.parameters import complain
+from treerank._input.seed import seed_of
 from treerank._treerank import TreeRank
 from treerank.metrics import AucInterval, auc_interval
 from treerank.plots._scores import ranking_scores

@@ -5,8 +5,8 @@ What scikit-learn has is imported, not written again.
 
 from sklearn.inspection import permutation_importance
 
-from treerank._explain import Explanation, Move, Step, explain
-from treerank._partial_dependence import PartialDependence, partial_dependence
+from treerank._reading.dependence import PartialDependence, partial_dependence
+from treerank._reading.explanation import Explanation, Move, Step, explain
 
 __all__ = [
     "Explanation",

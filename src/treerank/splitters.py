@@ -27,7 +27,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from treerank._params import check_integer, complain
+from treerank._input.parameters import check_integer, complain
 
 __all__ = ["Box", "Cell", "ClassifierSplit", "DyadicGrid", "Splitter"]
 

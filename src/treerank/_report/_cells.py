@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._grow import check_monotonic
-from treerank._params import check_n_jobs
-from treerank._prune import PruningPath, _auc_of_leaves
-from treerank._ranker import TreeRanker, rank_leaves
+from treerank._base import TreeRanker, rank_leaves
+from treerank._growth.trees import check_monotonic
+from treerank._input.parameters import check_n_jobs
+from treerank._input.validation import validate_rows
+from treerank._reading.rules import cell_rules, side_rule
 from treerank._report._sample import Floats, Sample
-from treerank._rules import cell_rules, side_rule
-from treerank._splitter_tree import SplitterTree, say_splitter
-from treerank._tree import CellTree, RankTree
+from treerank._select.pruning import PruningPath, _auc_of_leaves
 from treerank._treerank import TreeRank
-from treerank._validate import validate_rows
+from treerank._trees.ranking_tree import CellTree, RankTree
+from treerank._trees.splitter_tree import SplitterTree, say_splitter
 from treerank.metrics import wilson_interval
 from treerank.metrics._proportion import rows_per_weight
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._classes import ranking_quality
-from treerank._levels import SharedLevels
-from treerank._partial_dependence import partial_dependence
+from treerank._input.categories import SharedLevels
+from treerank._reading.dependence import partial_dependence
 from treerank._report._pictures import Picture, widened
 from treerank._report._sample import Floats, Sample, responses
 from treerank._report._table import RowTable
-from treerank._tree import RankTree
+from treerank._select.quality import ranking_quality
+from treerank._trees.ranking_tree import RankTree
 
 MAX_FEATURES = 20  # named in the list of importances
 MAX_DRAWN = 6  # drawn in partial dependence

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank._params import check_integer, complain
+from treerank._input.parameters import check_integer, complain
 from treerank._report._calibration import calibration, gains
 from treerank._report._cells import (
     CellView,
@@ -36,7 +36,7 @@ from treerank._report._roc import (
 from treerank._report._sample import Sample, read_sample
 from treerank._report._stability import stability
 from treerank._report._table import RowTable
-from treerank._tree import RankTree
+from treerank._trees.ranking_tree import RankTree
 from treerank.metrics._input import check_level
 from treerank.plots._scores import ranking_scores
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._explain import Explanation, Move, explain
-from treerank._params import complain, is_whole
+from treerank._input.parameters import complain, is_whole
+from treerank._reading.explanation import Explanation, Move, explain
 from treerank._report._sample import Sample
-from treerank._tree import RankTree
+from treerank._trees.ranking_tree import RankTree
 
 MAX_ROWS = 100
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank._atomic import find_target, written_whole
+from treerank._io.atomic import find_target, written_whole
 
 
 def render(context: dict[str, Any], data: dict[str, Any]) -> str:

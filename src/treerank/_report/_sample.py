@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._forest import RankingForest
-from treerank._labels import check_known_labels
+from treerank._input.labels import check_known_labels
 from treerank._report._table import RowTable, fingerprint
 from treerank.metrics._input import check_weights
 from treerank.plots._scores import ranking_scores

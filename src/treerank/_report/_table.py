@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._columns import is_missing
+from treerank._input.columns import is_missing
 
 
 class RowTable:

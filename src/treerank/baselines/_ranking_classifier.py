@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treerank._weights import check_weights, scale_weights
+from treerank._input.weights import check_weights, scale_weights
 from treerank.baselines._cut_offs import best_cut_offs
 
 FloatArray = NDArray[np.float64]

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
-from treerank._pairwise_logistic import pairwise_logistic
+from treerank._growth.pairwise_logistic import pairwise_logistic
 from treerank.baselines._pairwise_hinge import pair_mass
 from treerank.baselines._parameters import check_integer, check_number
 from treerank.baselines._ranking_classifier import RankingClassifier, TrainingRows

@@ -10,9 +10,9 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from treerank._classes import has_two_classes, ranking_quality
-from treerank._params import complain
-from treerank._validate import all_or_nothing
+from treerank._input.parameters import complain
+from treerank._input.validation import all_or_nothing
+from treerank._select.quality import has_two_classes, ranking_quality
 from treerank.dask._client import start_cluster
 from treerank.dask._cluster import Cluster
 from treerank.dask._collections import Blocks, is_collection, open_collections

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from treerank import _parts
-from treerank._parts import Features, Job, Question, Sample
+from treerank._growth import shards
+from treerank._growth.shards import Features, Job, Question, Sample
 
 # Trees so far are sent with the tasks: the successor of a lost worker needs them too. Once and
 # for all, since a change for each call is not safe in threads.
@@ -54,8 +54,8 @@ class Cluster:
         futures = list(futures)
         while len(futures) > FEW_TASKS:
             groups = [futures[i : i + ADDED_AT_ONCE] for i in range(0, len(futures), ADDED_AT_ONCE)]
-            futures = [self.submit(_parts.add, group) for group in groups]
-        return _parts.add(self.result(futures))
+            futures = [self.submit(shards.add, group) for group in groups]
+        return shards.add(self.result(futures))
 
     def result(self, futures: list[Any]) -> list[Any]:
         """Wait for the results of futures: one round."""
@@ -96,7 +96,7 @@ class DaskParts:
 
     def class_masses(self, samples: list[Sample], n_classes: int) -> list[Any]:
         """Units of each class in the rows of each tree, summed over the parts."""
-        return list(self.added(_parts.class_masses, samples, n_classes))
+        return list(self.added(shards.class_masses, samples, n_classes))
 
     def ask(self, question: Question, afresh: bool) -> list[Any]:
         """Ask all parts and add the answers up.
@@ -126,7 +126,7 @@ class DaskParts:
             for part, state in zip(self.parts, self._answers, strict=True)
         ]
         grown = [
-            submit(_parts.grow_aside, [submit(itemgetter(b), piece) for piece in pieces],
+            submit(shards.grow_aside, [submit(itemgetter(b), piece) for piece in pieces],
                    in_bins[b], features, code_values)
             for b in range(len(bins))
         ]  # fmt: skip
@@ -138,11 +138,11 @@ class DaskParts:
 
 
 def _go_on(part: Any, before: Any, question: Question) -> Any:
-    return _parts.answer(part, None if before is None else before[0], question)
+    return shards.answer(part, None if before is None else before[0], question)
 
 
 def _take_aside(part: Any, answered: Any, jobs: list[list[Job]]) -> Any:
-    return _parts.take_aside(part, answered[0], jobs)
+    return shards.take_aside(part, answered[0], jobs)
 
 
 def _balanced(sizes: list[float], n_bins: int) -> list[list[int]]:

@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from treerank import _binning, _core
-from treerank._binning import Binning, Sample, fit_binning
-from treerank._blocks import (
+from treerank import _core
+from treerank._base import check_max_bins
+from treerank._binning.binning import Binning, fit_binning
+from treerank._growth.shards import Part
+from treerank._input import column_stats
+from treerank._input.blocks import (
     LabelsSeen,
     TableSeen,
     block_table,
@@ -20,10 +23,9 @@ from treerank._blocks import (
     label_block,
     table_seen,
 )
-from treerank._parts import Part
-from treerank._ranker import check_max_bins
-from treerank._validate import Table, check_number_of_features, wanted_categories
-from treerank._weights import (
+from treerank._input.column_stats import Sample
+from treerank._input.validation import Table, check_number_of_features, wanted_categories
+from treerank._input.weights import (
     WeightSums,
     check_weight_block,
     quantise,
@@ -95,7 +97,7 @@ def code_blocks(cluster: Cluster, estimator: Any, given: Blocks) -> CodedParts:
     _refuse_empty_class(labelled, classes)
     first_rows = (np.cumsum(sizes) - sizes).tolist()
     numbered = [(*block, first) for block, first in zip(blocks, first_rows, strict=True)]
-    bound = _core.sample_bound(n_rows, _binning.SAMPLE_ROWS)
+    bound = _core.sample_bound(n_rows, column_stats.SAMPLE_ROWS)
     looked = _compute(cluster, _look_at_features, numbered, bound, sums, names, wanted)
     sample, columns = join(looked).settle(names, wanted)
     binning = fit_binning(sample, columns, check_max_bins(estimator.max_bins, n_rows), 1)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from treerank import _parts
 from treerank._forest import RankingForest
-from treerank._forest_grow import AGGREGATIONS, plan_forest
-from treerank._grow import check_monotonic
+from treerank._growth import shards
+from treerank._growth.forest import AGGREGATIONS, plan_forest
+from treerank._growth.trees import check_monotonic
+from treerank._input.validation import TrainingSize
 from treerank._leafrank import LeafRank
 from treerank._treerank import TreeRank
-from treerank._validate import TrainingSize
 from treerank.dask._base import OnCluster, takes_parameters_of
 from treerank.dask._cluster import Cluster, DaskParts
 from treerank.dask._collections import Blocks, CodedParts, code_blocks
@@ -155,5 +155,5 @@ def open_log(estimator: Any, cluster: Cluster, coded: CodedParts) -> GrowthLog:
     """Log of this fit and no other."""
     if estimator.log is None:
         return GrowthLog(None, "")
-    content = DaskParts(cluster, coded.parts).added(_parts.content)
+    content = DaskParts(cluster, coded.parts).added(shards.content)
     return GrowthLog(estimator.log, digest_of(estimator, coded, content))

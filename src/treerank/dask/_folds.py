@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank import _core
-from treerank._params import check_integer, complain
-from treerank._parts import Part
-from treerank._prune import warn_of_tiny_class
+from treerank._growth.shards import Part
+from treerank._input.parameters import check_integer, complain
+from treerank._select.folds import warn_of_tiny_class
 from treerank.dask._cluster import Cluster
 
 MAX_BITS = 6  # of a hash that name a bucket: at most 64 of them, two a worker

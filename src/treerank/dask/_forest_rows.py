@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank import _core
-from treerank._forest_arrays import ForestArrays, Sampling
-from treerank._forest_grow import ForestPlan, core_options, wrap_forest
-from treerank._forest_rows import Trees, Unseen
-from treerank._level_trees import TreeSpec, grow_level_trees
-from treerank._parts import AllRows, Drawn, Part
-from treerank._progress import progress_bar
+from treerank._growth.forest import ForestPlan, core_options, wrap_forest
+from treerank._growth.forest_rows import Trees, Unseen
+from treerank._growth.level_wise import TreeSpec, grow_level_trees
+from treerank._growth.progress import progress_bar
+from treerank._growth.shards import AllRows, Drawn, Part
+from treerank._trees.packed_forest import ForestArrays, Sampling
 from treerank.dask._cluster import Cluster, DaskParts
 from treerank.dask._collections import CodedParts
 from treerank.dask._log import GrowthLog

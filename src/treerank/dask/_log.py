@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import treerank
-from treerank._atomic import find_target, written_whole
+from treerank._io.atomic import find_target, written_whole
 from treerank.dask._collections import CodedParts
 
 Grown = list[tuple[Any, ...]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from treerank._file_stamps import FileStamp
-from treerank._parquet import open_features
-from treerank._parquet_files import ParquetFiles, import_pyarrow
+from treerank._io.file_stamps import FileStamp
+from treerank._io.parquet import open_features
+from treerank._io.parquet_files import ParquetFiles, import_pyarrow
 from treerank.dask._collections import Blocks
 
 # Rows of a partition: enough to be worth a task, few enough to be held as raw values.

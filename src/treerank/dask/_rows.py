@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank import _parts
-from treerank._binning import Binning, Coded
-from treerank._grow import TreeRankOptions
-from treerank._level_trees import Setting, TreeSpec, grow_level_trees
-from treerank._missing import code_values
-from treerank._parts import AllRows, Sample, WithoutFold
-from treerank._progress import progress_bar
-from treerank._prune import HeldOut
-from treerank._tree import CellTree, RankTree, tree_from_core
+from treerank._binning.binning import Binning, Coded
+from treerank._binning.code_values import code_values
+from treerank._growth import shards
+from treerank._growth.level_wise import Setting, TreeSpec, grow_level_trees
+from treerank._growth.progress import progress_bar
+from treerank._growth.shards import AllRows, Sample, WithoutFold
+from treerank._growth.trees import TreeRankOptions
+from treerank._select.pruning import HeldOut
+from treerank._trees.ranking_tree import CellTree, RankTree, tree_from_core
 from treerank.dask._cluster import Cluster, DaskParts
 from treerank.dask._collections import CodedParts
 from treerank.dask._folds import deal_out
@@ -101,7 +101,7 @@ class DaskRows:
         samples = [WithoutFold(f, folds, held_out=True) for f in range(folds)]
         n_classes = len(self.classes)
         walked = [tree for tree in trees if isinstance(tree, RankTree)]
-        masses = self._parts.added(_parts.leaf_masses, walked, samples, n_classes)
+        masses = self._parts.added(shards.leaf_masses, walked, samples, n_classes)
         result = []
         for tree, mass in zip(walked, masses, strict=True):
             leaf_counts = mass.reshape(tree.n_cells, n_classes) / self.coded.scale

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._params import check_integer
-from treerank._ranker import TreeRanker
-from treerank._tree import RankTree
-from treerank._validate import Table, validate_rows
+from treerank._base import TreeRanker
+from treerank._input.parameters import check_integer
+from treerank._input.validation import Table, validate_rows
+from treerank._trees.ranking_tree import RankTree
 from treerank.export._walks import (
     END,
     IN_SET,

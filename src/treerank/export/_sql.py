@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from treerank._params import check_choice
+from treerank._input.parameters import check_choice
 from treerank.export._sql_forest import forest_query
 from treerank.export._sql_tree import tree_query
 from treerank.export._sql_words import DIALECTS

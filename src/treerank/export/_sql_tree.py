@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from treerank._ranker import TreeRanker
-from treerank._tree import RankTree
+from treerank._base import TreeRanker
+from treerank._trees.ranking_tree import RankTree
 from treerank.export._sql_words import Columns, Dialect, probability_names
 from treerank.export._walks import Walks, walks_of
 

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from treerank._binning import Binning
+from treerank._base import TreeRanker
+from treerank._binning.binning import Binning
 from treerank._boosting import BoostedTreeRank
 from treerank._forest import RankingForest
-from treerank._forest_arrays import ForestArrays
-from treerank._levels import SharedLevels
-from treerank._model_file._forests import END, IN_SET, MISSING_GOES_LEFT, pack_trees
-from treerank._ranker import TreeRanker
-from treerank._tree import RankTree, _set_bytes
+from treerank._input.categories import SharedLevels
+from treerank._io.model_file._forests import END, IN_SET, MISSING_GOES_LEFT, pack_trees
+from treerank._trees.packed_forest import ForestArrays
+from treerank._trees.ranking_tree import RankTree, _set_bytes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from treerank._labels import check_known_labels
+from treerank._input.labels import check_known_labels
 from treerank.metrics._input import check_ordered
 from treerank.metrics._ordinal import vus_of_masses
 from treerank.metrics._ties import class_masses

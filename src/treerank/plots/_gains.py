@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.metrics import auc as area_under
 
-from treerank._params import check_choice
+from treerank._input.parameters import check_choice
 from treerank.metrics import cap_curve
 from treerank.metrics._input import check_binary
 from treerank.plots._score_display import SHOWN, ScoreDisplay, diagonal, highest, name_curves

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from treerank._params import check_integer, complain
-from treerank._ranker import TreeRanker
-from treerank._tree import RankTree
+from treerank._base import TreeRanker
+from treerank._input.parameters import check_integer, complain
+from treerank._trees.ranking_tree import RankTree
 from treerank.plots._axes import LITERAL, add_legend, axes_for, require_pyplot
 from treerank.plots._grid import (
     Axis,

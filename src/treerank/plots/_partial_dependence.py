@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._levels import SharedLevels
-from treerank._params import complain
-from treerank._partial_dependence import PartialDependence, partial_dependence
+from treerank._input.categories import SharedLevels
+from treerank._input.parameters import complain
+from treerank._reading.dependence import PartialDependence, partial_dependence
 from treerank.plots._axes import LITERAL, require_pyplot
 
 WORDS = {"score": "mean score", "probability": "mean probability"}

@@ -11,7 +11,7 @@ from sklearn.metrics import auc as area_under
 from sklearn.metrics import roc_curve
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from treerank._partition import OrderedPartition
+from treerank._reading.partition import OrderedPartition
 from treerank.metrics import RocBand, roc_band
 from treerank.plots._axes import LITERAL, add_legend, axes_for
 from treerank.plots._scores import is_positive, positive_class, ranking_scores

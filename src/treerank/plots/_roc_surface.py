@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from treerank._labels import check_known_labels
-from treerank._partition import OrderedPartition
+from treerank._input.labels import check_known_labels
+from treerank._reading.partition import OrderedPartition
 from treerank.metrics import RocSurface, roc_surface
 from treerank.plots._axes import LITERAL, require_pyplot
 from treerank.plots._scores import ranking_scores

@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from treerank._binning import Binning
-from treerank._boxes import Box
-from treerank._params import check_choice, check_integer, check_number, complain
-from treerank._ranker import TreeRanker
-from treerank._rules import say_boxes, simple_side
-from treerank._splitter_tree import SplitterTree, say_splitter
-from treerank._tree import RankTree
+from treerank._base import TreeRanker
+from treerank._binning.binning import Binning
+from treerank._input.parameters import check_choice, check_integer, check_number, complain
+from treerank._reading.rules import say_boxes, simple_side
+from treerank._trees.boxes import Box
+from treerank._trees.ranking_tree import RankTree
+from treerank._trees.splitter_tree import SplitterTree, say_splitter
 from treerank.plots._axes import require_pyplot
 from treerank.plots._tree_layout import (
     DOWNWARD_LEAVES,

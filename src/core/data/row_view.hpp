@@ -1,0 +1,34 @@
+// The rows that a cell's numbers refer to.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/data/types.hpp"
+
+namespace treerank {
+
+// One row in so many is few.
+inline constexpr std::size_t kScattered = 16;
+
+// A cell much smaller than its view gets a view of its own, so that its codes lie
+// close together.
+template <class Code>
+struct View {
+    CodeMatrix<Code> codes;
+    CodeMatrix<Code> by_row;                // the same row by row, or nothing
+    const std::int64_t* weights = nullptr;  // units, or null when rows carry repeat counts
+    const std::uint8_t* classes = nullptr;  // null for two classes: rows carry their labels
+    std::vector<Code> own_codes;
+    std::vector<std::int64_t> own_weights;
+    std::vector<std::uint8_t> own_classes;
+    std::vector<std::uint8_t> side;  // by row: the part of the cell it falls into
+
+    // Where to read n rows from. Rows of a node that holds few of the view's lie in cache
+    // lines of their own: read row by row, one line serves all features.
+    const CodeMatrix<Code>& codes_for(std::size_t n) const {
+        return by_row.data != nullptr && n * kScattered < codes.rows ? by_row : codes;
+    }
+};
+
+}  // namespace treerank

@@ -1,0 +1,367 @@
+// Thresholds of a column without sorting it: values are put into ascending
+// stretches, and only the stretches that a threshold may fall into are cut further.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "core/data/binning.hpp"
+
+namespace treerank {
+
+namespace {
+
+constexpr std::size_t kRowsPerTask = 4096;
+constexpr std::size_t kRowsInCache = 128;  // gathered for one column after another
+constexpr std::size_t kColumnsAtOnce = 4;  // half a cache line; more would cost more in fresh pages
+constexpr std::size_t kMostColumnsAtOnce = 32;
+constexpr std::size_t kSortBelow = 64;       // a stretch this small is sorted outright
+constexpr std::size_t kFewValuesPerBin = 4;  // up to here all values are told apart at once
+constexpr int kBucketBits = 5;               // buckets are to hold so many bits' worth of values
+constexpr int kFewBits = 9;                  // so many buckets fit on the stack
+constexpr int kMostBits = 16;
+constexpr std::uint64_t kNoValue = std::numeric_limits<std::uint64_t>::max();
+
+// Unsigned keys in the order of the doubles; kNoValue for NaN.
+std::uint64_t key_of_double(double value) {
+    const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);  // -0.0 becomes 0.0
+    const auto sign = static_cast<std::uint64_t>(static_cast<std::int64_t>(bits) >> 63);
+    const std::uint64_t key = bits ^ (sign | std::uint64_t{1} << 63);
+    return value == value ? key : kNoValue;
+}
+double double_of_key(std::uint64_t key) {
+    return std::bit_cast<double>(key ^ ((key >> 63) ? std::uint64_t{1} << 63 : ~std::uint64_t{0}));
+}
+
+// One value of the column: its key alone, or with a weight.
+struct PlainValue {
+    std::uint64_t key;
+};
+struct WeightedValue {
+    std::uint64_t key;
+    std::int64_t weight;
+};
+double mass_of(const PlainValue*, std::size_t n) { return static_cast<double>(n); }
+double mass_of(const WeightedValue* values, std::size_t n) {
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += values[i].weight;
+    return static_cast<double>(sum);
+}
+
+// Neighbouring values of the column, not in order among themselves. All values of
+// one stretch lie below all values of the next.
+template <class Value>
+struct Stretch {
+    Value* values;
+    Value* spare;  // as much room
+    std::size_t n;
+    double mass;
+    bool one_value;  // cannot be cut further
+
+    std::size_t n_lowest;   // the lowest value is among so many at the front
+    std::size_t n_highest;  // and the highest among so many at the back
+
+    void append(const Stretch& next) {
+        n += next.n;
+        mass += next.mass;
+        one_value = false;
+        n_highest = next.n_highest;
+    }
+    double lowest() const {
+        std::uint64_t key = values[0].key;
+        for (std::size_t i = 1; i < n_lowest; ++i) key = std::min(key, values[i].key);
+        return double_of_key(key);
+    }
+    double highest() const {
+        std::uint64_t key = values[n - 1].key;
+        for (std::size_t i = n - n_highest; i < n - 1; ++i) key = std::max(key, values[i].key);
+        return double_of_key(key);
+    }
+};
+
+template <class Value>
+using Stretches = std::vector<Stretch<Value>>;
+
+template <class Value>
+Stretch<Value> make_stretch(Value* values, Value* spare, std::size_t n, bool one_value) {
+    return {values, spare, n, mass_of(values, n), one_value, n, n};
+}
+
+// Calls visit(part) for each distinct value of a stretch, in ascending order.
+template <class Value, class Visit>
+void sort_stretch(const Stretch<Value>& whole, Visit& visit) {
+    const auto less = [](const Value& a, const Value& b) { return a.key < b.key; };
+    std::sort(whole.values, whole.values + whole.n, less);
+    for (std::size_t first = 0, end; first < whole.n; first = end) {
+        end = first + 1;
+        while (end < whole.n && whole.values[end].key == whole.values[first].key) ++end;
+        visit(make_stretch(whole.values + first, whole.spare + first, end - first, true));
+    }
+}
+
+// Parts a stretch by the highest bits in which its values differ: values and spare
+// room change places. `ends` has a counter for each bucket.
+template <class Value, class Visit>
+void part_stretch(const Stretch<Value>& whole, std::uint64_t differing, int bits,
+                  std::uint32_t* ends, Visit& visit) {
+    const int shift = std::max(static_cast<int>(std::bit_width(differing)) - bits, 0);
+    const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+    std::fill_n(ends, mask + 1, 0);
+    for (std::size_t i = 0; i < whole.n; ++i) ++ends[(whole.values[i].key >> shift) & mask];
+    std::uint32_t sum = 0;
+    for (std::uint64_t b = 0; b <= mask; ++b) sum += std::exchange(ends[b], sum);
+    for (std::size_t i = 0; i < whole.n; ++i) {
+        const Value value = whole.values[i];
+        whole.spare[ends[(value.key >> shift) & mask]++] = value;
+    }
+    std::uint32_t first = 0;
+    for (std::uint64_t b = 0; b <= mask; ++b) {
+        const std::uint32_t n = ends[b] - first;
+        if (n == 0) continue;
+        visit(make_stretch(whole.spare + first, whole.values + first, n, shift == 0 || n == 1));
+        first = ends[b];
+    }
+}
+
+// Cuts a stretch into parts, unless all of its values are equal.
+template <class Value, class Visit>
+void cut_stretch(const Stretch<Value>& whole, Visit& visit) {
+    if (whole.n <= kSortBelow) return sort_stretch(whole, visit);
+    std::uint64_t differing = 0;
+    for (std::size_t i = 0; i < whole.n; ++i)
+        differing |= whole.values[i].key ^ whole.values[0].key;
+    if (differing == 0) return visit(make_stretch(whole.values, whole.spare, whole.n, true));
+    const int bits = static_cast<int>(std::bit_width(whole.n)) - kBucketBits;
+    if (bits <= kFewBits) {
+        std::uint32_t ends[std::size_t{1} << kFewBits];
+        return part_stretch(whole, differing, bits, ends, visit);
+    }
+    std::vector<std::uint32_t> ends(std::size_t{1} << std::min(bits, kMostBits));
+    part_stretch(whole, differing, std::min(bits, kMostBits), ends.data(), visit);
+}
+
+// Cuts a stretch for which `wanted` holds, and its parts, as far as they go; `keep`
+// is given what remains. Both see stretches in ascending order.
+template <class Value, class Wanted, class Keep>
+void refine(const Stretch<Value>& stretch, const Wanted& wanted, const Keep& keep) {
+    if (stretch.one_value || !wanted(stretch)) return keep(stretch);
+    const auto visit = [&](const Stretch<Value>& part) { refine(part, wanted, keep); };
+    cut_stretch(stretch, visit);
+}
+
+// How the mass is shared out. A value heavier than two bins gets one of its own; it
+// may cut the light values around it once more, hence the second bin that it is
+// charged with.
+struct Shares {
+    double heavy = 0;
+    double light_total = 0;
+    double light_bins = 0;
+
+    double bins(double cumulated) const { return std::floor(cumulated * light_bins / light_total); }
+    // bins(cumulated) > done, mostly known without a division.
+    bool bins_exceed(double done, double cumulated) const {
+        const bool close = cumulated * light_bins >= (done + 1) * light_total * (1 - 1e-9);
+        return close && bins(cumulated) > done;
+    }
+};
+
+template <class Value>
+Shares share_out(const Stretches<Value>& stretches, std::size_t max_bins) {
+    double total = 0;
+    for (const auto& stretch : stretches) total += stretch.mass;
+    Shares shares;
+    shares.heavy = 2 * total / static_cast<double>(max_bins);
+    std::size_t n_heavy = 0;
+    for (const auto& stretch : stretches) {
+        if (stretch.mass >= shares.heavy)
+            ++n_heavy;
+        else
+            shares.light_total += stretch.mass;
+    }
+    shares.light_bins = static_cast<double>(max_bins - std::min(2 * n_heavy, max_bins - 1));
+    return shares;
+}
+
+// Positions i such that a threshold lies between stretches i and i + 1.
+template <class Value>
+std::vector<std::size_t> choose_boundaries(const Stretches<Value>& stretches,
+                                           std::size_t max_bins) {
+    const std::size_t n = stretches.size();
+    std::vector<std::size_t> boundaries;
+    if (n <= max_bins) {
+        for (std::size_t i = 0; i + 1 < n; ++i) boundaries.push_back(i);
+        return boundaries;
+    }
+    const Shares shares = share_out(stretches, max_bins);
+    double cumulated = 0, bins_done = 0;
+    for (std::size_t i = 0; i + 1 < n; ++i) {
+        const bool is_heavy = stretches[i].mass >= shares.heavy;
+        if (!is_heavy) cumulated += stretches[i].mass;
+        const double bins = shares.bins(cumulated);
+        if (is_heavy || stretches[i + 1].mass >= shares.heavy || bins > bins_done)
+            boundaries.push_back(i);
+        bins_done = std::max(bins, bins_done);
+    }
+    return boundaries;
+}
+
+// Cuts a column just so fine that choose_boundaries finds what it would find among
+// its distinct values. First the values that may be heavy are set apart ...
+template <class Value>
+Stretches<Value> set_heavy_apart(const Stretch<Value>& column, std::size_t max_bins) {
+    Stretches<Value> stretches;
+    const double heavy = 2 * column.mass / static_cast<double>(max_bins);
+    refine(
+        column, [&](const auto& stretch) { return stretch.mass >= heavy; },
+        [&](const auto& stretch) { stretches.push_back(stretch); });
+    return stretches;
+}
+
+// ... then a stretch is cut if a boundary lies inside. Its parts between two boundaries
+// are joined again: together they weigh less than a bin, so they do not look heavy.
+template <class Value>
+Stretches<Value> cut_at_boundaries(const Stretches<Value>& stretches, std::size_t max_bins) {
+    const Shares shares = share_out(stretches, max_bins);
+    double cumulated = 0, bins_done = 0;
+    bool may_join = false;
+    Stretches<Value> finer;
+    const auto holds_boundary = [&](const auto& stretch) {
+        return shares.bins_exceed(bins_done, cumulated + stretch.mass);
+    };
+    const auto keep = [&](const auto& stretch) {
+        const bool light = stretch.mass < shares.heavy;
+        if (light) cumulated += stretch.mass;
+        const bool boundary = !light || shares.bins_exceed(bins_done, cumulated);
+        if (boundary) bins_done = std::max(shares.bins(cumulated), bins_done);
+        if (may_join && !boundary && finer.back().values + finer.back().n == stretch.values)
+            finer.back().append(stretch);
+        else
+            finer.push_back(stretch);
+        may_join = !boundary;
+    };
+    for (const auto& stretch : stretches) refine(stretch, holds_boundary, keep);
+    return finer;
+}
+
+template <class Value>
+Stretches<Value> stretches_of(const Stretch<Value>& column, std::size_t max_bins) {
+    Stretches<Value> stretches{column};
+    if (column.n > kFewValuesPerBin * max_bins)
+        stretches = cut_at_boundaries(set_heavy_apart(column, max_bins), max_bins);
+    if (stretches.size() > max_bins) return stretches;
+    Stretches<Value> finest;  // few values: each may have a bin
+    for (const auto& stretch : stretches)
+        refine(
+            stretch, [](const auto&) { return true; },
+            [&](const auto& value) { finest.push_back(value); });
+    return finest;
+}
+
+// A number t with low <= t < high, halfway where doubles allow.
+double between(double low, double high) {
+    const double middle = low / 2 + high / 2;
+    return middle >= low && middle < high ? middle : low;
+}
+
+template <class Value>
+std::vector<double> thresholds_of(Value* values, Value* spare, std::size_t n,
+                                  std::size_t max_bins) {
+    std::vector<double> thresholds;
+    if (n == 0) return thresholds;
+    const Stretches<Value> stretches =
+        stretches_of(make_stretch(values, spare, n, false), max_bins);
+    for (const std::size_t i : choose_boundaries(stretches, max_bins))
+        thresholds.push_back(between(stretches[i].highest(), stretches[i + 1].lowest()));
+    return thresholds;
+}
+
+// Buffers are left as they come: the thread that writes first pays for the pages.
+template <class Value>
+using Buffer = std::unique_ptr<Value[]>;
+template <class Value>
+Value* ensure(Buffer<Value>& buffer, std::size_t n) {
+    if (!buffer) buffer = std::make_unique_for_overwrite<Value[]>(n);
+    return buffer.get();
+}
+
+// Room for one column, used again for the next.
+struct Room {
+    Buffer<PlainValue> spare;
+    Buffer<WeightedValue> weighted, weighted_spare;
+};
+
+std::vector<double> thresholds_of_column(PlainValue* column,
+                                         const std::vector<std::uint32_t>& sample,
+                                         const std::int64_t* weights, std::size_t max_bins,
+                                         Room& room) {
+    std::size_t n = 0;
+    if (weights == nullptr) {
+        while (n < sample.size() && column[n].key != kNoValue) ++n;
+        for (std::size_t i = n; i < sample.size(); ++i) {
+            column[n] = column[i];
+            n += column[i].key != kNoValue;
+        }
+        return thresholds_of(column, ensure(room.spare, sample.size()), n, max_bins);
+    }
+    WeightedValue* weighted = ensure(room.weighted, sample.size());
+    for (std::size_t i = 0; i < sample.size(); ++i) {
+        weighted[n] = {column[i].key, weights[sample[i]]};
+        n += column[i].key != kNoValue;
+    }
+    return thresholds_of(weighted, ensure(room.weighted_spare, sample.size()), n, max_bins);
+}
+
+// Keys of neighbouring columns, gathered together: in a table stored by rows they
+// share cache lines.
+template <class Number>
+void gather(const NumberMatrix<Number>& numbers, std::size_t first_column,
+            const std::vector<std::uint32_t>& sample, std::vector<Buffer<PlainValue>>& columns,
+            std::size_t n_columns, Team& team) {
+    for (std::size_t c = 0; c < n_columns; ++c) ensure(columns[c], sample.size());
+    team.run((sample.size() + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t t) {
+        const std::size_t end = std::min(sample.size(), (t + 1) * kRowsPerTask);
+        for (std::size_t first = t * kRowsPerTask; first < end; first += kRowsInCache) {
+            const std::size_t last = std::min(end, first + kRowsInCache);
+            for (std::size_t c = 0; c < n_columns; ++c) {
+                PlainValue* keys = columns[c].get();
+                for (std::size_t i = first; i < last; ++i)
+                    keys[i].key = key_of_double(numbers.at(sample[i], first_column + c));
+            }
+        }
+    });
+}
+
+}  // namespace
+
+template <class Number>
+std::vector<std::vector<double>> find_thresholds(const NumberMatrix<Number>& numbers,
+                                                 const std::vector<std::uint32_t>& sample,
+                                                 const std::int64_t* weights, std::size_t max_bins,
+                                                 Team& team) {
+    std::vector<std::vector<double>> thresholds(numbers.columns);
+    const std::size_t at_once = std::clamp(team.size(), kColumnsAtOnce, kMostColumnsAtOnce);
+    std::vector<Buffer<PlainValue>> columns(at_once);
+    std::vector<Room> rooms(std::min(team.size(), at_once));
+    for (std::size_t first = 0; first < numbers.columns; first += at_once) {
+        const std::size_t n = std::min(at_once, numbers.columns - first);
+        gather(numbers, first, sample, columns, n, team);
+        team.run(rooms.size(), [&](std::size_t r) {
+            for (std::size_t c = r; c < n; c += rooms.size())
+                thresholds[first + c] =
+                    thresholds_of_column(columns[c].get(), sample, weights, max_bins, rooms[r]);
+        });
+    }
+    return thresholds;
+}
+
+#define TREERANK_INSTANTIATE(Number)                                                         \
+    template std::vector<std::vector<double>> find_thresholds(                               \
+        const NumberMatrix<Number>&, const std::vector<std::uint32_t>&, const std::int64_t*, \
+        std::size_t, Team&);
+TREERANK_INSTANTIATE(double)
+TREERANK_INSTANTIATE(float)
+#undef TREERANK_INSTANTIATE
+
+}  // namespace treerank

@@ -1,0 +1,78 @@
+// Boosting: one ranking tree grown on the gradients of a loss instead of on labels.
+//
+// The tree has the shape of every ranking tree: a cell is parted by a small LeafRank tree
+// whose leaves are put in order and merged into a better and a worse half. What a cut is
+// worth is the Newton gain G^2 / (H + l2), G and H the sums of gradient and curvature.
+// Both come as fixed-point integers, so that a sum does not depend on its order.
+//
+// A constrained feature: each test of it puts a bound between the values of its two sides, and
+// each cell whose inner tree has such a test one between its two halves, of which the better is
+// an upper set of the feature. Two rows that differ in the feature alone part at such a test or
+// at such a cell, so that every tree, and the sum of trees, is monotone.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/util/thread_pool.hpp"
+#include "core/tree/flat_tree.hpp"
+#include "core/data/types.hpp"
+
+namespace treerank {
+
+// Sums over the rows of a node. Gradients are multiplied by the rows' integer weights, so
+// that a row of weight w equals w rows.
+struct GradientSum {
+    std::int64_t gradient = 0;
+    std::int64_t hessian = 0;
+    std::int64_t mass = 0;
+
+    GradientSum operator+(const GradientSum& other) const {
+        return {gradient + other.gradient, hessian + other.hessian, mass + other.mass};
+    }
+    GradientSum operator-(const GradientSum& other) const {
+        return {gradient - other.gradient, hessian - other.hessian, mass - other.mass};
+    }
+};
+
+// What one row adds for each unit of its weight.
+struct RowGradient {
+    std::int32_t gradient = 0;
+    std::int32_t hessian = 0;
+};
+
+struct BoostingOptions {
+    std::int32_t max_depth = 2;       // of the ranking tree, in splits of cells
+    std::int32_t leafrank_depth = 2;  // of the tree inside a split
+    std::int64_t min_mass_leaf = 1;
+    double row_mass = 1;  // units of mass that make one row
+    double l2 = 0;
+    double gradient_unit = 1;  // what 1 stands for in a sum of gradients ...
+    double hessian_unit = 1;   // ... and of curvatures
+    double learning_rate = 1;
+    bool by_stratum = true;  // one value a stratum; else one a leaf of the LeafRank trees in it
+};
+
+// A tree as it is kept: arriving at the end slot s of a walk adds value[s].
+struct BoostedTree {
+    FlatTree flat;
+    std::vector<float> value;
+    std::vector<double> importance;  // by feature: sum of the Newton gains
+};
+
+template <class Code>
+struct BoostingTable {
+    CodeMatrix<Code> codes;
+    Features features;
+    const RowGradient* gradients = nullptr;
+    const std::int64_t* weights = nullptr;  // null: every row counts once
+};
+
+// Grows a tree on the given rows and features. The result does not depend on the team.
+template <class Code>
+BoostedTree grow_boosted_tree(const BoostingTable<Code>& table,
+                              const std::vector<std::uint32_t>& rows,
+                              const std::vector<std::int32_t>& chosen,
+                              const BoostingOptions& options, Team& team);
+
+}  // namespace treerank

@@ -1,0 +1,242 @@
+#include "core/grow/cell_splitter.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/data/partition.hpp"
+#include "core/data/random.hpp"
+
+namespace treerank {
+
+namespace {
+
+// Branches of a cell's key: children, the draw of features, then the pairs of classes.
+constexpr std::uint64_t kLeftBranch = 0, kRightBranch = 1, kFeatureBranch = 2, kPairBranch = 3;
+
+// The histogram of a pair from those of its classes, which count in the negatives' place.
+void pair_up(const PackedCount* worse, const PackedCount* better, PackedCount* pair,
+             std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) pair[i] = worse[i] + (better[i] << 32);
+}
+void pair_up(const WideCount* worse, const WideCount* better, WideCount* pair, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) pair[i] = {worse[i].negative, better[i].negative};
+}
+
+}  // namespace
+
+template <class Code, class Count>
+CellSplitter<Code, Count>::CellSplitter(const Table<Code>& table, const TreeRankOptions& options,
+                                        RowBuffers& buffers, Watch& watch, Team* team)
+    : table_(table),
+      options_(options),
+      buffers_(buffers),
+      watch_(watch),
+      leafrank_(table.features, options.leafrank, watch, team) {
+    if (options.leafrank.pruning) pruner_.emplace(table.features, options.leafrank, watch, team);
+}
+
+template <class Code, class Count>
+void CellSplitter<Code, Count>::find_candidates(Open& open) {
+    if (!may_split(*open.cell, options_)) return;
+    watch_.check();
+    if (auto view = compact_view(*open.view, rows(open), open.size(), team_for(open)))
+        open.view = std::move(view);
+    const auto features = draw_cell_features(table_.features.size(), options_.max_features,
+                                             key_of(open.key, kFeatureBranch));
+    if (!open.histograms && shares_histograms(open.size())) {
+        open.histograms = new_histograms(n_histograms());
+        count(open, features, open.histograms.get());
+    }
+    std::uint64_t branch = kPairBranch;
+    for (const ClassPair& pair : pairs_of(open.cell->class_mass, options_.tournament))
+        try_pair(open, pair, features, key_of(open.key, branch++));
+}
+
+template <class Code, class Count>
+std::pair<OpenCell<Code, Count>, OpenCell<Code, Count>> CellSplitter<Code, Count>::part(
+    Open& open) {
+    Growing& cell = *open.cell;
+    add_children(cell, open.left, grown);
+    // Cells that will not be split need their masses, not their rows.
+    const bool last = cell.cell.depth + 1 == options_.max_depth;
+    const std::size_t middle = open.first + (last ? open.size() / 2 : part_rows(open));
+    Open better{cell.left, open.view, open.first, middle, key_of(open.key, kLeftBranch),
+                {},        {},        {}};
+    Open worse{cell.right, open.view, middle, open.last, key_of(open.key, kRightBranch),
+               {},         {},        {}};
+    if (open.histograms && !last) propagate_histograms(open, better, worse);
+    return {std::move(better), std::move(worse)};
+}
+
+// ---- Histograms ----
+
+// A cell's histogram is the root histogram of its LeafRank tree, if that uses all features. It
+// pays from twice as many rows as there are codes; those of more classes may take as much memory
+// as the codes of the cell, not more.
+template <class Code, class Count>
+bool CellSplitter<Code, Count>::shares_histograms(std::size_t n) const {
+    if (!leafrank_.uses_all_features() || options_.max_features >= 0) return false;
+    const std::size_t size = table_.features.histogram_size(), p = table_.features.size();
+    if (has_two_classes()) return n >= 2 * size / p;
+    return n * p * sizeof(Code) >= table_.n_classes * size * sizeof(Count);
+}
+
+template <class Code, class Count>
+std::shared_ptr<Count[]> CellSplitter<Code, Count>::new_histograms(std::size_t n) const {
+    return std::make_shared_for_overwrite<Count[]>(n * table_.features.histogram_size());
+}
+
+template <class Code, class Count>
+void CellSplitter<Code, Count>::count(const Open& open, const std::vector<std::int32_t>& features,
+                                      Count* histograms) {
+    if (has_two_classes())
+        return leafrank_.count(*open.view, rows(open), open.size(), features, histograms);
+    for (std::size_t k = 0; k < table_.n_classes; ++k) {
+        const std::size_t n = select(open, {static_cast<std::int32_t>(k), -1}, work(open));
+        leafrank_.count(*open.view, work(open), n, features,
+                        histograms + k * table_.features.histogram_size());
+    }
+}
+
+// The smaller child is counted, the larger one has what is left of the cell's.
+template <class Code, class Count>
+void CellSplitter<Code, Count>::propagate_histograms(Open& open, Open& better, Open& worse) {
+    Open& small = better.size() <= worse.size() ? better : worse;
+    Open& large = better.size() <= worse.size() ? worse : better;
+    const auto wants = [&](const Open& child) {
+        return may_split(*child.cell, options_) && shares_histograms(child.size());
+    };
+    if (!wants(large)) return;
+    std::vector<std::int32_t> all(table_.features.size());
+    std::iota(all.begin(), all.end(), 0);
+    small.histograms = new_histograms(n_histograms());
+    count(small, all, small.histograms.get());
+    large.histograms = std::move(open.histograms);
+    kernels<Code, Count>().subtract(large.histograms.get(), large.histograms.get(),
+                                    small.histograms.get(),
+                                    n_histograms() * table_.features.histogram_size());
+    if (!wants(small)) small.histograms.reset();
+}
+
+// A copy: LeafRank overwrites what it is given, and the children need the original.
+template <class Code, class Count>
+std::shared_ptr<Count[]> CellSplitter<Code, Count>::histogram_of(const Open& open,
+                                                                 ClassPair pair) const {
+    if (!open.histograms) return nullptr;
+    const std::size_t size = table_.features.histogram_size();
+    auto copy = new_histograms(1);
+    const Count* from = open.histograms.get();
+    if (has_two_classes())
+        std::copy_n(from, size, copy.get());
+    else
+        pair_up(from + pair.first * size, from + pair.second * size, copy.get(), size);
+    return copy;
+}
+
+// ---- Candidates ----
+
+// Copies the rows of one class or two to `to`, with the label bit set for the better one.
+template <class Code, class Count>
+std::size_t CellSplitter<Code, Count>::select(const Open& open, ClassPair pair, Row* to) const {
+    const Row* rows = buffers_.rows.data() + open.first;
+    if (has_two_classes()) {
+        std::copy_n(rows, open.size(), to);
+        return open.size();
+    }
+    const std::uint8_t* classes = open.view->classes;
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+        const Row row = rows[i];
+        const std::int32_t own = classes[row_id(row)];
+        to[n] = (row & ~kLabelBit) | (own == pair.second ? kLabelBit : 0);
+        n += own == pair.first || own == pair.second;
+    }
+    return n;
+}
+
+template <class Code, class Count>
+void CellSplitter<Code, Count>::try_pair(Open& open, ClassPair pair,
+                                         const std::vector<std::int32_t>& features,
+                                         std::uint64_t key) {
+    const Masses& cell = open.cell->class_mass;
+    const ClassMass mass{cell[pair.first], cell[pair.second]};
+    const std::size_t n = select(open, pair, work(open));
+    if (pruner_) unpermuted_.assign(work(open), work(open) + n);
+    leafrank_.grow(*open.view, work(open), n, scratch(open), mass, features, key,
+                   histogram_of(open, pair).get());
+    if (pruner_)
+        pruner_->prune(leafrank_, {*open.view, unpermuted_.data(), n, mass, features, key},
+                       scratch(open));
+    if (leafrank_.nodes.size() < 3) return;  // nothing to tell them apart
+    Masses test_mass;
+    if (!has_two_classes()) {
+        route(open, leafrank_.nodes, leafrank_.category_sets);
+        test_mass = masses_by_test(open, leafrank_.nodes);
+    }
+    if (auto candidate =
+            make_candidate(pair, leafrank_, cell, std::move(test_mass), options_.min_mass_leaf))
+        open.candidates.push_back(std::move(*candidate));
+}
+
+// Parts a copy of the cell's rows, of all classes, into the leaves of a LeafRank tree.
+template <class Code, class Count>
+void CellSplitter<Code, Count>::route(const Open& open, const std::vector<LeafRankNode>& nodes,
+                                      const std::vector<CategorySet>& sets) {
+    Row* copy = work(open);
+    std::copy_n(rows(open), open.size(), copy);
+    leaves_.clear();
+    std::vector<LeafRows> stack{{0, 0, open.size()}};
+    while (!stack.empty()) {
+        const LeafRows next = stack.back();
+        stack.pop_back();
+        const LeafRankNode& node = nodes[next.node];
+        if (node.left < 0) {
+            leaves_.push_back(next);
+            continue;
+        }
+        const std::size_t n = next.last - next.first;
+        const std::size_t middle =
+            next.first + part_by_test<Code, Count>(
+                             node.test, node.test.categorical ? sets[node.test.cut] : CategorySet{},
+                             open.view->codes_for(n), copy + next.first, n,
+                             scratch(open) + next.first, leafrank_.team_for(n));
+        stack.push_back({node.left, next.first, middle});
+        stack.push_back({node.right, middle, next.last});
+    }
+}
+
+// Masses of all classes in the nodes of the LeafRank tree that the rows were routed through.
+template <class Code, class Count>
+Masses CellSplitter<Code, Count>::masses_by_test(const Open& open,
+                                                 const std::vector<LeafRankNode>& nodes) {
+    const std::size_t n_classes = table_.n_classes;
+    Masses mass(nodes.size() * n_classes);
+    const Row* routed = work(open);
+    for (const LeafRows& leaf : leaves_) {
+        std::int64_t units[kMaxClasses] = {};
+        for (std::size_t i = leaf.first; i < leaf.last; ++i)
+            units[open.view->classes[row_id(routed[i])]] += units_of(routed[i], open.view->weights);
+        for (std::size_t k = 0; k < n_classes; ++k)
+            mass[leaf.node * n_classes + k] = static_cast<double>(units[k]);
+    }
+    add_up(nodes, n_classes, mass);
+    return mass;
+}
+
+template <class Code, class Count>
+std::size_t CellSplitter<Code, Count>::part_rows(const Open& open) {
+    const std::vector<LeafRankNode>& tests = open.cell->tests;
+    if (!has_two_classes()) route(open, tests, open.cell->category_sets);
+    std::vector<std::uint8_t> side_of(tests.size());
+    for (std::size_t i = 0; i < side_of.size(); ++i) side_of[i] = tests[i].side == 1;
+    return part_by_side(has_two_classes() ? leafrank_.leaves : leaves_, side_of, work(open),
+                        open.view->side.data(), rows(open), open.size(), scratch(open),
+                        team_for(open));
+}
+
+template class CellSplitter<std::uint8_t, PackedCount>;
+template class CellSplitter<std::uint8_t, WideCount>;
+template class CellSplitter<std::uint16_t, PackedCount>;
+template class CellSplitter<std::uint16_t, WideCount>;
+
+}  // namespace treerank

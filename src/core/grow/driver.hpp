@@ -1,0 +1,47 @@
+// TreeRank: cells split again and again by LeafRank; left is better.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "core/grow/leafrank.hpp"
+#include "core/util/thread_pool.hpp"
+#include "core/data/types.hpp"
+
+namespace treerank {
+
+// The training table as the grower sees it.
+template <class Code>
+struct Table {
+    CodeMatrix<Code> codes;
+    CodeMatrix<Code> by_row;  // the same row by row, for forests; or nothing
+    Features features;
+    const std::uint8_t* labels = nullptr;   // class numbers, worst class first
+    const std::int64_t* weights = nullptr;  // units; null: every row counts by its repeats
+    std::size_t n_classes = 2;
+};
+
+// Rows of one tree, in ascending order of their numbers: a bootstrap sample, the
+// rows outside a fold, or all.
+using SampleOf = std::function<std::vector<Row>(std::size_t tree)>;
+
+// Grows one tree; its draws are a function of `key`. `team` may be null.
+template <class Code>
+RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, std::uint64_t key,
+                   const TreeRankOptions& options, Team* team, Watch& watch);
+
+// Grows a cell of a tree of two classes to the end: `depth` and `key` are its own, `total` is
+// the mass of the whole sample.
+template <class Code>
+RankTree grow_cell(const Table<Code>& table, std::vector<Row> rows, std::uint64_t key,
+                   std::int32_t depth, ClassMass total, const TreeRankOptions& options,
+                   Watch& watch);
+
+// Grows several trees on one table. Trees, cells and features are shared out over
+// the team; the result does not depend on its size.
+template <class Code>
+std::vector<RankTree> grow_trees(const Table<Code>& table, std::size_t n_trees,
+                                 const SampleOf& sample, const TreeRankOptions& options, Team& team,
+                                 Watch& watch);
+
+}  // namespace treerank

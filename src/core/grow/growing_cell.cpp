@@ -1,0 +1,187 @@
+#include "core/grow/growing_cell.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/data/partition.hpp"
+#include "core/data/random.hpp"
+
+namespace treerank {
+
+namespace {
+
+// A cell is copied together when it holds less than a quarter of its view's rows
+// and the view is too large for a core's own cache.
+constexpr std::size_t kCompactShare = 4;
+constexpr std::size_t kCacheBytes = 512 * 1024;
+
+void run_in(Team* team, std::size_t n, const std::function<void(std::size_t)>& job) {
+    if (team != nullptr) return team->run(n, job);
+    for (std::size_t i = 0; i < n; ++i) job(i);
+}
+
+void flatten_tests(Growing& from, Cell& cell, RankTree& tree, bool take) {
+    cell.first_test = static_cast<std::int32_t>(tree.tests.size());
+    if (take && tree.tests.empty()) {
+        tree.tests = std::move(from.tests);
+        tree.test_mass = std::move(from.test_mass);
+        tree.category_sets = std::move(from.category_sets);
+        cell.last_test = static_cast<std::int32_t>(tree.tests.size());
+        return;
+    }
+    const auto first_set = static_cast<std::int32_t>(tree.category_sets.size());
+    for (LeafRankNode node : from.tests) {
+        if (node.left >= 0) {
+            node.left += cell.first_test;
+            node.right += cell.first_test;
+        }
+        if (node.test.categorical) node.test.cut += first_set;
+        tree.tests.push_back(node);
+    }
+    tree.test_mass.insert(tree.test_mass.end(), from.test_mass.begin(), from.test_mass.end());
+    tree.category_sets.insert(tree.category_sets.end(), from.category_sets.begin(),
+                              from.category_sets.end());
+    cell.last_test = static_cast<std::int32_t>(tree.tests.size());
+}
+
+// Rows with side 0 first; no branch to mispredict.
+std::size_t part_block(Row* rows, std::size_t n, const std::uint8_t* side, Row* scratch) {
+    std::size_t left = 0, right = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const Row row = rows[i];
+        const std::size_t goes_right = side[row_id(row)];
+        rows[left] = row;
+        scratch[right] = row;
+        left += 1 - goes_right;
+        right += goes_right;
+    }
+    std::copy_n(scratch, right, rows + left);
+    return left;
+}
+
+}  // namespace
+
+RowBuffers::RowBuffers(std::vector<Row> sample)
+    : rows(std::move(sample)),
+      work(std::make_unique_for_overwrite<Row[]>(rows.size())),
+      scratch(std::make_unique_for_overwrite<Row[]>(rows.size())) {}
+
+RankTree flatten(Growing& root, std::size_t n_classes, bool take) {
+    RankTree tree;
+    tree.n_classes = static_cast<std::int32_t>(n_classes);
+    struct Pending {
+        Growing* from;
+        std::int32_t parent;
+        bool left;
+    };
+    std::vector<Pending> stack{{&root, -1, false}};
+    while (!stack.empty()) {
+        const Pending next = stack.back();
+        stack.pop_back();
+        const auto number = static_cast<std::int32_t>(tree.cells.size());
+        if (next.parent >= 0)
+            (next.left ? tree.cells[next.parent].left : tree.cells[next.parent].right) = number;
+        next.from->number = number;
+        Cell cell = next.from->cell;
+        cell.parent = next.parent;
+        cell.left = cell.right = cell.first_test = cell.last_test = -1;
+        if (next.from->left != nullptr) {
+            flatten_tests(*next.from, cell, tree, take);
+            stack.push_back({next.from->right, number, false});
+            stack.push_back({next.from->left, number, true});
+        }
+        tree.cells.push_back(cell);
+        tree.cell_mass.insert(tree.cell_mass.end(), next.from->class_mass.begin(),
+                              next.from->class_mass.end());
+    }
+    return tree;
+}
+
+bool is_sound(const RankTree& tree, std::size_t n_features) {
+    const auto n = std::ssize(tree.cells), n_tests = std::ssize(tree.tests);
+    const std::ptrdiff_t n_classes = tree.n_classes;
+    bool sound = n > 0 && std::ssize(tree.cell_mass) == n * n_classes &&
+                 (n_classes == 2 || std::ssize(tree.test_mass) == n_tests * n_classes);
+    for (std::ptrdiff_t c = 0; sound && c < n; ++c) {
+        const Cell& cell = tree.cells[c];
+        if (cell.left < 0) continue;
+        sound = cell.left > c && cell.left < n && cell.right > c && cell.right < n &&
+                cell.first_test >= 0 && cell.first_test < cell.last_test &&
+                cell.last_test <= n_tests && cell.worse_class >= 0 &&
+                cell.worse_class < n_classes && cell.better_class >= 0 &&
+                cell.better_class < n_classes;
+        for (std::ptrdiff_t t = cell.first_test; sound && t < cell.last_test; ++t) {
+            const LeafRankNode& node = tree.tests[t];
+            if (node.left < 0) continue;
+            sound = node.left > t && node.left < cell.last_test && node.right > t &&
+                    node.right < cell.last_test && node.test.feature >= 0 &&
+                    node.test.feature < static_cast<std::int64_t>(n_features) &&
+                    (!node.test.categorical ||
+                     (node.test.cut >= 0 && node.test.cut < std::ssize(tree.category_sets)));
+        }
+    }
+    return sound;
+}
+
+template <class Code>
+std::shared_ptr<View<Code>> compact_view(const View<Code>& old, Row* rows, std::size_t n,
+                                         Team* team) {
+    const std::size_t p = old.codes.features;
+    if (n * kCompactShare > old.codes.rows || old.codes.rows * p * sizeof(Code) < kCacheBytes)
+        return nullptr;
+    auto view = std::make_shared<View<Code>>();
+    view->own_codes.resize(n * p);
+    view->side.resize(n);
+    run_in(team, p, [&](std::size_t f) {
+        const Code* from = old.codes.column(f);
+        Code* to = view->own_codes.data() + f * n;
+        for (std::size_t i = 0; i < n; ++i) to[i] = from[row_id(rows[i])];
+    });
+    if (old.weights != nullptr) {
+        view->own_weights.resize(n);
+        for (std::size_t i = 0; i < n; ++i) view->own_weights[i] = old.weights[row_id(rows[i])];
+        view->weights = view->own_weights.data();
+    }
+    if (old.classes != nullptr) {
+        view->own_classes.resize(n);
+        for (std::size_t i = 0; i < n; ++i) view->own_classes[i] = old.classes[row_id(rows[i])];
+        view->classes = view->own_classes.data();
+    }
+    for (std::size_t i = 0; i < n; ++i)
+        rows[i] = (static_cast<Row>(i) << kRowShift) | (rows[i] & (kLabelBit | kRepeatMask));
+    view->codes = {view->own_codes.data(), n, p, n};
+    return view;
+}
+
+std::vector<std::int32_t> draw_cell_features(std::size_t n_features, std::int32_t max_features,
+                                             std::uint64_t key) {
+    std::vector<std::int32_t> drawn(n_features);
+    std::iota(drawn.begin(), drawn.end(), 0);
+    if (max_features >= 0) {
+        const auto wanted = std::min(drawn.size(), static_cast<std::size_t>(max_features));
+        draw_to_front(drawn, 0, wanted, key);
+        drawn.resize(wanted);
+        std::sort(drawn.begin(), drawn.end());
+    }
+    return drawn;
+}
+
+std::size_t part_by_side(const std::vector<LeafRows>& leaves,
+                         const std::vector<std::uint8_t>& side_of, const Row* work,
+                         std::uint8_t* side, Row* rows, std::size_t n, Row* scratch, Team* team) {
+    run_in(team, leaves.size(), [&](std::size_t i) {
+        const std::uint8_t value = side_of[leaves[i].node];
+        for (std::size_t j = leaves[i].first; j < leaves[i].last; ++j)
+            side[row_id(work[j])] = value;
+    });
+    return part_stably(rows, n, scratch, team, [&](Row* block, std::size_t size, Row* room) {
+        return part_block(block, size, side, room);
+    });
+}
+
+template std::shared_ptr<View<std::uint8_t>> compact_view(const View<std::uint8_t>&, Row*,
+                                                          std::size_t, Team*);
+template std::shared_ptr<View<std::uint16_t>> compact_view(const View<std::uint16_t>&, Row*,
+                                                           std::size_t, Team*);
+
+}  // namespace treerank

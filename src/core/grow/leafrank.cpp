@@ -1,0 +1,301 @@
+#include "core/grow/leafrank.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <queue>
+
+#include "core/histogram/histogram.hpp"
+#include "core/data/partition.hpp"
+#include "core/data/random.hpp"
+
+namespace treerank {
+
+namespace {
+constexpr std::size_t kRowsPerCheck = 2048;
+constexpr std::int32_t kGivenHistogram = std::numeric_limits<std::int32_t>::max();
+}  // namespace
+
+template <class Code, class Count>
+LeafRank<Code, Count>::LeafRank(const Features& features, const LeafRankOptions& options,
+                                Watch& watch, Team* team)
+    : LeafRankTree(features, options),
+      watch_(watch),
+      team_(team != nullptr && team->size() > 1 ? team : nullptr),
+      kernels_(kernels<Code, Count>()),
+      // Scanning a histogram costs as many steps as there are codes; below a
+      // quarter of that many rows, walking the occupied codes is cheaper.
+      sparse_rows_(features.histogram_size() / features.size() / 4),
+      test_search_(features, options, team_) {}
+
+template <class Code, class Count>
+std::int32_t LeafRank<Code, Count>::take_histogram() {
+    if (free_.empty()) {
+        free_.push_back(static_cast<std::int32_t>(pool_.size()));
+        pool_.push_back(std::make_unique_for_overwrite<Count[]>(features_.histogram_size()));
+    }
+    const std::int32_t number = free_.back();
+    free_.pop_back();
+    return number;
+}
+
+template <class Code, class Count>
+void LeafRank<Code, Count>::release(std::int32_t& number) {
+    if (number >= 0 && number != kGivenHistogram) free_.push_back(number);
+    number = -1;
+}
+
+template <class Code, class Count>
+void LeafRank<Code, Count>::count(const View<Code>& view, const Row* rows, std::size_t n,
+                                  const std::vector<std::int32_t>& features, Count* histogram) {
+    count_features(view.codes_for(n), view.weights, rows, n, features_, features, histogram,
+                   team_for(n));
+}
+
+template <class Code, class Count>
+SearchedNode<Count> LeafRank<Code, Count>::searched(const Open& open) const {
+    const Count* histogram = open.histogram == kGivenHistogram ? given_
+                             : open.histogram >= 0             ? pool_[open.histogram].get()
+                                                               : nullptr;
+    return {rows_ + open.first, open.last - open.first, histogram, open.key, search_of(open)};
+}
+
+template <class Code, class Count>
+Split LeafRank<Code, Count>::find_split(Open& open) {
+    const std::size_t n = open.last - open.first;
+    const auto best_of = [&](const std::vector<std::int32_t>& features) {
+        return test_search_.best_of(searched(open), features.data(), features.size());
+    };
+    const auto wanted = static_cast<std::size_t>(options_.max_features);
+    if (uses_all_features() || wanted >= cell_features_.size()) {
+        if (open.histogram < 0 && !is_sparse(n)) {
+            open.histogram = take_histogram();
+            count(*view_, rows_ + open.first, n, cell_features_, pool_[open.histogram].get());
+        }
+        return best_of(cell_features_);
+    }
+    return best_of_drawn(cell_features_, wanted, open.key, draws_, [&](const auto& drawn) {
+        if (!is_sparse(n)) {
+            if (open.histogram < 0) open.histogram = take_histogram();
+            count(*view_, rows_ + open.first, n, drawn, pool_[open.histogram].get());
+        }
+        return best_of(drawn);
+    });
+}
+
+template <class Code, class Count>
+std::size_t LeafRank<Code, Count>::part_rows(const Open& open, const Split& split) {
+    const std::size_t n = open.last - open.first;
+    return part_by_test<Code, Count>(split.test, split.set, view_->codes_for(n), rows_ + open.first,
+                                     n, scratch_rows_ + open.first, team_for(n));
+}
+
+// The larger child inherits the parent's histogram less the smaller child's.
+template <class Code, class Count>
+void LeafRank<Code, Count>::hand_down(const Open& parent, Open& left, Open& right) {
+    std::int32_t held = parent.histogram;
+    if (held < 0) return;
+    const auto wants = [&](const Open& child) {
+        return uses_all_features() && may_split(child) && !is_sparse(child.last - child.first);
+    };
+    const bool left_smaller = left.last - left.first <= right.last - right.first;
+    Open& small = left_smaller ? left : right;
+    Open& large = left_smaller ? right : left;
+    Count* histogram = held == kGivenHistogram ? given_ : pool_[held].get();
+    if (!wants(large)) return release(held);
+    const std::size_t n_small = small.last - small.first;
+    large.histogram = held;
+    if (!wants(small) && n_small * cell_features_.size() <= features_.histogram_size() / 2) {
+        const auto& codes = view_->codes_for(n_small);
+        for (std::size_t f = 0; f < cell_features_.size(); ++f) {
+            const Code* column = codes.column(cell_features_[f]);
+            Count* counters = histogram + features_.offset[cell_features_[f]];
+            kernels_.uncount(rows_ + small.first, n_small, view_->weights, &column, codes.step,
+                             &counters, 1);
+        }
+        return;
+    }
+    small.histogram = take_histogram();
+    Count* counted = pool_[small.histogram].get();
+    count(*view_, rows_ + small.first, n_small, cell_features_, counted);
+    for (const std::int32_t feature : cell_features_) {
+        const std::size_t at = features_.offset[feature];
+        kernels_.subtract(histogram + at, histogram + at, counted + at, features_.n_codes[feature]);
+    }
+    if (!wants(small)) release(small.histogram);
+}
+
+template <class Code, class Count>
+std::pair<typename LeafRank<Code, Count>::Open, typename LeafRank<Code, Count>::Open>
+LeafRank<Code, Count>::apply(const Open& open, Split split) {
+    if (features_.missing_by_cell_mean()) test_search_.follow_stand_in(split);
+    const std::size_t middle = open.first + part_rows(open, split);
+    const auto [left_node, right_node] = LeafRankTree::split(open, split);
+    Open left{left_node, open.first, middle};
+    Open right{right_node, middle, open.last};
+    hand_down(open, left, right);
+    return {left, right};
+}
+
+template <class Code, class Count>
+void LeafRank<Code, Count>::close(const Open& open) {
+    leaves.push_back({open.node, open.first, open.last});
+    note_value(open);
+}
+
+template <class Code, class Count>
+void LeafRank<Code, Count>::grow_depth_first(Open root) {
+    std::vector<Open> stack{root};
+    std::size_t rows_since_check = kRowsPerCheck;
+    while (!stack.empty()) {
+        Open open = stack.back();
+        stack.pop_back();
+        rows_since_check += open.last - open.first;
+        if (rows_since_check >= kRowsPerCheck) {  // reading the clock outweighs a small node
+            watch_.check();
+            rows_since_check = 0;
+        }
+        Split split;
+        if (may_split(open)) split = find_split(open);
+        if (split.gain <= 0) {
+            release(open.histogram);
+            close(open);
+            continue;
+        }
+        const auto [left, right] = apply(open, split);
+        stack.push_back(right);
+        stack.push_back(left);
+    }
+}
+
+// Always splits the leaf whose split lowers the cell's impurity most.
+template <class Code, class Count>
+void LeafRank<Code, Count>::grow_best_first(Open root) {
+    struct Candidate {
+        double priority;
+        Open open;
+        Split split;
+        bool operator<(const Candidate& other) const {
+            if (priority != other.priority) return priority < other.priority;
+            return open.node > other.open.node;
+        }
+    };
+    std::priority_queue<Candidate> queue;
+    std::int32_t n_leaves = 1;
+    const auto enqueue = [&](Open open) {
+        watch_.check();
+        Split split;
+        if (may_split(open)) split = find_split(open);
+        if (split.gain <= 0) {
+            release(open.histogram);
+            return close(open);
+        }
+        queue.push({priority(open, split), open, split});
+    };
+    enqueue(root);
+    while (!queue.empty()) {
+        Candidate best = queue.top();
+        queue.pop();
+        if (n_leaves >= options_.max_leaf_nodes) {
+            release(best.open.histogram);
+            close(best.open);
+            continue;
+        }
+        ++n_leaves;
+        const auto [left, right] = apply(best.open, best.split);
+        enqueue(left);
+        enqueue(right);
+    }
+}
+
+template <class Code, class Count>
+void LeafRank<Code, Count>::enter(const View<Code>& view, Row* rows, std::size_t n, Row* scratch,
+                                  ClassMass cell, const std::vector<std::int32_t>& features) {
+    view_ = &view;
+    rows_ = rows;
+    scratch_rows_ = scratch;
+    cell_features_ = features;
+    plant(cell);
+    leaves.clear();
+    test_search_.enter(view, rows, n);
+}
+
+template <class Code, class Count>
+void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch,
+                                 ClassMass cell, const std::vector<std::int32_t>& features,
+                                 std::uint64_t key, Count* root) {
+    enter(view, rows, n, scratch, cell, features);
+    given_ = root;
+    const bool known = root != nullptr && uses_all_features() && !is_sparse(n);
+    const Open open{{0, 0, key}, 0, n, known ? kGivenHistogram : -1};
+    if (grows_best_first())
+        grow_best_first(open);
+    else
+        grow_depth_first(open);
+}
+
+template <class Code, class Count>
+void LeafRank<Code, Count>::grow_node(const View<Code>& view, Row* rows, std::size_t n,
+                                      Row* scratch, ClassMass cell,
+                                      const std::vector<std::int32_t>& features,
+                                      const OpenNode& node, ClassMass mass) {
+    enter(view, rows, n, scratch, cell, features);
+    nodes[0].mass = mass;
+    const Open open{node, 0, n, -1};
+    if (grows_best_first())
+        grow_best_first(open);
+    else
+        grow_depth_first(open);
+}
+
+template <class Code, class Count>
+bool LeafRank<Code, Count>::is_better(std::int32_t node) const {
+    const ClassMass mass = nodes[node].mass;
+    if (!values.empty()) return values[node] >= 0.5;
+    return mass.positive * cell_.negative >= mass.negative * cell_.positive;
+}
+
+// A node's rows are one stretch, so those of the leaves below it make up one.
+template <class Code, class Count>
+void LeafRank<Code, Count>::collapse(const std::vector<std::uint8_t>& keep_split) {
+    std::vector<LeafRows> stretch(nodes.size());
+    for (const LeafRows& leaf : leaves) stretch[leaf.node] = leaf;
+    for (std::size_t i = nodes.size(); i-- > 0;)
+        if (nodes[i].left >= 0)
+            stretch[i] = {0, stretch[nodes[i].left].first, stretch[nodes[i].right].last};
+    std::vector<std::int32_t> kept{0};  // old numbers, children beside each other
+    std::vector<LeafRankNode> new_nodes;
+    std::vector<CategorySet> new_sets;
+    leaves.clear();
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        LeafRankNode node = nodes[kept[i]];
+        if (node.left >= 0 && keep_split[kept[i]]) {
+            const auto next = static_cast<std::int32_t>(kept.size());
+            kept.insert(kept.end(), {node.left, node.right});
+            node.left = next;
+            node.right = next + 1;
+            if (node.test.categorical) {
+                new_sets.push_back(category_sets[node.test.cut]);
+                node.test.cut = static_cast<std::int32_t>(new_sets.size()) - 1;
+            }
+        } else {
+            node = {Test{}, -1, -1, -1, node.mass};
+            leaves.push_back(
+                {static_cast<std::int32_t>(i), stretch[kept[i]].first, stretch[kept[i]].last});
+        }
+        new_nodes.push_back(node);
+    }
+    if (!values.empty()) {
+        std::vector<double> old = std::move(values);
+        values.clear();
+        for (const std::int32_t number : kept) values.push_back(old[number]);
+    }
+    nodes = std::move(new_nodes);
+    category_sets = std::move(new_sets);
+}
+
+template class LeafRank<std::uint8_t, PackedCount>;
+template class LeafRank<std::uint8_t, WideCount>;
+template class LeafRank<std::uint16_t, PackedCount>;
+template class LeafRank<std::uint16_t, WideCount>;
+
+}  // namespace treerank

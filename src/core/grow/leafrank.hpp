@@ -1,0 +1,93 @@
+// LeafRank: a small axis-parallel tree inside one cell, whose leaves are then put
+// in order and cut into a left (better) and a right part.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/histogram/kernels.hpp"
+#include "core/grow/leafrank_tree.hpp"
+#include "core/util/thread_pool.hpp"
+#include "core/split/split_search.hpp"
+#include "core/data/types.hpp"
+#include "core/data/row_view.hpp"
+
+namespace treerank {
+
+// The rows that ended up in a leaf: a stretch.
+struct LeafRows {
+    std::int32_t node;
+    std::size_t first;
+    std::size_t last;
+};
+
+// Grows LeafRank trees, one cell after another, in buffers of its own.
+template <class Code, class Count>
+class LeafRank : public LeafRankTree {
+  public:
+    LeafRank(const Features& features, const LeafRankOptions& options, Watch& watch, Team* team);
+
+    // Grows a tree on rows[0, n), which it permutes: each leaf ends up as one
+    // stretch of rows, in their old order. `root` is the cell's histogram when it
+    // is known (it is overwritten), else null.
+    void grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassMass cell,
+              const std::vector<std::int32_t>& features, std::uint64_t key, Count* root);
+    // Grows what is below a node further down, of mass `mass`.
+    void grow_node(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassMass cell,
+                   const std::vector<std::int32_t>& features, const OpenNode& node, ClassMass mass);
+    // Makes leaves of the nodes that are not to be split.
+    void collapse(const std::vector<std::uint8_t>& keep_split);
+    // Whether a node, taken as a leaf, belongs to the left part: positives are at least as
+    // frequent as negatives, the classes of the cell weighing the same.
+    bool is_better(std::int32_t node) const;
+
+    // The histogram of some rows, all of `features`.
+    void count(const View<Code>& view, const Row* rows, std::size_t n,
+               const std::vector<std::int32_t>& features, Count* histogram);
+    // The team, if there is one and n rows are worth calling it; else null.
+    Team* team_for(std::size_t n) const { return treerank::team_for(team_, n); }
+    bool is_sparse(std::size_t n) const { return n <= sparse_rows_; }
+
+    std::vector<LeafRows> leaves;
+
+  private:
+    struct Open : OpenNode {
+        std::size_t first = 0;
+        std::size_t last = 0;
+        std::int32_t histogram = -1;  // number in the pool, -1: not counted
+    };
+
+    SearchedNode<Count> searched(const Open& open) const;
+    Split find_split(Open& open);
+    std::pair<Open, Open> apply(const Open& open, Split split);
+    std::size_t part_rows(const Open& open, const Split& split);
+    void hand_down(const Open& parent, Open& left, Open& right);
+    void close(const Open& open);
+    void enter(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassMass cell,
+               const std::vector<std::int32_t>& features);
+    void grow_depth_first(Open root);
+    void grow_best_first(Open root);
+
+    std::int32_t take_histogram();
+    void release(std::int32_t& number);
+
+    Watch& watch_;
+    Team* team_;
+    const Kernels<Code, Count>& kernels_;
+    std::size_t sparse_rows_ = 0;
+    TestSearch<Code, Count> test_search_;
+
+    // The cell at hand.
+    const View<Code>* view_ = nullptr;
+    Row* rows_ = nullptr;
+    Row* scratch_rows_ = nullptr;
+    std::vector<std::int32_t> cell_features_;
+    FeatureDraws draws_;
+    Count* given_ = nullptr;
+
+    std::vector<std::unique_ptr<Count[]>> pool_;
+    std::vector<std::int32_t> free_;
+};
+
+}  // namespace treerank

@@ -1,0 +1,81 @@
+// A LeafRank tree while it grows: its nodes, and which may still be split, whoever counts
+// the rows.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/grow/leaf_order.hpp"
+#include "core/data/random.hpp"
+#include "core/split/split_search.hpp"
+#include "core/data/types.hpp"
+
+namespace treerank {
+
+// A node that may still be split.
+struct OpenNode {
+    std::int32_t node = 0;
+    std::int32_t depth = 0;
+    std::uint64_t key = 0;
+    double lower = 0;  // bounds of its share of positives, under monotone constraints
+    double upper = 1;
+};
+
+class LeafRankTree {
+  public:
+    LeafRankTree(const Features& features, const LeafRankOptions& options)
+        : features_(features), options_(options), monotonic_(features.any_monotonic()) {}
+
+    // Starts anew with one node, the cell.
+    void plant(ClassMass cell);
+    bool may_split(const OpenNode& open) const;
+    CutSearch search_of(const OpenNode& open) const;
+    // Adds the two children of a node, the left one first.
+    std::pair<OpenNode, OpenNode> split(const OpenNode& open, const Split& split);
+    // Notes the bounded share of a node that is done with.
+    void note_value(const OpenNode& open);
+    // By how much a split lowers the cell's impurity: the order of best-first growth.
+    double priority(const OpenNode& open, const Split& split) const;
+    bool grows_best_first() const { return options_.max_leaf_nodes >= 0; }
+    bool uses_all_features() const { return options_.max_features < 0; }
+
+    std::vector<LeafRankNode> nodes;
+    std::vector<CategorySet> category_sets;
+    // By node, under monotone constraints: the share of positives, kept within bounds.
+    std::vector<double> values;
+
+  protected:
+    const Features& features_;
+    const LeafRankOptions options_;
+    const bool monotonic_;
+    ClassMass cell_;  // whose classes weigh the same
+};
+
+// Room for the draws of a node, used again for the next.
+struct FeatureDraws {
+    std::vector<std::int32_t> order;
+    std::vector<std::int32_t> drawn;
+};
+
+// Draws features until some of them can split: as many as asked for at first, then, if
+// none of those has a cut, one after another. `best_of` searches a sorted list of them.
+template <class BestOf>
+Split best_of_drawn(const std::vector<std::int32_t>& features, std::size_t wanted,
+                    std::uint64_t key, FeatureDraws& draws, const BestOf& best_of) {
+    Split best;
+    draws.order = features;
+    for (std::size_t first = 0; first < features.size() && best.gain <= 0;) {
+        const std::size_t k = first == 0 ? wanted : 1;
+        draw_to_front(draws.order, first, k, key);
+        const auto begin = draws.order.begin() + static_cast<std::ptrdiff_t>(first);
+        draws.drawn.assign(begin, begin + static_cast<std::ptrdiff_t>(k));
+        std::sort(draws.drawn.begin(), draws.drawn.end());
+        best = best_of(draws.drawn);
+        first += k;
+    }
+    return best;
+}
+
+}  // namespace treerank

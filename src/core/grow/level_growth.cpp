@@ -1,0 +1,483 @@
+#include "core/grow/level_growth.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "core/data/random.hpp"
+
+namespace treerank {
+
+namespace {
+void check(bool sound, const char* what) {
+    if (!sound) throw std::invalid_argument(what);
+}
+}  // namespace
+
+LevelGrowth::LevelGrowth(Features features, const TreeRankOptions& options, Masses total,
+                         std::uint64_t key, double aside_mass, std::size_t histogram_bytes)
+    : features_(std::move(features)),
+      options_(options),
+      aside_mass_(aside_mass),
+      histogram_bytes_(histogram_bytes),
+      n_classes_(total.size()),
+      test_search_(features_, options_.leafrank, nullptr),
+      key_(key) {
+    Growing& root = grown_.emplace_back();
+    root.class_mass = std::move(total);
+    selector_.emplace(root, options_);
+    level_.push_back({&root, key, {}, {}});
+}
+
+double LevelGrowth::open_mass() const {
+    double mass = 0;
+    for (const Open& open : level_) mass += open.cell->mass();
+    return mass;
+}
+
+RankTree LevelGrowth::tree() { return flatten(grown_.front(), n_classes_, false); }
+
+// ---- The tree so far, from its arrays ----
+
+void LevelGrowth::restore(const RankTree& tree, std::int32_t number, Growing& cell) {
+    const Cell& from = tree.cells[number];
+    cell.cell = from;
+    const auto mass = tree.cell_mass.begin() + static_cast<std::ptrdiff_t>(number * n_classes_);
+    cell.class_mass.assign(mass, mass + static_cast<std::ptrdiff_t>(n_classes_));
+    if (from.left < 0) return;
+    std::int32_t first_set = std::numeric_limits<std::int32_t>::max(), last_set = 0;
+    for (std::int32_t t = from.first_test; t < from.last_test; ++t) {
+        const Test& test = tree.tests[t].test;
+        if (tree.tests[t].left < 0 || !test.categorical) continue;
+        first_set = std::min(first_set, test.cut);  // those of a cell lie side by side
+        last_set = std::max(last_set, test.cut + 1);
+    }
+    for (std::int32_t t = from.first_test; t < from.last_test; ++t) {
+        LeafRankNode node = tree.tests[t];
+        if (node.left >= 0) {
+            node.left -= from.first_test;
+            node.right -= from.first_test;
+            if (node.test.categorical) node.test.cut -= first_set;
+        }
+        cell.tests.push_back(node);
+    }
+    if (first_set < last_set)
+        cell.category_sets.assign(tree.category_sets.begin() + first_set,
+                                  tree.category_sets.begin() + last_set);
+    if (n_classes_ > 2) {
+        const auto first = tree.test_mass.begin();
+        const auto at = [&](std::int32_t t) {
+            return first + static_cast<std::ptrdiff_t>(t * n_classes_);
+        };
+        cell.test_mass.assign(at(from.first_test), at(from.last_test));
+    }
+    cell.left = &grown_.emplace_back();
+    cell.right = &grown_.emplace_back();
+}
+
+void LevelGrowth::resume(const RankTree& tree, std::int32_t depth,
+                         const std::vector<std::int32_t>& aside) {
+    grown_.clear();
+    level_.clear();
+    aside_cells_.clear();
+    struct Pending {
+        std::int32_t number;
+        Growing* cell;
+        std::uint64_t key;
+    };
+    std::vector<Pending> stack{{0, &grown_.emplace_back(), key_}};
+    while (!stack.empty()) {  // preorder: the level comes out best first
+        const Pending next = stack.back();
+        stack.pop_back();
+        restore(tree, next.number, *next.cell);
+        if (next.cell->left == nullptr) {
+            if (std::find(aside.begin(), aside.end(), next.number) != aside.end())
+                aside_cells_.push_back({next.cell, next.key, {}, {}});
+            else if (next.cell->cell.depth == depth)
+                level_.push_back({next.cell, next.key, {}, {}});
+            continue;
+        }
+        const Cell& cell = tree.cells[next.number];
+        stack.push_back({cell.right, next.cell->right, key_of(next.key, 1)});
+        stack.push_back({cell.left, next.cell->left, key_of(next.key, 0)});
+    }
+    selector_.emplace(grown_.front(), options_);
+    selector_->update_to_leaves();
+    depth_ = depth;
+}
+
+// ---- Trials ----
+
+void LevelGrowth::start_level() {
+    trials_.clear();
+    roots_.clear();
+    aside_roots_.clear();
+    aside_nodes_.clear();
+    frontier_.clear();
+    tree();  // numbers the cells
+    std::vector<Open> large;
+    for (Open& open : level_) {
+        // Two classes: what a cell is split into depends on nothing outside of it.
+        const bool aside =
+            n_classes_ == 2 && is_few(open.cell->mass()) && may_split(*open.cell, options_);
+        (aside ? aside_cells_ : large).push_back(std::move(open));
+    }
+    level_ = std::move(large);
+    for (std::size_t place = 0; place < level_.size(); ++place) {
+        const Open& open = level_[place];
+        if (!may_split(*open.cell, options_)) continue;
+        const auto features =
+            draw_cell_features(features_.size(), options_.max_features, key_of(open.key, 2));
+        std::uint64_t number = 3;  // the branch of a cell's key where its first pair starts
+        for (const ClassPair& pair : pairs_of(open.cell->class_mass, options_.tournament))
+            open_trial(place, pair, key_of(open.key, number++), features);
+    }
+    want_all();
+}
+
+void LevelGrowth::open_trial(std::size_t place, ClassPair pair, std::uint64_t key,
+                             const std::vector<std::int32_t>& features) {
+    const Growing& cell = *level_[place].cell;
+    trials_.push_back(
+        {place, pair, key, features, LeafRankTree(features_, options_.leafrank), {}, 1});
+    LeafRankTree& tree = trials_.back().tree;
+    tree.plant({cell.class_mass[pair.first], cell.class_mass[pair.second]});
+    const OpenNode root{0, 0, key};
+    if (!tree.may_split(root)) return;
+    const TrialRoot at{cell.number, pair.first, pair.second};
+    if (is_few(tree.nodes[0].mass.total())) {
+        aside_roots_.push_back(at);
+        set_node_aside(trials_.size() - 1, root);
+    } else {
+        roots_.push_back(at);
+        frontier_.push_back({trials_.size() - 1, root, {}, {}, -1, false, {}});
+    }
+}
+
+// Best-first growth weighs all nodes of a cell against each other, and the mean of a cell
+// wants all of its rows: then only whole trials are set aside.
+bool LevelGrowth::may_set_aside(const OpenNode& open) const {
+    return open.node == 0 ||
+           (options_.leafrank.max_leaf_nodes < 0 && !features_.missing_by_cell_mean());
+}
+
+void LevelGrowth::set_node_aside(std::size_t trial, const OpenNode& open) {
+    const LeafRankTree& tree = trials_[trial].tree;
+    aside_nodes_.push_back({static_cast<std::int32_t>(trial), open.node, open.depth, 0, open.key,
+                            open.lower, open.upper, tree.nodes[open.node].mass,
+                            tree.nodes[0].mass});
+}
+
+std::vector<std::int32_t> LevelGrowth::trial_features(std::size_t trial) const {
+    check(trial < trials_.size(), "trial_features: no such trial");
+    return trials_[trial].features;
+}
+
+// ---- Rounds ----
+
+// Where the larger child can be had by subtraction only the smaller one is counted.
+void LevelGrowth::want_all() {
+    wanted_.clear();
+    n_given_ = 0;
+    const std::size_t bytes = features_.histogram_size() * sizeof(WideCount);
+    keeps_histograms_ = frontier_.size() * bytes <= histogram_bytes_;
+    for (std::size_t slot = 0; slot < frontier_.size(); ++slot) {
+        Waiting& waiting = frontier_[slot];
+        if (!keeps_histograms_) waiting.parent.reset();
+        if (!waiting.searched && waiting.parent == nullptr)
+            wanted_.push_back(static_cast<std::int32_t>(slot));
+    }
+}
+
+void LevelGrowth::give(const WideCount* histograms, std::size_t n) {
+    check(n_given_ + n <= wanted_.size(), "give: more histograms than were wanted");
+    const std::size_t size = features_.histogram_size();
+    for (std::size_t i = 0; i < n; ++i) {
+        Waiting& waiting = frontier_[wanted_[n_given_++]];
+        const WideCount* histogram = histograms + i * size;
+        if (keeps_histograms_)
+            waiting.histogram =
+                std::make_shared<std::vector<WideCount>>(histogram, histogram + size);
+        search(waiting, histogram);
+    }
+}
+
+void LevelGrowth::search_by_subtraction() {
+    for (Waiting& waiting : frontier_) {
+        if (waiting.searched) continue;
+        const std::vector<WideCount>& sibling = *frontier_[waiting.sibling].histogram;
+        waiting.histogram = std::make_shared<std::vector<WideCount>>(*waiting.parent);
+        for (std::size_t i = 0; i < sibling.size(); ++i) (*waiting.histogram)[i] -= sibling[i];
+        waiting.parent.reset();
+        search(waiting, waiting.histogram->data());
+    }
+}
+
+void LevelGrowth::search(Waiting& waiting, const WideCount* histogram) {
+    Trial& trial = trials_[waiting.trial];
+    if (features_.missing_by_cell_mean() && waiting.open.node == 0)
+        trial.cell_histogram.assign(histogram, histogram + features_.histogram_size());
+    test_search_.enter(no_rows_, nullptr, 0, trial.cell_histogram.data());
+    const SearchedNode<WideCount> node{nullptr, 0, histogram, waiting.open.key,
+                                       trial.tree.search_of(waiting.open)};
+    const auto best_of = [&](const std::vector<std::int32_t>& features) {
+        return test_search_.best_of(node, features.data(), features.size());
+    };
+    const auto wanted = static_cast<std::size_t>(options_.leafrank.max_features);
+    const bool all = trial.tree.uses_all_features() || wanted >= trial.features.size();
+    waiting.split = all ? best_of(trial.features)
+                        : best_of_drawn(trial.features, wanted, waiting.open.key, draws_, best_of);
+    if (waiting.split.gain > 0 && features_.missing_by_cell_mean())
+        test_search_.follow_stand_in(waiting.split);
+    waiting.searched = true;
+}
+
+// Depth first: every node that gains something. Best first: the best node of each trial, as
+// long as it may have more leaves; the others wait.
+std::vector<std::uint8_t> LevelGrowth::nodes_to_split() {
+    std::vector<std::uint8_t> chosen(frontier_.size());
+    if (options_.leafrank.max_leaf_nodes < 0) {
+        for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = frontier_[i].split.gain > 0;
+        return chosen;
+    }
+    std::vector<std::int32_t> best(trials_.size(), -1);
+    for (std::size_t i = 0; i < frontier_.size(); ++i) {
+        const Waiting& waiting = frontier_[i];
+        const Trial& trial = trials_[waiting.trial];
+        if (waiting.split.gain <= 0 || trial.n_leaves >= options_.leafrank.max_leaf_nodes) continue;
+        std::int32_t& at = best[waiting.trial];
+        if (at >= 0) {
+            const double mine = trial.tree.priority(waiting.open, waiting.split);
+            const double theirs = trial.tree.priority(frontier_[at].open, frontier_[at].split);
+            if (mine < theirs || (mine == theirs && waiting.open.node > frontier_[at].open.node))
+                continue;
+        }
+        at = static_cast<std::int32_t>(i);
+    }
+    for (const std::int32_t at : best) {
+        if (at < 0) continue;
+        chosen[at] = 1;
+        ++trials_[frontier_[at].trial].n_leaves;
+    }
+    return chosen;
+}
+
+void LevelGrowth::split_node(Waiting& waiting, Step& step, std::vector<Waiting>& next) {
+    LeafRankTree& tree = trials_[waiting.trial].tree;
+    step.test = waiting.split.test;
+    if (step.test.categorical) {
+        step.test.cut = static_cast<std::int32_t>(step_sets_.size());
+        step_sets_.push_back(waiting.split.set);
+    }
+    const auto [left, right] = tree.split(waiting.open, waiting.split);
+    std::int32_t slots[2] = {-1, -1};
+    const auto decide = [&](const OpenNode& open, std::int32_t& slot) {
+        if (!tree.may_split(open)) {
+            tree.note_value(open);
+            return Step::kGone;
+        }
+        if (is_few(tree.nodes[open.node].mass.total()) && may_set_aside(open)) {
+            set_node_aside(waiting.trial, open);
+            return Step::kAside;
+        }
+        slot = static_cast<std::int32_t>(next.size());
+        next.push_back({waiting.trial, open, {}, {}, -1, false, {}});
+        return Step::kKept;
+    };
+    step.left = decide(left, slots[0]);
+    step.right = decide(right, slots[1]);
+    if (slots[0] < 0 || slots[1] < 0 || waiting.histogram == nullptr) return;
+    const bool left_smaller =
+        tree.nodes[left.node].mass.total() <= tree.nodes[right.node].mass.total();
+    Waiting& large = next[slots[left_smaller ? 1 : 0]];
+    large.parent = waiting.histogram;
+    large.sibling = slots[left_smaller ? 0 : 1];
+}
+
+void LevelGrowth::advance() {
+    check(n_given_ == wanted_.size(), "advance: histograms are still wanted");
+    search_by_subtraction();
+    const std::vector<std::uint8_t> chosen = nodes_to_split();
+    std::vector<Waiting> next;
+    steps_.assign(frontier_.size(), Step{});
+    step_sets_.clear();
+    const bool best_first = options_.leafrank.max_leaf_nodes >= 0;
+    for (std::size_t slot = 0; slot < frontier_.size(); ++slot) {
+        Waiting& waiting = frontier_[slot];
+        const Trial& trial = trials_[waiting.trial];
+        if (chosen[slot]) {
+            split_node(waiting, steps_[slot], next);
+        } else if (best_first && waiting.split.gain > 0 &&
+                   trial.n_leaves < options_.leafrank.max_leaf_nodes) {
+            steps_[slot].test.feature = Step::kStay;
+            next.push_back(std::move(waiting));
+        } else {
+            trials_[waiting.trial].tree.note_value(waiting.open);
+            steps_[slot].test.feature = Step::kDrop;
+        }
+    }
+    frontier_ = std::move(next);
+    want_all();
+}
+
+// Puts a subtree that was grown elsewhere in the place of a node.
+void LevelGrowth::graft_node(const AsideNode& at, const std::vector<LeafRankNode>& nodes,
+                             const std::vector<CategorySet>& sets,
+                             const std::vector<double>& values) {
+    check(at.trial >= 0 && at.trial < std::ssize(trials_), "graft_node: no such trial");
+    LeafRankTree& tree = trials_[at.trial].tree;
+    check(at.node >= 0 && at.node < std::ssize(tree.nodes) && !nodes.empty(),
+          "graft_node: no such node");
+    for (std::ptrdiff_t i = 0; i < std::ssize(nodes); ++i) {
+        const LeafRankNode& node = nodes[i];
+        if (node.left < 0) continue;
+        check(node.left > i && node.left < std::ssize(nodes) && node.right > i &&
+                  node.right < std::ssize(nodes) && node.test.feature >= 0 &&
+                  node.test.feature < static_cast<std::int64_t>(features_.size()) &&
+                  (!node.test.categorical ||
+                   (node.test.cut >= 0 && node.test.cut < std::ssize(sets))),
+              "graft_node: nodes that do not fit together");
+    }
+    const auto first = static_cast<std::int32_t>(tree.nodes.size()) - 1;  // of node 1
+    const auto first_set = static_cast<std::int32_t>(tree.category_sets.size());
+    tree.nodes.resize(tree.nodes.size() + nodes.size() - 1);
+    if (!values.empty()) tree.values.resize(tree.nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        LeafRankNode node = nodes[i];
+        if (node.left >= 0) {
+            node.left += first;
+            node.right += first;
+            if (node.test.categorical) node.test.cut += first_set;
+        }
+        const std::size_t to = i == 0 ? at.node : first + i;
+        tree.nodes[to] = node;
+        if (!values.empty()) tree.values[to] = values[i];
+    }
+    tree.category_sets.insert(tree.category_sets.end(), sets.begin(), sets.end());
+}
+
+// ---- The end of a level ----
+
+// Numbers nodes as depth-first growth does: children when their parent is split, the left
+// branch before the right. On ties the number decides.
+void LevelGrowth::renumber(LeafRankTree& tree) const {
+    std::vector<std::int32_t> number(tree.nodes.size(), 0), stack{0};
+    std::vector<LeafRankNode> nodes = tree.nodes;
+    std::vector<CategorySet> sets;
+    std::int32_t next = 1;
+    while (!stack.empty()) {
+        const std::int32_t old = stack.back();
+        stack.pop_back();
+        LeafRankNode node = tree.nodes[old];
+        if (node.left >= 0) {
+            stack.push_back(node.right);
+            stack.push_back(node.left);
+            number[node.left] = next;
+            number[node.right] = next + 1;
+            node.left = next;
+            node.right = next + 1;
+            next += 2;
+            if (node.test.categorical) {
+                sets.push_back(tree.category_sets[node.test.cut]);
+                node.test.cut = static_cast<std::int32_t>(sets.size()) - 1;
+            }
+        }
+        nodes[number[old]] = node;
+    }
+    if (!tree.values.empty()) {
+        std::vector<double> values(tree.nodes.size());
+        for (std::size_t i = 0; i < values.size(); ++i) values[number[i]] = tree.values[i];
+        tree.values = std::move(values);
+    }
+    tree.nodes = std::move(nodes);
+    tree.category_sets = std::move(sets);
+}
+
+std::size_t LevelGrowth::n_trial_nodes() const {
+    std::size_t n = 0;
+    for (const Trial& trial : trials_) n += trial.tree.nodes.size();
+    return n;
+}
+
+LevelGrowth::GrownTrials LevelGrowth::grown_trials() {
+    GrownTrials grown;
+    grown.starts.push_back(0);
+    for (Trial& trial : trials_) {
+        if (!trial.tree.grows_best_first()) renumber(trial.tree);
+        grown.cells.push_back(level_[trial.place].cell->number);
+        const auto first = static_cast<std::int32_t>(grown.nodes.size());
+        const auto first_set = static_cast<std::int32_t>(grown.category_sets.size());
+        for (LeafRankNode node : trial.tree.nodes) {
+            if (node.left >= 0) {
+                node.left += first;
+                node.right += first;
+                if (node.test.categorical) node.test.cut += first_set;
+            }
+            grown.nodes.push_back(node);
+        }
+        grown.category_sets.insert(grown.category_sets.end(), trial.tree.category_sets.begin(),
+                                   trial.tree.category_sets.end());
+        grown.starts.push_back(static_cast<std::int32_t>(grown.nodes.size()));
+    }
+    return grown;
+}
+
+void LevelGrowth::finish_level(const std::int64_t* masses) {
+    for (Trial& trial : trials_) {
+        const std::size_t n = trial.tree.nodes.size();
+        Masses test_mass;
+        if (n_classes_ > 2) {
+            check(masses != nullptr, "finish_level: masses of all classes are wanted");
+            test_mass.assign(masses, masses + n * n_classes_);
+            masses += n * n_classes_;
+        }
+        if (n < 3) continue;  // nothing to tell the classes apart
+        if (n_classes_ > 2) add_up(trial.tree.nodes, n_classes_, test_mass);
+        Open& open = level_[trial.place];
+        if (auto candidate = make_candidate(trial.pair, trial.tree, open.cell->class_mass,
+                                            std::move(test_mass), options_.min_mass_leaf))
+            open.candidates.push_back(std::move(*candidate));
+    }
+    selector_->choose(level_);
+    std::vector<Open> next;
+    for (Open& open : level_) {
+        if (open.left.empty()) continue;
+        Growing& cell = *open.cell;
+        add_children(cell, open.left, grown_);
+        next.push_back({cell.left, key_of(open.key, 0), {}, {}});
+        next.push_back({cell.right, key_of(open.key, 1), {}, {}});
+    }
+    selector_->update();
+    level_ = std::move(next);
+    ++depth_;
+}
+
+// ---- Cells that are grown elsewhere ----
+
+std::vector<AsideCell> LevelGrowth::aside_cells() {
+    tree();  // numbers the cells
+    std::vector<AsideCell> cells;
+    for (const Open& open : aside_cells_)
+        cells.push_back({open.cell->number, open.cell->cell.depth, open.key});
+    return cells;
+}
+
+void LevelGrowth::graft_cell(std::size_t aside, const RankTree& grown) {
+    check(aside < aside_cells_.size() && !grown.cells.empty(), "graft_cell: no such cell");
+    struct Pending {
+        std::int32_t number;
+        Growing* cell;
+    };
+    std::vector<Pending> stack{{0, aside_cells_[aside].cell}};
+    while (!stack.empty()) {
+        const auto [number, cell] = stack.back();
+        stack.pop_back();
+        restore(grown, number, *cell);
+        if (cell->left == nullptr) continue;
+        stack.push_back({grown.cells[number].right, cell->right});
+        stack.push_back({grown.cells[number].left, cell->left});
+    }
+}
+
+}  // namespace treerank

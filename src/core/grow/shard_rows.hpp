@@ -1,0 +1,68 @@
+// The rows of one part of the table, while a tree is grown from sums over the parts: what
+// LevelGrowth asks of each part.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/grow/level_growth.hpp"
+#include "core/grow/driver.hpp"
+#include "core/data/types.hpp"
+
+namespace treerank {
+
+// Rows by slot: slot s has rows[starts[s], starts[s + 1]), in ascending order.
+struct Placed {
+    std::vector<Row> rows;
+    std::vector<std::int64_t> starts{0};
+
+    std::size_t n_slots() const { return starts.size() - 1; }
+    void add_slot(const Row* first, const Row* last) {
+        rows.insert(rows.end(), first, last);
+        starts.push_back(static_cast<std::int64_t>(rows.size()));
+    }
+};
+
+// What a part knows of its rows. Rows that count nothing (repeat or weight 0) are not placed.
+struct PartSample {
+    std::size_t n = 0;
+    const std::uint8_t* labels = nullptr;
+    const std::uint8_t* repeats = nullptr;  // null: 1 each
+    const std::int64_t* weights = nullptr;  // units; null: rows count by their repeats
+};
+
+// Puts the rows of a cell that are of the two classes into the slot of each of its trials;
+// those of one cell stand side by side. `cell_of_row`: leaf of the tree so far.
+Placed place_rows(const PartSample& sample, const std::int32_t* cell_of_row,
+                  const std::vector<TrialRoot>& roots);
+
+// Moves the rows of each slot as its step says; those set aside go to the end of `aside`.
+template <class Code>
+Placed step_rows(const CodeMatrix<Code>& codes, const Placed& placed,
+                 const std::vector<Step>& steps, const std::vector<CategorySet>& sets,
+                 Placed& aside);
+
+// Histograms of some slots, one after another, all features.
+template <class Code, class Count>
+void count_slots(const CodeMatrix<Code>& codes, const std::int64_t* weights, const Placed& placed,
+                 const std::vector<std::int32_t>& slots, const Features& features, Count* out);
+
+// Masses of all classes in the leaves of every trial's tree: nodes x classes.
+template <class Code>
+std::vector<std::int64_t> trial_masses(const CodeMatrix<Code>& codes, const PartSample& sample,
+                                       const std::int32_t* cell_of_row,
+                                       const LevelGrowth::GrownTrials& trials,
+                                       std::size_t n_classes);
+
+// The LeafRank tree below a node whose rows are all here.
+struct GrownNode {
+    std::vector<LeafRankNode> nodes;
+    std::vector<CategorySet> category_sets;
+    std::vector<double> values;
+};
+template <class Code>
+GrownNode grow_node(const Table<Code>& table, std::vector<Row> rows, const AsideNode& node,
+                    const std::vector<std::int32_t>& cell_features, const LeafRankOptions& options,
+                    Watch& watch);
+
+}  // namespace treerank

@@ -1,0 +1,66 @@
+// Chooses among the compiled kernel tables, once.
+#include "core/histogram/kernels.hpp"
+
+#include <cstdlib>
+#include <string>
+
+#include "core/histogram/kernels_isa.hpp"
+#ifdef TREERANK_HAS_X86_KERNELS
+#undef TREERANK_ISA
+#define TREERANK_ISA avx2
+#include "core/histogram/kernels_isa.hpp"
+#undef TREERANK_ISA
+#define TREERANK_ISA avx512
+#include "core/histogram/kernels_isa.hpp"
+#endif
+
+namespace treerank {
+
+namespace {
+
+enum class Isa { kBase, kAvx2, kAvx512 };
+
+Isa choose() {
+#ifdef TREERANK_HAS_X86_KERNELS
+    const char* wanted = std::getenv("TREERANK_ISA");
+    const std::string name = wanted ? wanted : "avx512";
+    __builtin_cpu_init();
+    if (name == "avx512" && __builtin_cpu_supports("x86-64-v4")) return Isa::kAvx512;
+    if (name != "base" && __builtin_cpu_supports("x86-64-v3")) return Isa::kAvx2;
+#endif
+    return Isa::kBase;
+}
+
+const Isa chosen = choose();
+
+}  // namespace
+
+const char* instruction_set() {
+    return chosen == Isa::kAvx512 ? "avx512" : chosen == Isa::kAvx2 ? "avx2" : "base";
+}
+
+#ifdef TREERANK_HAS_X86_KERNELS
+#define TREERANK_CHOOSE(table) \
+    chosen == Isa::kAvx512 ? avx512::table : chosen == Isa::kAvx2 ? avx2::table : base::table
+#else
+#define TREERANK_CHOOSE(table) base::table
+#endif
+
+template <>
+const Kernels<std::uint8_t, PackedCount>& kernels() {
+    return TREERANK_CHOOSE(packed8);
+}
+template <>
+const Kernels<std::uint8_t, WideCount>& kernels() {
+    return TREERANK_CHOOSE(wide8);
+}
+template <>
+const Kernels<std::uint16_t, PackedCount>& kernels() {
+    return TREERANK_CHOOSE(packed16);
+}
+template <>
+const Kernels<std::uint16_t, WideCount>& kernels() {
+    return TREERANK_CHOOSE(wide16);
+}
+
+}  // namespace treerank

@@ -1,0 +1,82 @@
+// The three loops that a fit spends its time in: counting, scanning for the best
+// cut, and parting rows. Each is compiled for several instruction sets from one
+// source (kernels_isa.cpp); all give the same bits.
+#pragma once
+
+#include "core/data/types.hpp"
+
+namespace treerank {
+
+// What a search for the best cut of one node must know. The costs make both
+// classes weigh the same within the cell (ALGORITHMS, section 3): a positive
+// costs the cell's negatives, a negative the cell's positives. Counts carry no
+// costs, so that histograms of children and of row blocks add up.
+struct CutSearch {
+    Criterion criterion = Criterion::kGini;
+    ClassMass node;
+    double positive_cost = 1;
+    double negative_cost = 1;
+    double min_mass_leaf = 1;
+    // Monotone constraints: the sign wanted and the bounds handed down to this node.
+    std::int8_t monotonic = 0;
+    double lower = 0;
+    double upper = 1;
+
+    double cost(ClassMass mass) const {
+        return positive_cost * mass.positive + negative_cost * mass.negative;
+    }
+};
+
+// The best cut of one feature: codes up to `cut` go left. `gap_end` is the next
+// occupied code: any cut in [cut, gap_end) parts the rows in the same way.
+struct BestCut {
+    double gain = 0;  // 0: no cut
+    std::int32_t cut = -1;
+    std::int32_t gap_end = -1;
+    bool missing_left = false;
+    ClassMass left;
+};
+
+// Cuts are looked at in blocks of this many; scratch for a scan has this much room to spare.
+inline constexpr int kLanes = 8;
+
+template <class Code, class Count>
+struct Kernels {
+    // Adds the rows to the histograms of up to four features in one pass. Here and below the
+    // code of row i is column[i * step].
+    void (*count)(const Row* rows, std::size_t n, const std::int64_t* weights,
+                  const Code* const* columns, std::size_t step, Count* const* histograms,
+                  std::size_t n_features);
+    // Takes the rows out again.
+    void (*uncount)(const Row* rows, std::size_t n, const std::int64_t* weights,
+                    const Code* const* columns, std::size_t step, Count* const* histograms,
+                    std::size_t n_features);
+    // The histogram of one feature over few rows, codes that do not occur left out:
+    // counts[0] is missing (codes[0]: whether it occurs), counts[i] belongs to codes[i],
+    // ascending. Returns the largest i. `counters` (one a code) and `words` (one bit a
+    // code) are zero before and after.
+    std::int32_t (*list)(const Row* rows, std::size_t n, const std::int64_t* weights,
+                         const Code* column, std::size_t step, std::int32_t n_codes,
+                         Count* counters, std::uint64_t* words, std::int32_t* codes, Count* counts);
+    // target = parent - child, over all counters.
+    void (*subtract)(Count* target, const Count* parent, const Count* child, std::size_t n);
+    // Best Gini cut over codes [1, n_codes), `missing` going left with all cuts or right.
+    // Improves `best`; prefix is scratch for n_codes + kLanes counters.
+    void (*scan_gini)(const Count* histogram, std::int32_t n_codes, bool missing_left,
+                      const CutSearch& search, Count* prefix, BestCut& best);
+    // Sums the rows by where a cut puts them: missing, up to the cut, above it.
+    void (*sum_sides)(const Row* rows, std::size_t n, const std::int64_t* weights,
+                      const Code* column, std::size_t step, Code cut, Count* sums);
+    // Stable partition: rows with code - shift <= cut (unsigned) first. Returns their number.
+    std::size_t (*part)(Row* rows, std::size_t n, const Code* column, std::size_t step, Code shift,
+                        Code cut, Row* scratch);
+};
+
+template <class Code, class Count>
+const Kernels<Code, Count>& kernels();
+
+// "avx512", "avx2" or "base": the fastest that the processor has, or what the
+// environment variable TREERANK_ISA asks for.
+const char* instruction_set();
+
+}  // namespace treerank

@@ -1,0 +1,186 @@
+#include "core/prune/leafrank_prune.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace treerank {
+
+namespace {
+
+// The one-standard-error rule: where the best subtree of a flat curve lies is luck.
+constexpr double kSlack = 1;
+// A cell is cut in more than the simplest way only if that does so many standard errors
+// better than nothing: the best of many subtrees of noise is above 0 by chance.
+constexpr double kNoiseLimit = 3;
+
+// Lambda is tried at the geometric means of neighbours, as in CART.
+std::vector<double> tried_lambdas(const std::vector<double>& lambdas) {
+    std::vector<double> tried(lambdas.size(), std::numeric_limits<double>::infinity());
+    for (std::size_t k = 0; k + 1 < lambdas.size(); ++k)
+        tried[k] = std::sqrt(lambdas[k] * lambdas[k + 1]);
+    return tried;
+}
+
+}  // namespace
+
+template <class Code, class Count>
+LeafRankPruner<Code, Count>::LeafRankPruner(const Features& features,
+                                            const LeafRankOptions& options, Watch& watch,
+                                            Team* team)
+    : options_(options), tree_(features, options, watch, team) {}
+
+// A node is worth beta - alpha if that makes it one of the better leaves, else nothing. Gains
+// are kept in whole numbers while links are compared, so that equal ones are equal.
+template <class Code, class Count>
+PruningSequence LeafRankPruner<Code, Count>::sequence_of(const LeafRank<Code, Count>& tree,
+                                                         ClassMass cell) {
+    const std::size_t n = tree.nodes.size();
+    left_.resize(n);
+    right_.resize(n);
+    worth_.assign(n, 0.0);
+    gain_.assign(n, 0.0);
+    for (std::size_t i = n; i-- > 0;) {
+        const LeafRankNode& node = tree.nodes[i];
+        left_[i] = node.left;
+        right_[i] = node.right;
+        if (tree.is_better(static_cast<std::int32_t>(i)))
+            worth_[i] = node.mass.positive * cell.negative - node.mass.negative * cell.positive;
+        if (node.left < 0) continue;
+        gain_[i] = std::max(0.0, worth_[node.left] + worth_[node.right] - worth_[i]);
+    }
+    PruningSequence sequence = cost_complexity(left_.data(), right_.data(), gain_.data(), n);
+    for (double& lambda : sequence.lambdas)
+        if (lambda > 0) lambda /= cell.negative * cell.positive;
+    return sequence;
+}
+
+// Parts the cell's rows into those that the fold holds out and the rest, whose mass it
+// returns. Each class is dealt out on its own; the order of the rows is that of a hash of
+// their content, so that equal rows are spread evenly. A row goes to one fold with all its
+// weight: it must not judge itself.
+template <class Code, class Count>
+ClassMass LeafRankPruner<Code, Count>::deal(const GrownCell<Code>& cell, std::size_t fold) {
+    const std::int64_t* weights = cell.view.weights;
+    std::size_t dealt[2] = {0, 0};
+    std::int64_t mass[2] = {0, 0};
+    train_.clear();
+    held_out_.clear();
+    held_out_weights_.clear();
+    for (std::size_t i = 0; i < cell.n; ++i) {
+        const Row row = cell.rows[i];
+        const bool positive = (row & kLabelBit) != 0;
+        const std::int64_t units = weights != nullptr ? weights[row_id(row)] : row & kRepeatMask;
+        if (dealt[positive]++ % kLeafRankFolds == fold) {
+            held_out_.push_back(row);
+            held_out_weights_.push_back(units);
+        } else {
+            mass[positive] += units;
+            train_.push_back(row);
+        }
+    }
+    return {static_cast<double>(mass[0]), static_cast<double>(mass[1])};
+}
+
+// The mass of the held-out rows in each node of the fold's tree.
+template <class Code, class Count>
+std::vector<ClassMass> LeafRankPruner<Code, Count>::held_out_masses(const View<Code>& view) const {
+    const auto& nodes = tree_.nodes;
+    std::vector<ClassMass> masses(nodes.size());
+    for (std::size_t i = 0; i < held_out_.size(); ++i) {
+        const Row row = held_out_[i];
+        std::int32_t at = 0;
+        while (nodes[at].left >= 0) {
+            const Test& test = nodes[at].test;
+            const Code code = view.codes.column(test.feature)[row_id(row)];
+            at = goes_left(test, code, tree_.category_sets) ? nodes[at].left : nodes[at].right;
+        }
+        const auto units = static_cast<double>(held_out_weights_[i]);
+        ((row & kLabelBit) != 0 ? masses[at].positive : masses[at].negative) += units;
+    }
+    for (std::size_t i = nodes.size(); i-- > 0;)
+        if (nodes[i].left >= 0) masses[i] = masses[nodes[i].left] + masses[nodes[i].right];
+    return masses;
+}
+
+// Adds, for each lambda, the held-out rows that the fold's subtree puts on the left. A node
+// is a leaf of the subtrees from the one it collapses in up to the one its parent does.
+template <class Code, class Count>
+void LeafRankPruner<Code, Count>::add_held_out(const View<Code>& view,
+                                               const PruningSequence& sequence,
+                                               const std::vector<double>& tried,
+                                               std::vector<ClassMass>& left) const {
+    const std::vector<ClassMass> masses = held_out_masses(view);
+    const auto& nodes = tree_.nodes;
+    std::vector<ClassMass> change(sequence.lambdas.size() + 1);
+    const auto count_leaf = [&](std::int32_t node, std::int32_t end) {
+        if (!tree_.is_better(node)) return;
+        const std::int32_t begin = sequence.collapsed_at[node];
+        change[begin] = change[begin] + masses[node];
+        change[end] = change[end] - masses[node];
+    };
+    count_leaf(0, static_cast<std::int32_t>(sequence.lambdas.size()));
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (nodes[i].left < 0) continue;
+        count_leaf(nodes[i].left, sequence.collapsed_at[i]);
+        count_leaf(nodes[i].right, sequence.collapsed_at[i]);
+    }
+    ClassMass sum = change[0];
+    for (std::size_t k = 0, step = 0; k < tried.size(); ++k) {
+        while (step + 1 < sequence.lambdas.size() && sequence.lambdas[step + 1] <= tried[k])
+            sum = sum + change[++step];
+        left[k] = left[k] + sum;
+    }
+}
+
+// Chooses by what each subtree, from the whole tree to the root, puts on the left: the
+// smallest that is split at all and hardly worse than the best; the root if none is better.
+template <class Code, class Count>
+std::size_t LeafRankPruner<Code, Count>::choose(const std::vector<ClassMass>& left,
+                                                ClassMass cell) const {
+    const std::size_t root = left.size() - 1;
+    const auto worth = [&](std::size_t k) {
+        return left[k].positive / cell.positive - left[k].negative / cell.negative;
+    };
+    std::size_t best = root;
+    for (std::size_t k = root; k-- > 0;)
+        if (worth(k) > worth(best)) best = k;
+    if (best == root) return root;
+    const double a = left[best].negative / cell.negative;
+    const double b = left[best].positive / cell.positive;
+    const double error =
+        std::sqrt(options_.row_mass * (a * (1 - a) / cell.negative + b * (1 - b) / cell.positive));
+    const std::size_t simplest = root - 1;
+    if (worth(best) <= kNoiseLimit * error) return worth(simplest) > 0 ? simplest : root;
+    std::size_t chosen = simplest;
+    while (worth(chosen) < worth(best) - kSlack * error) --chosen;
+    return chosen;
+}
+
+template <class Code, class Count>
+void LeafRankPruner<Code, Count>::prune(LeafRank<Code, Count>& grown, const GrownCell<Code>& cell,
+                                        Row* scratch) {
+    if (grown.nodes.size() == 1) return;
+    const PruningSequence sequence = sequence_of(grown, cell.mass);
+    const std::vector<double> tried = tried_lambdas(sequence.lambdas);
+    std::vector<ClassMass> left(tried.size());
+    for (std::size_t fold = 0; fold < kLeafRankFolds; ++fold) {
+        const ClassMass mass = deal(cell, fold);
+        if (held_out_.empty()) continue;
+        tree_.grow(cell.view, train_.data(), train_.size(), scratch, mass, cell.features, cell.key,
+                   nullptr);
+        add_held_out(cell.view, sequence_of(tree_, mass), tried, left);
+    }
+    const auto chosen = static_cast<std::int32_t>(choose(left, cell.mass));
+    std::vector<std::uint8_t> keep_split(grown.nodes.size());
+    for (std::size_t i = 0; i < keep_split.size(); ++i)
+        keep_split[i] = sequence.collapsed_at[i] > chosen;
+    grown.collapse(keep_split);
+}
+
+template class LeafRankPruner<std::uint8_t, PackedCount>;
+template class LeafRankPruner<std::uint8_t, WideCount>;
+template class LeafRankPruner<std::uint16_t, PackedCount>;
+template class LeafRankPruner<std::uint16_t, WideCount>;
+
+}  // namespace treerank

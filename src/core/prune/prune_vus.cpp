@@ -1,0 +1,176 @@
+#include <algorithm>
+#include <numeric>
+
+#include "core/prune/cost_complexity.hpp"
+#include "core/prune/vus.hpp"
+
+namespace treerank {
+
+namespace {
+
+// A subtree while it is cut back: which cells it splits, and its leaves, best first.
+class Subtree {
+  public:
+    Subtree(const std::int32_t* left, const std::int32_t* right, const double* mass,
+            std::size_t n_cells, std::size_t n_classes)
+        : left_(left), right_(right), n_classes_(n_classes), share_(n_cells * n_classes) {
+        for (std::size_t i = 0; i < share_.size(); ++i) share_[i] = mass[i] / mass[i % n_classes];
+        split_.resize(n_cells);
+        for (std::size_t c = 0; c < n_cells; ++c) split_[c] = left[c] >= 0;
+    }
+
+    struct Link {
+        double strength = 0;
+        std::int32_t cell = -1;  // -1: there is none
+    };
+
+    // The inner cell whose collapse loses least a leaf; on ties the one nearest the root.
+    Link weakest() {
+        list();
+        reckon();
+        const double vus = joined(worse_.back(), better_.back(), n_classes_);
+        Link best;
+        for (const Inner& inner : inner_) {
+            Chains chains = worse_[inner.last - 1];
+            append_better(chains, share_of(inner.cell), n_classes_);
+            const double without = joined(chains, better_[inner.first], n_classes_);
+            const auto leaves = static_cast<double>(inner.last - inner.first);
+            const Link link{(vus - without) / (leaves - 1), inner.cell};
+            if (best.cell < 0 || link.strength < best.strength) best = link;
+        }
+        return best;
+    }
+
+    void collapse(std::int32_t cell, std::int32_t step, std::vector<std::int32_t>& collapsed_at) {
+        std::vector<std::int32_t> stack{cell};
+        while (!stack.empty()) {
+            const std::int32_t next = stack.back();
+            stack.pop_back();
+            if (!split_[next]) continue;
+            split_[next] = false;
+            collapsed_at[next] = step;
+            stack.push_back(left_[next]);
+            stack.push_back(right_[next]);
+        }
+    }
+
+  private:
+    struct Inner {  // an inner cell and the stretch of leaves below it
+        std::int32_t cell;
+        std::size_t first;
+        std::size_t last;
+    };
+
+    const double* share_of(std::int32_t cell) const { return share_.data() + cell * n_classes_; }
+
+    // Leaves from the best to the worst, and inner cells, parents first.
+    void list() {
+        leaves_.clear();
+        inner_.clear();
+        visit(0);
+        std::sort(inner_.begin(), inner_.end(),
+                  [](const Inner& a, const Inner& b) { return a.cell < b.cell; });
+    }
+    void visit(std::int32_t root) {
+        struct Frame {
+            std::int32_t cell;
+            std::size_t first;
+            int visited;
+        };
+        std::vector<Frame> stack{{root, 0, 0}};
+        while (!stack.empty()) {
+            Frame& top = stack.back();
+            const std::int32_t cell = top.cell;
+            if (!split_[cell]) {
+                leaves_.push_back(cell);
+                stack.pop_back();
+            } else if (top.visited == 2) {
+                inner_.push_back({cell, top.first, leaves_.size()});
+                stack.pop_back();
+            } else {
+                const std::int32_t child = top.visited++ == 0 ? left_[cell] : right_[cell];
+                stack.push_back({child, leaves_.size(), 0});
+            }
+        }
+    }
+
+    // worse_[i]: chains of the leaves after i; better_[i]: of those before. One more entry of
+    // each: all leaves, and none.
+    void reckon() {
+        const std::size_t n = leaves_.size();
+        worse_.resize(n + 1);
+        better_.resize(n + 1);
+        Chains below = no_worse_cell();
+        for (std::size_t i = n; i-- > 0;) {
+            worse_[i] = below;
+            append_better(below, share_of(leaves_[i]), n_classes_);
+        }
+        worse_[n] = below;
+        Chains above = no_better_cell(n_classes_);
+        for (std::size_t i = 0; i < n; ++i) {
+            better_[i] = above;
+            append_worse(above, share_of(leaves_[i]), n_classes_);
+        }
+        better_[n] = no_better_cell(n_classes_);
+    }
+
+    const std::int32_t* left_;
+    const std::int32_t* right_;
+    const std::size_t n_classes_;
+    std::vector<double> share_;
+    std::vector<std::uint8_t> split_;
+    std::vector<std::int32_t> leaves_;
+    std::vector<Inner> inner_;
+    std::vector<Chains> worse_;
+    std::vector<Chains> better_;
+};
+
+}  // namespace
+
+PruningSequence vus_complexity(const std::int32_t* left, const std::int32_t* right,
+                               const double* mass, std::size_t n_cells, std::size_t n_classes) {
+    PruningSequence sequence{{0.0}, std::vector<std::int32_t>(n_cells, 0)};
+    Subtree subtree(left, right, mass, n_cells, n_classes);
+    std::int32_t step = 0;
+    for (auto link = subtree.weakest(); link.cell >= 0; link = subtree.weakest()) {
+        if (step == 0 || link.strength > sequence.lambdas.back()) {
+            // A split that adds nothing to what has been cut since is the first to go.
+            sequence.lambdas.push_back(std::max(link.strength, 0.0));
+            ++step;
+        }
+        subtree.collapse(link.cell, step, sequence.collapsed_at);
+    }
+    return sequence;
+}
+
+std::vector<double> vus_of_leaves(const std::uint8_t* is_leaf, std::size_t n_choices,
+                                  const double* value, const double* mass, std::size_t n_cells,
+                                  std::size_t n_classes) {
+    std::vector<std::size_t> order(n_cells);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return value[a] < value[b]; });
+    std::vector<double> share(n_cells * n_classes);
+    for (std::size_t i = 0; i < share.size(); ++i) share[i] = mass[i] / mass[i % n_classes];
+    std::vector<double> result(n_choices);
+    std::vector<double> tied(n_classes);
+    for (std::size_t choice = 0; choice < n_choices; ++choice) {
+        Chains chains = no_worse_cell();
+        std::fill(tied.begin(), tied.end(), 0.0);
+        std::size_t last = n_cells;  // the leaf before
+        for (const std::size_t cell : order) {
+            if (!is_leaf[choice * n_cells + cell]) continue;
+            if (last < n_cells && value[cell] != value[last]) {
+                append_better(chains, tied.data(), n_classes);
+                std::fill(tied.begin(), tied.end(), 0.0);
+            }
+            for (std::size_t k = 0; k < n_classes; ++k) tied[k] += share[cell * n_classes + k];
+            last = cell;
+        }
+        append_better(chains, tied.data(), n_classes);
+        result[choice] = chains[n_classes];
+    }
+    return result;
+}
+
+}  // namespace treerank

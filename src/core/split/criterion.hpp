@@ -1,0 +1,161 @@
+// Gains, and the search for the best test over a list of occupied codes.
+//
+// This is the definition that the vector kernel must repeat bit for bit; it also
+// serves wherever the kernel does not: small nodes, entropy, monotone
+// constraints, categories. Ties: the larger gain, then the lower feature, then
+// missing left, then the lower code.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "core/histogram/kernels.hpp"
+
+namespace treerank {
+
+// x log2(x), by the series of atanh: the same bits wherever doubles are IEEE.
+inline double x_log2_x(double x) {
+    if (x <= 0) return 0;
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    std::int64_t exponent = static_cast<std::int64_t>(bits >> 52) - 1023;
+    double mantissa = std::bit_cast<double>((bits & 0xfffffffffffffULL) | 0x3ff0000000000000ULL);
+    if (mantissa > 1.4142135623730951) {
+        mantissa *= 0.5;
+        ++exponent;
+    }
+    const double t = (mantissa - 1) / (mantissa + 1);
+    const double t2 = t * t;
+    double series = 0;
+    for (int k = 19; k >= 1; k -= 2) series = series * t2 + 1.0 / k;
+    constexpr double two_over_ln2 = 2.8853900817779268;
+    return x * (static_cast<double>(exponent) + two_over_ln2 * t * series);
+}
+
+inline double entropy_mass(const CutSearch& search, ClassMass mass) {
+    const double positive = search.positive_cost * mass.positive;
+    const double negative = search.negative_cost * mass.negative;
+    return x_log2_x(positive + negative) - x_log2_x(positive) - x_log2_x(negative);
+}
+
+// What the cut gains by the criterion; 0 when it gains nothing.
+inline double gain_of(const CutSearch& search, ClassMass left) {
+    const ClassMass node = search.node;
+    const double difference = left.positive * node.negative - node.positive * left.negative;
+    if (search.criterion == Criterion::kAuc) return std::abs(difference);
+    const double left_cost =
+        search.positive_cost * left.positive + search.negative_cost * left.negative;
+    const double node_cost =
+        search.positive_cost * node.positive + search.negative_cost * node.negative;
+    const double product = left_cost * (node_cost - left_cost);
+    if (difference == 0 || product <= 0) return 0;
+    if (search.criterion == Criterion::kGini) return difference * difference / product;
+    const double gain =
+        entropy_mass(search, node) - entropy_mass(search, left) - entropy_mass(search, node - left);
+    return gain > node_cost * 1e-12 ? gain : 0;
+}
+
+// The share of positives when both classes of the cell weigh the same, kept within bounds.
+inline double bounded_value(const CutSearch& search, ClassMass mass) {
+    const double positive = search.positive_cost * mass.positive;
+    const double negative = search.negative_cost * mass.negative;
+    return std::clamp(positive / (positive + negative), search.lower, search.upper);
+}
+
+inline bool admissible(const CutSearch& search, ClassMass left) {
+    const ClassMass right = search.node - left;
+    if (left.total() < search.min_mass_leaf || right.total() < search.min_mass_leaf) return false;
+    if (search.monotonic == 0) return true;
+    const double rise = bounded_value(search, right) - bounded_value(search, left);
+    return rise * search.monotonic >= 0;
+}
+
+// Codes that occur in a node, ascending, with their masses.
+struct OccupiedCodes {
+    std::vector<std::int32_t> codes;
+    std::vector<ClassMass> masses;
+
+    void clear() {
+        codes.clear();
+        masses.clear();
+    }
+    void add(std::int32_t code, ClassMass mass) {
+        codes.push_back(code);
+        masses.push_back(mass);
+    }
+    bool has_missing() const { return !codes.empty() && codes.front() == 0; }
+    // Counts the missing as another code.
+    void fill_in(std::int32_t code) {
+        if (!has_missing() || code == 0) return;
+        const ClassMass missing = masses.front();
+        codes.erase(codes.begin());
+        masses.erase(masses.begin());
+        const auto at = std::lower_bound(codes.begin(), codes.end(), code) - codes.begin();
+        if (at < std::ssize(codes) && codes[at] == code) {
+            masses[at] = masses[at] + missing;
+        } else {
+            codes.insert(codes.begin() + at, code);
+            masses.insert(masses.begin() + at, missing);
+        }
+    }
+};
+
+inline void scan_list(const OccupiedCodes& occupied, bool missing_left, const CutSearch& search,
+                      BestCut& best) {
+    const std::size_t n = occupied.codes.size();
+    const std::size_t first = occupied.has_missing() ? 1 : 0;
+    ClassMass left;
+    if (first == 1 && missing_left) left = occupied.masses[0];
+    for (std::size_t i = first; i < n; ++i) {
+        left = left + occupied.masses[i];
+        if (!admissible(search, left)) continue;
+        const double gain = gain_of(search, left);
+        if (gain > best.gain) {
+            const std::int32_t next = i + 1 < n ? occupied.codes[i + 1] : -1;
+            best = {gain, occupied.codes[i], next, missing_left, left};
+        }
+    }
+}
+
+inline BestCut best_cut(const OccupiedCodes& occupied, const CutSearch& search) {
+    BestCut best;
+    scan_list(occupied, true, search, best);
+    if (occupied.has_missing()) scan_list(occupied, false, search, best);
+    return best;
+}
+
+// The partition rule (ALGORITHMS, section 4): levels ordered by the ratio of
+// positives to negatives, best first, cut where the gain is largest. Missing is a
+// level like any other. Returns how many of `order` go left.
+struct BestLevels {
+    double gain = 0;
+    std::size_t n_left = 0;
+    ClassMass left;
+    std::vector<std::int32_t> order;  // positions in the list of occupied codes
+};
+
+inline BestLevels best_levels(const OccupiedCodes& occupied, const CutSearch& search) {
+    BestLevels best;
+    best.order.resize(occupied.codes.size());
+    std::iota(best.order.begin(), best.order.end(), 0);
+    std::sort(best.order.begin(), best.order.end(), [&](std::int32_t a, std::int32_t b) {
+        const ClassMass x = occupied.masses[a], y = occupied.masses[b];
+        const double one = x.positive * y.negative, other = y.positive * x.negative;
+        return one != other ? one > other : a < b;
+    });
+    ClassMass left;
+    for (std::size_t i = 0; i + 1 < best.order.size(); ++i) {
+        left = left + occupied.masses[best.order[i]];
+        if (!admissible(search, left)) continue;
+        const double gain = gain_of(search, left);
+        if (gain > best.gain) {
+            best.gain = gain;
+            best.n_left = i + 1;
+            best.left = left;
+        }
+    }
+    return best;
+}
+
+}  // namespace treerank

@@ -1,0 +1,39 @@
+// What a missing value counts as where it is not learned: the mean of its cell
+// (paper: Clémençon, Depecker & Vayatis 2011, section 5).
+#pragma once
+
+#include <algorithm>
+
+#include "core/split/criterion.hpp"
+#include "core/data/types.hpp"
+
+namespace treerank {
+
+// The code of the mean over the known values of a cell, for a category its most
+// frequent level (on ties the lowest code); 0 when nothing is known. Summed in the
+// order of the codes, so that it depends on no order of rows.
+inline std::int32_t stand_in_of(const OccupiedCodes& cell, const Features& features,
+                                std::int32_t feature) {
+    const std::size_t first = cell.has_missing() ? 1 : 0;
+    if (first == cell.codes.size()) return 0;
+    const double* means = features.code_mean.data() + features.offset[feature];
+    double total = 0, sum = 0, largest = 0;
+    std::int32_t most_frequent = 0;
+    for (std::size_t i = first; i < cell.codes.size(); ++i) {
+        const double mass = cell.masses[i].total();
+        total += mass;
+        sum += mass * means[cell.codes[i]];
+        if (mass > largest) {
+            largest = mass;
+            most_frequent = cell.codes[i];
+        }
+    }
+    if (features.categorical[feature]) return most_frequent;
+    // Rounding must not carry the mean beyond the values.
+    const double mean = std::clamp(sum / total, means[cell.codes[first]], means[cell.codes.back()]);
+    const double* upper = features.code_upper.data() + features.offset[feature];
+    return static_cast<std::int32_t>(
+        std::lower_bound(upper + 1, upper + features.n_codes[feature], mean) - upper);
+}
+
+}  // namespace treerank

@@ -1,0 +1,275 @@
+#include "core/split/split_search.hpp"
+
+#include <algorithm>
+
+#include "core/split/imputed_code.hpp"
+#include "core/split/random_split.hpp"
+
+namespace treerank {
+
+namespace {
+constexpr std::size_t kTeamRows = 8192;       // below this a node is not worth calling the team
+constexpr std::size_t kTeamCounters = 50000;  // nor is scanning so few counters
+// Feature draws and children take the small branches of a node's key, random cuts these.
+constexpr std::uint64_t kRandomCutBranch = std::uint64_t{1} << 32;
+}  // namespace
+
+Team* team_for(Team* team, std::size_t n_rows) { return n_rows >= kTeamRows ? team : nullptr; }
+
+template <class Code, class Count>
+TestSearch<Code, Count>::TestSearch(const Features& features, const LeafRankOptions& options,
+                                    Team* team)
+    : features_(features),
+      options_(options),
+      team_(team),
+      kernels_(kernels<Code, Count>()),
+      scratch_(team != nullptr ? team->size() * 2 : 1) {
+    const std::int32_t widest =
+        *std::max_element(features_.n_codes.begin(), features_.n_codes.end());
+    for (auto& scratch : scratch_) {
+        scratch.prefix.resize(widest + kLanes);
+        scratch.counters.resize(widest);
+        scratch.words.resize((widest + 63) / 64);
+        scratch.codes.resize(widest + 1);
+        scratch.counts.resize(widest + 1);
+    }
+}
+
+template <class Code, class Count>
+void TestSearch<Code, Count>::enter(const View<Code>& view, const Row* rows, std::size_t n,
+                                    const Count* histogram) {
+    view_ = &view;
+    cell_.rows = rows;
+    cell_.n = n;
+    cell_.histogram = histogram;
+    if (features_.missing_by_cell_mean()) stand_in_.assign(features_.size(), -1);
+}
+
+// Lists a feature's few codes into scratch.codes and scratch.counts.
+template <class Code, class Count>
+std::int32_t TestSearch<Code, Count>::list_sparse(const Node& node, std::int32_t feature,
+                                                  Scratch& scratch) {
+    const auto& codes = view_->codes_for(node.n);
+    return kernels_.list(node.rows, node.n, view_->weights, codes.column(feature), codes.step,
+                         features_.n_codes[feature], scratch.counters.data(), scratch.words.data(),
+                         scratch.codes.data(), scratch.counts.data());
+}
+
+// Puts the cut in the middle of the gap between the codes that it parts.
+template <class Code, class Count>
+void TestSearch<Code, Count>::take_cut(const BestCut& cut, std::int32_t feature, Split& best) {
+    best.gain = cut.gain;
+    best.left = cut.left;
+    best.test.feature = feature;
+    best.test.categorical = false;
+    best.test.cut = cut.gap_end < 0 ? features_.n_codes[feature] - 1
+                                    : cut.cut + (cut.gap_end - cut.cut - 1) / 2;
+    best.test.missing_left = cut.missing_left;
+}
+
+template <class Code, class Count>
+void TestSearch<Code, Count>::take_levels(const BestLevels& levels, const OccupiedCodes& occupied,
+                                          std::int32_t feature, const CutSearch& search,
+                                          Split& best) {
+    best.gain = levels.gain;
+    best.left = levels.left;
+    best.test.feature = feature;
+    best.test.categorical = true;
+    // Levels that the node has not seen follow the larger side.
+    const bool others_left = 2 * levels.left.total() >= search.node.total();
+    best.set = CategorySet{};
+    std::vector<std::int8_t> place(features_.n_codes[feature], others_left ? 1 : 0);
+    for (std::size_t i = 0; i < levels.order.size(); ++i)
+        place[occupied.codes[levels.order[i]]] = i < levels.n_left;
+    for (std::int32_t code = 0; code < features_.n_codes[feature]; ++code)
+        if (place[code]) best.set.insert(code);
+    best.test.missing_left = best.set.contains(0);
+}
+
+template <class Code, class Count>
+const Count* TestSearch<Code, Count>::histogram_of(const Node& node, std::int32_t feature) const {
+    return node.histogram + features_.offset[feature];
+}
+
+// The best Gini cut of a histogram, if it gains more than `gain`.
+template <class Code, class Count>
+BestCut TestSearch<Code, Count>::scan(const Count* histogram, std::int32_t n_codes, bool missing,
+                                      const CutSearch& search, Scratch& scratch, double gain) {
+    BestCut cut;
+    cut.gain = gain;
+    kernels_.scan_gini(histogram, n_codes, true, search, scratch.prefix.data(), cut);
+    if (missing)
+        kernels_.scan_gini(histogram, n_codes, false, search, scratch.prefix.data(), cut);
+    else  // missing values to come go to the larger side
+        cut.missing_left = 2 * cut.left.total() >= search.node.total();
+    return cut;
+}
+
+// A node with few rows is scanned over the codes that occur in it.
+template <class Code, class Count>
+BestCut TestSearch<Code, Count>::best_gini_cut(const Node& node, std::int32_t feature,
+                                               const CutSearch& search, Scratch& scratch,
+                                               double gain) {
+    if (node.histogram != nullptr) {
+        const Count* histogram = histogram_of(node, feature);
+        const std::int32_t n_codes = features_.n_codes[feature];
+        BestCut cut = scan(histogram, n_codes, !is_empty(histogram[0]), search, scratch, gain);
+        if (cut.gain <= gain) return cut;
+        for (std::int32_t code = cut.cut + 1; code < n_codes && cut.gap_end < 0; ++code)
+            if (!is_empty(histogram[code])) cut.gap_end = code;
+        return cut;
+    }
+    const std::int32_t last = list_sparse(node, feature, scratch);
+    const std::int32_t* codes = scratch.codes.data();
+    BestCut cut = scan(scratch.counts.data(), last + 1, codes[0] != 0, search, scratch, gain);
+    if (cut.gain <= gain) return cut;
+    cut.gap_end = cut.cut < last ? codes[cut.cut + 1] : -1;
+    cut.cut = codes[cut.cut];
+    return cut;
+}
+
+// Lists the codes that occur in a node, with their masses, into scratch.occupied.
+template <class Code, class Count>
+void TestSearch<Code, Count>::list_occupied(const Node& node, std::int32_t feature,
+                                            Scratch& scratch) {
+    OccupiedCodes& occupied = scratch.occupied;
+    occupied.clear();
+    if (node.histogram != nullptr) {
+        const Count* histogram = histogram_of(node, feature);
+        for (std::int32_t code = 0; code < features_.n_codes[feature]; ++code)
+            if (!is_empty(histogram[code])) occupied.add(code, mass_of(histogram[code]));
+        return;
+    }
+    const std::int32_t last = list_sparse(node, feature, scratch);
+    if (scratch.codes[0] != 0) occupied.add(0, mass_of(scratch.counts[0]));
+    for (std::int32_t i = 1; i <= last; ++i)
+        occupied.add(scratch.codes[i], mass_of(scratch.counts[i]));
+}
+
+// Whether a missing value in the node has to be counted as the cell's mean.
+template <class Code, class Count>
+bool TestSearch<Code, Count>::may_need_stand_in(const Node& node, std::int32_t feature) const {
+    return features_.missing_by_cell_mean() &&
+           (node.histogram == nullptr || !is_empty(histogram_of(node, feature)[0]));
+}
+
+// The code that a missing value counts as in this cell. Threads own features, so
+// that each entry is written by one of them.
+template <class Code, class Count>
+std::int32_t TestSearch<Code, Count>::stand_in(std::int32_t feature, Scratch& scratch) {
+    std::int32_t& code = stand_in_[feature];
+    if (code < 0) {
+        list_occupied(cell_, feature, scratch);
+        code = stand_in_of(scratch.occupied, features_, feature);
+    }
+    return code;
+}
+
+template <class Code, class Count>
+void TestSearch<Code, Count>::follow_stand_in(Split& split) {
+    const std::int32_t code = stand_in(split.test.feature, scratch_[0]);
+    if (split.test.categorical) {
+        split.test.missing_left = split.set.contains(code);
+        split.test.missing_left ? split.set.insert(0) : split.set.erase(0);
+    } else {
+        split.test.missing_left = code <= split.test.cut;
+    }
+}
+
+// No histogram is needed where none is at hand.
+template <class Code, class Count>
+BestCut TestSearch<Code, Count>::random_cut(const Node& node, std::int32_t feature,
+                                            const CutSearch& search, Scratch& scratch) {
+    CodeRange<Code> range;
+    const Count* histogram = node.histogram != nullptr ? histogram_of(node, feature) : nullptr;
+    if (histogram != nullptr) {
+        for (std::int32_t code = 0; code < features_.n_codes[feature]; ++code)
+            if (!is_empty(histogram[code])) range.add(static_cast<Code>(code));
+    } else {
+        const auto& codes = view_->codes_for(node.n);
+        const Code* column = codes.column(feature);
+        for (std::size_t i = 0; i < node.n; ++i)
+            range.add(column[row_id(node.rows[i]) * codes.step]);
+    }
+    if (range.n_cuts() == 0) return {};
+    const std::int32_t cut = draw_cut(range, key_of(node.key, kRandomCutBranch + feature));
+    Count values{}, missing{};
+    if (histogram != nullptr) {
+        missing = histogram[0];
+        for (std::int32_t code = range.lowest; code <= cut; ++code) values += histogram[code];
+    } else {
+        Count* sums = scratch.counts.data();
+        sums[0] = sums[1] = sums[2] = Count{};
+        const auto& codes = view_->codes_for(node.n);
+        kernels_.sum_sides(node.rows, node.n, view_->weights, codes.column(feature), codes.step,
+                           static_cast<Code>(cut), sums);
+        missing = sums[0];
+        values = sums[1];
+    }
+    return judge_cut(range, cut, mass_of(values), mass_of(missing), search);
+}
+
+// The cut of a numeric feature; one that gains no more than `gain` may be any.
+template <class Code, class Count>
+BestCut TestSearch<Code, Count>::cut_of(const Node& node, std::int32_t feature,
+                                        const CutSearch& search, std::int32_t missing_as,
+                                        Scratch& scratch, double gain) {
+    if (options_.random_cuts) return random_cut(node, feature, search, scratch);
+    if (search.criterion == Criterion::kGini && search.monotonic == 0 && missing_as == 0)
+        return best_gini_cut(node, feature, search, scratch, gain);
+    list_occupied(node, feature, scratch);
+    scratch.occupied.fill_in(missing_as);
+    BestCut cut = best_cut(scratch.occupied, search);
+    // Missing values to come go to the larger side.
+    if (!scratch.occupied.has_missing())
+        cut.missing_left = 2 * cut.left.total() >= search.node.total();
+    return cut;
+}
+
+template <class Code, class Count>
+void TestSearch<Code, Count>::consider(const Node& node, std::int32_t feature, Scratch& scratch,
+                                       Split& best) {
+    CutSearch search = node.search;
+    search.monotonic = features_.monotonic[feature];
+    const std::int32_t missing_as =
+        may_need_stand_in(node, feature) ? stand_in(feature, scratch) : 0;
+    if (!features_.categorical[feature]) {
+        const BestCut cut = cut_of(node, feature, search, missing_as, scratch, best.gain);
+        if (cut.gain > best.gain) take_cut(cut, feature, best);
+        return;
+    }
+    list_occupied(node, feature, scratch);
+    scratch.occupied.fill_in(missing_as);
+    const BestLevels levels =
+        options_.random_cuts
+            ? random_levels(scratch.occupied, search, key_of(node.key, kRandomCutBranch + feature))
+            : best_levels(scratch.occupied, search);
+    if (levels.gain > best.gain) take_levels(levels, scratch.occupied, feature, search, best);
+}
+
+template <class Code, class Count>
+Split TestSearch<Code, Count>::best_of(const Node& node, const std::int32_t* features,
+                                       std::size_t n) {
+    Split best;
+    const bool quick = n * features_.histogram_size() < kTeamCounters * features_.size();
+    if (quick || n < 2 || team_for(team_, node.n) == nullptr) {
+        for (std::size_t i = 0; i < n; ++i) consider(node, features[i], scratch_[0], best);
+        return best;
+    }
+    const std::size_t chunks = std::min(scratch_.size(), n);
+    std::vector<Split> bests(chunks);
+    team_->run(chunks, [&](std::size_t c) {
+        for (std::size_t i = c * n / chunks; i < (c + 1) * n / chunks; ++i)
+            consider(node, features[i], scratch_[c], bests[c]);
+    });
+    for (const Split& split : bests)
+        if (split.gain > best.gain) best = split;
+    return best;
+}
+
+template class TestSearch<std::uint8_t, PackedCount>;
+template class TestSearch<std::uint8_t, WideCount>;
+template class TestSearch<std::uint16_t, PackedCount>;
+template class TestSearch<std::uint16_t, WideCount>;
+
+}  // namespace treerank

@@ -1,0 +1,88 @@
+// The search for the test of one node of a LeafRank tree, over some features.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/histogram/kernels.hpp"
+#include "core/util/thread_pool.hpp"
+#include "core/split/criterion.hpp"
+#include "core/data/types.hpp"
+#include "core/data/row_view.hpp"
+
+namespace treerank {
+
+// Small nodes are not worth calling the team: null for them.
+Team* team_for(Team* team, std::size_t n_rows);
+
+// A node as the search sees it.
+template <class Count>
+struct SearchedNode {
+    const Row* rows = nullptr;
+    std::size_t n = 0;
+    const Count* histogram = nullptr;  // of all features; null: not counted
+    std::uint64_t key = 0;
+    CutSearch search;
+};
+
+struct Split {
+    double gain = 0;  // 0: no split
+    Test test;
+    CategorySet set;
+    ClassMass left;
+};
+
+template <class Code, class Count>
+class TestSearch {
+  public:
+    TestSearch(const Features& features, const LeafRankOptions& options, Team* team);
+
+    // The cell whose nodes are searched from now on; a missing value may count as its mean.
+    // `histogram` is the cell's where the rows are elsewhere.
+    void enter(const View<Code>& view, const Row* rows, std::size_t n,
+               const Count* histogram = nullptr);
+    Split best_of(const SearchedNode<Count>& node, const std::int32_t* features, std::size_t n);
+    // Sends missing where the code goes that it counts as.
+    void follow_stand_in(Split& split);
+
+  private:
+    using Node = SearchedNode<Count>;
+    struct Scratch {  // one a thread
+        std::vector<Count> prefix;
+        std::vector<Count> counters;
+        std::vector<std::uint64_t> words;
+        std::vector<std::int32_t> codes;
+        std::vector<Count> counts;
+        OccupiedCodes occupied;
+    };
+
+    void consider(const Node& node, std::int32_t feature, Scratch& scratch, Split& best);
+    BestCut cut_of(const Node& node, std::int32_t feature, const CutSearch& search,
+                   std::int32_t missing_as, Scratch& scratch, double gain);
+    BestCut scan(const Count* histogram, std::int32_t n_codes, bool missing,
+                 const CutSearch& search, Scratch& scratch, double gain);
+    BestCut best_gini_cut(const Node& node, std::int32_t feature, const CutSearch& search,
+                          Scratch& scratch, double gain);
+    BestCut random_cut(const Node& node, std::int32_t feature, const CutSearch& search,
+                       Scratch& scratch);
+    void take_cut(const BestCut& cut, std::int32_t feature, Split& best);
+    void take_levels(const BestLevels& levels, const OccupiedCodes& occupied, std::int32_t feature,
+                     const CutSearch& search, Split& best);
+    const Count* histogram_of(const Node& node, std::int32_t feature) const;
+    std::int32_t list_sparse(const Node& node, std::int32_t feature, Scratch& scratch);
+    void list_occupied(const Node& node, std::int32_t feature, Scratch& scratch);
+    bool may_need_stand_in(const Node& node, std::int32_t feature) const;
+    std::int32_t stand_in(std::int32_t feature, Scratch& scratch);
+
+    const Features& features_;
+    const LeafRankOptions options_;
+    Team* team_;
+    const Kernels<Code, Count>& kernels_;
+    std::vector<Scratch> scratch_;
+
+    const View<Code>* view_ = nullptr;
+    Node cell_;
+    std::vector<std::int32_t> stand_in_;  // by feature: code that missing counts as, -1: not known
+};
+
+}  // namespace treerank

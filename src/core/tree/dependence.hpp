@@ -1,0 +1,28 @@
+// Partial dependence: one or two features run through a grid of codes while the
+// others stay as they are in the rows.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/util/thread_pool.hpp"
+#include "core/tree/flat_tree.hpp"
+#include "core/data/types.hpp"
+
+namespace treerank {
+
+// A feature that runs through a grid; feature -1: none, and one place in the grid.
+struct Varied {
+    std::int32_t feature = -1;
+    std::vector<std::uint16_t> codes;
+};
+inline constexpr std::size_t kMaxGrid = 64;
+
+// For each pair of grid codes, the sum over rows of weight times the value of the
+// cell in which the row ends with these codes. `weights` may be null: all 1.
+template <class Code>
+std::vector<double> sum_over_rows(const FlatTree& tree, const CodeMatrix<Code>& codes,
+                                  const double* weights, const double* cell_values,
+                                  const Varied& first, const Varied& second, Team& team);
+
+}  // namespace treerank

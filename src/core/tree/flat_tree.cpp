@@ -1,0 +1,224 @@
+#include "core/tree/flat_tree.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace treerank {
+
+namespace {
+
+constexpr std::size_t kRowsPerTask = 8192;
+constexpr int kInterleaved = 12;  // independent walks in flight, to hide the latency of memory
+constexpr int kStepsPerTest = 4;
+
+// The side that all leaves below a node share; 2 when they differ.
+std::vector<std::int8_t> common_sides(const RankTree& tree) {
+    std::vector<std::int8_t> side(tree.tests.size());
+    for (std::size_t i = tree.tests.size(); i-- > 0;) {
+        const LeafRankNode& node = tree.tests[i];
+        if (node.left < 0) {
+            side[i] = static_cast<std::int8_t>(node.side);
+        } else {
+            side[i] = side[node.left] == side[node.right] ? side[node.left] : 2;
+        }
+    }
+    return side;
+}
+
+}  // namespace
+
+FlatTree freeze(const RankTree& tree, const std::uint8_t* is_split,
+                std::vector<std::int32_t>* arrival) {
+    FlatTree flat;
+    const auto side = common_sides(tree);
+    flat.category_sets = tree.category_sets;
+    flat.slots.resize(1);
+    flat.target.assign(1, -1);
+    if (arrival != nullptr) arrival->assign(1, -1);
+
+    const auto write_test = [&](const LeafRankNode& node, std::uint32_t at) {
+        const auto next = static_cast<std::uint32_t>(flat.slots.size());
+        if (next >= kNextMask - 2) throw std::length_error("the tree has too many tests");
+        flat.slots.resize(next + 2);
+        flat.target.resize(next + 2, -1);
+        Slot& slot = flat.slots[at];
+        slot = {next, static_cast<std::uint16_t>(node.test.feature), 0};
+        if (node.test.categorical) {
+            slot.next |= kCategorical;
+            flat.target[at] = node.test.cut;
+            flat.any_categorical = true;
+        } else if (node.test.missing_left) {
+            slot.cut = static_cast<std::uint16_t>(node.test.cut);
+        } else {
+            slot.next |= kMissingRight;
+            slot.cut = static_cast<std::uint16_t>(node.test.cut - 1);
+        }
+        return next;
+    };
+
+    struct Pending {
+        std::uint32_t slot;
+        std::int32_t test;
+    };
+    std::vector<std::vector<std::uint32_t>> entries(
+        tree.cells.size());  // slots that stand for a cell
+    entries[0].push_back(0);
+    std::vector<Pending> stack;
+    for (std::size_t c = 0; c < tree.cells.size(); ++c) {
+        const Cell& cell = tree.cells[c];
+        if (entries[c].empty()) continue;
+        if (!is_split[c]) {
+            for (const std::uint32_t slot : entries[c]) {
+                flat.slots[slot] = {slot, 0, 0xffff};
+                flat.target[slot] = static_cast<std::int32_t>(c);
+            }
+            continue;
+        }
+        stack.assign(1, {entries[c][0], cell.first_test});
+        while (!stack.empty()) {
+            const Pending at = stack.back();
+            stack.pop_back();
+            const LeafRankNode& node = tree.tests[at.test];
+            // All leaves below lead to the same child.
+            const bool ends = arrival == nullptr ? side[at.test] != 2 : node.left < 0;
+            if (ends) {
+                entries[side[at.test] == 0 ? cell.left : cell.right].push_back(at.slot);
+                continue;
+            }
+            const std::uint32_t next = write_test(node, at.slot);
+            if (arrival != nullptr) {
+                arrival->push_back(node.left);
+                arrival->push_back(node.right);
+            }
+            // The heavier side comes next in memory: most walks then stay in a line of cache.
+            const bool left_last =
+                tree.tests[node.left].mass.total() >= tree.tests[node.right].mass.total();
+            if (!left_last) stack.push_back({next, node.left});
+            stack.push_back({next + 1, node.right});
+            if (left_last) stack.push_back({next, node.left});
+        }
+        for (const std::uint32_t slot : entries[c]) {
+            flat.slots[slot] = flat.slots[entries[c][0]];
+            flat.target[slot] = flat.target[entries[c][0]];
+        }
+    }
+    return flat;
+}
+
+bool is_sound(const FlatTree& tree, std::size_t n_features) {
+    const std::size_t n = tree.slots.size();
+    if (n == 0 || tree.target.size() != n) return false;
+    for (std::size_t i = 0; i < n; ++i) {
+        const Slot slot = tree.slots[i];
+        const std::uint32_t next = slot.next & kNextMask;
+        const bool categorical = slot.next & kCategorical;
+        if (slot.feature >= n_features && n > 1) return false;
+        if (slot.next == i) {
+            if (slot.cut != 0xffff || tree.target[i] < 0) return false;
+            continue;
+        }
+        if (next <= i || next + 1 >= n) return false;  // forward only: every walk ends
+        if (categorical && (tree.target[i] < 0 ||
+                            static_cast<std::size_t>(tree.target[i]) >= tree.category_sets.size()))
+            return false;
+    }
+    return true;
+}
+
+namespace {
+
+// A slot made ready for one table: nothing to unpack and no column to compute.
+struct ReadySlot {
+    std::uint32_t next;
+    std::uint16_t cut;
+    std::uint16_t shift;
+    std::size_t column;
+};
+
+template <class Code>
+std::vector<ReadySlot> make_ready(const FlatTree& tree, const CodeMatrix<Code>& codes) {
+    std::vector<ReadySlot> ready;
+    ready.reserve(tree.slots.size());
+    for (const Slot slot : tree.slots)
+        ready.push_back({slot.next & kNextMask, slot.cut,
+                         static_cast<std::uint16_t>((slot.next & kMissingRight) != 0),
+                         slot.feature * codes.stride});
+    return ready;
+}
+
+template <class Code, bool HasCategories>
+class Walker {
+  public:
+    Walker(const FlatTree& tree, const CodeMatrix<Code>& codes)
+        : tree_(tree), codes_(codes.data), slots_(make_ready(tree, codes)) {}
+
+    void walk(std::size_t first, std::size_t last, std::int32_t* cells) const {
+        std::size_t row = first;
+        for (; row + kInterleaved <= last; row += kInterleaved) walk_together(row, cells + row);
+        for (; row < last; ++row) {
+            std::uint32_t at = 0, before = 1;
+            while (at != before) {
+                before = at;
+                at = step(row, at);
+            }
+            cells[row] = tree_.target[at];
+        }
+    }
+
+  private:
+    std::uint32_t step(std::size_t row, std::uint32_t at) const {
+        const ReadySlot& slot = slots_[at];
+        const std::uint16_t code = codes_[slot.column + row];
+        if constexpr (HasCategories) {
+            if (tree_.slots[at].next & kCategorical)
+                return slot.next + !tree_.category_sets[tree_.target[at]].contains(code);
+        }
+        // Missing (code 0) wraps to the largest code when it is to go right.
+        return slot.next + (static_cast<std::uint16_t>(code - slot.shift) > slot.cut);
+    }
+
+    void walk_together(std::size_t row, std::int32_t* cells) const {
+        std::uint32_t at[kInterleaved] = {};
+        std::uint32_t moved = 1;
+        while (moved != 0) {
+            for (int s = 0; s < kStepsPerTest - 1; ++s)
+                for (int k = 0; k < kInterleaved; ++k) at[k] = step(row + k, at[k]);
+            moved = 0;
+            for (int k = 0; k < kInterleaved; ++k) {
+                const std::uint32_t next = step(row + k, at[k]);
+                moved |= next ^ at[k];
+                at[k] = next;
+            }
+        }
+        for (int k = 0; k < kInterleaved; ++k) cells[k] = tree_.target[at[k]];
+    }
+
+    const FlatTree& tree_;
+    const Code* codes_;
+    const std::vector<ReadySlot> slots_;
+};
+
+template <bool HasCategories, class Code>
+void walk_all(const FlatTree& tree, const CodeMatrix<Code>& codes, Team& team,
+              std::int32_t* cells) {
+    const Walker<Code, HasCategories> walker(tree, codes);
+    team.run((codes.rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t t) {
+        const std::size_t first = t * kRowsPerTask;
+        walker.walk(first, std::min(codes.rows, first + kRowsPerTask), cells);
+    });
+}
+
+}  // namespace
+
+template <class Code>
+void apply(const FlatTree& tree, const CodeMatrix<Code>& codes, Team& team, std::int32_t* cells) {
+    if (tree.any_categorical)
+        walk_all<true>(tree, codes, team, cells);
+    else
+        walk_all<false>(tree, codes, team, cells);
+}
+
+template void apply(const FlatTree&, const CodeMatrix<std::uint8_t>&, Team&, std::int32_t*);
+template void apply(const FlatTree&, const CodeMatrix<std::uint16_t>&, Team&, std::int32_t*);
+
+}  // namespace treerank

@@ -1,0 +1,105 @@
+// Forests: many trees grown on resampled rows of one table, kept as slots and one number a
+// slot, and rows scored by the mean over the trees.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/util/thread_pool.hpp"
+#include "core/tree/flat_tree.hpp"
+#include "core/data/sampling.hpp"
+#include "core/grow/driver.hpp"
+#include "core/data/types.hpp"
+
+namespace treerank {
+
+// What a tree says of a row that ends in it.
+enum class TreeValue {
+    kPath,      // the share of positives, accumulated step by step along the path
+    kRank,      // mid-rank of the row's stratum among the tree's own training rows, in (0, 1)
+    kMonotone,  // share of positives in the stratum, pooled to fall along the strata
+};
+
+// A tree as it is kept. Arriving at slot s adds step[s] / (1 + lambda / mass[s]): the change
+// of the share of positives, and the mass of the node it is a change from. Slots of merged
+// cells are shared, so what a path has added depends on the whole path.
+struct ForestTree {
+    std::vector<Slot> slots;
+    // Layers x slots: one layer for each way to cut the classes in two; of kMonotone all layers
+    // of each shrinkage, one after another.
+    std::vector<float> step;
+    // of kMonotone: one after another for each shrinkage
+    std::vector<float> mass;
+    std::vector<std::int32_t> set_of;  // category set of a test; empty without categories
+    std::vector<CategorySet> category_sets;
+    std::vector<double> importance;  // by feature: sum of (Delta / 2)^2
+};
+
+struct ForestOptions {
+    std::vector<TreeRankOptions> kinds;  // the kinds of trees ...
+    std::vector<std::uint8_t> kind_of;   // ... and of which kind each is
+    std::size_t first_tree = 0;          // number of the first tree, for draws
+    Sampling sampling;
+    TreeValue value = TreeValue::kPath;
+    std::vector<double> shrinkages;  // of kMonotone, along the cells: one set of values each
+    double scale = 1;                // units of mass to a weight of 1
+};
+
+// Grows kind_of.size() trees, shared out over the team; the result does not depend on its
+// size. Weights of the table are multiplied by the number of draws.
+template <class Code>
+std::vector<ForestTree> grow_forest(const Table<Code>& table, const ForestOptions& options,
+                                    Team& team, Watch& watch);
+
+// What a forest keeps of a tree.
+ForestTree keep_tree(const RankTree& tree, const ForestOptions& options, std::size_t n_features);
+
+// A forest's arrays as they lie in memory, tree t in [starts[t], starts[t + 1]).
+struct ForestView {
+    const Slot* slots = nullptr;
+    const float* step = nullptr;
+    const float* mass = nullptr;           // null: `step` is what is added
+    const std::int32_t* set_of = nullptr;  // null without categories
+    const CategorySet* category_sets = nullptr;
+    std::size_t n_sets = 0;
+    const std::int64_t* starts = nullptr;
+    const std::uint8_t* at_end = nullptr;  // by tree: only the slot at the end adds
+    std::size_t n_trees = 0;
+};
+
+bool is_sound(const ForestView& forest, std::size_t n_features);
+
+// Makes one number a slot of step and mass. A tree in which no slot has two predecessors
+// gets the sum of each path at its end (at_end = 1); the others keep what each slot adds.
+void fold(const ForestView& forest, double lambda, float* step, std::uint8_t* at_end);
+
+// The sum over the trees, for each row.
+template <class Code>
+void score(const ForestView& forest, const CodeMatrix<Code>& codes, Team& team, double* sums);
+// The value in each tree: trees x rows.
+template <class Code>
+void score_each(const ForestView& forest, const CodeMatrix<Code>& codes, Team& team, float* values);
+// The slot in which each row ends, in each tree: trees x rows.
+template <class Code>
+void apply_each(const ForestView& forest, const CodeMatrix<Code>& codes, Team& team,
+                std::int32_t* slots);
+
+inline constexpr std::size_t kMaxLambdas = 12;  // a whole number of vectors
+
+// The codes are of the rows [first, first + codes.rows) of all that were drawn from.
+struct DrawnFrom {
+    Sampling sampling;
+    std::size_t n_all = 0;
+    std::size_t first = 0;
+};
+
+// For each of `rows` the sum over the trees that did not draw it, one for each lambda, and the
+// number of those trees. The root's share is left out: a sample without a row has fewer of
+// the row's class, so that the roots of just those trees would tell the class, reversed.
+template <class Code>
+void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
+                      const DrawnFrom& drawn_from, const std::vector<std::uint32_t>& rows,
+                      const std::vector<float>& lambdas, Team& team, Watch& watch, double* sums,
+                      std::int32_t* n_trees);
+
+}  // namespace treerank

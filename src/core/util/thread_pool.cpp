@@ -1,0 +1,97 @@
+#include "core/util/thread_pool.hpp"
+
+#include <chrono>
+
+namespace treerank {
+
+namespace {
+constexpr long long kReportEveryNs = 50'000'000;
+
+// Waking a sleeping thread takes longer than many a job: look out for a while first.
+template <class Condition>
+void look_out_for(const Condition& condition) {
+    for (int looks = 0; looks < 200 && !condition(); ++looks) std::this_thread::yield();
+}
+
+long long now_ns() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+}  // namespace
+
+void Watch::advance(double work) { done_.fetch_add(work, std::memory_order_relaxed); }
+
+void Watch::check() {
+    if (stop_.load(std::memory_order_relaxed)) throw Interrupted();
+    if (!report_ || std::this_thread::get_id() != caller_) return;
+    const long long now = now_ns();
+    if (now < next_report_ns_) return;
+    next_report_ns_ = now + kReportEveryNs;
+    if (report_(done_.load(std::memory_order_relaxed) / expected_)) {
+        stop_.store(true, std::memory_order_relaxed);
+        throw Interrupted();
+    }
+}
+
+Team::Team(std::size_t n_threads) {
+    for (std::size_t i = 1; i < n_threads; ++i) workers_.emplace_back([this] { work(); });
+}
+
+Team::~Team() {
+    {
+        std::lock_guard lock(mutex_);
+        closing_ = true;
+    }
+    wake_.notify_all();
+}
+
+void Team::drain() {
+    try {
+        for (std::size_t i; (i = next_.fetch_add(1)) < n_;) (*job_)(i);
+    } catch (...) {
+        next_.store(n_);  // let the others finish what they hold and stop
+        std::lock_guard lock(mutex_);
+        if (!error_) error_ = std::current_exception();
+    }
+}
+
+void Team::work() {
+    for (std::uint64_t seen = 0;; ++seen) {
+        look_out_for([&] { return called(seen); });
+        if (!called(seen)) {
+            std::unique_lock lock(mutex_);
+            wake_.wait(lock, [&] { return called(seen); });
+        }
+        if (closing_) return;
+        drain();
+        if (busy_.fetch_sub(1) == 1) {
+            std::lock_guard lock(mutex_);  // the caller is either before its test or asleep
+            done_.notify_one();
+        }
+    }
+}
+
+void Team::run(std::size_t n, const std::function<void(std::size_t)>& job) {
+    if (workers_.empty() || n <= 1) {
+        for (std::size_t i = 0; i < n; ++i) job(i);
+        return;
+    }
+    {
+        std::lock_guard lock(mutex_);
+        job_ = &job;
+        n_ = n;
+        next_.store(0);
+        busy_.store(workers_.size());
+        error_ = nullptr;
+        ++round_;
+    }
+    wake_.notify_all();
+    drain();
+    look_out_for([&] { return busy_.load() == 0; });
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [&] { return busy_ == 0; });
+    if (error_) std::rethrow_exception(error_);
+}
+
+}  // namespace treerank

@@ -1,0 +1,313 @@
+"""What every model offers once it is fitted: scores, classes, cells, AUC."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.isotonic import isotonic_regression
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from treerank._binning.binning import UINT8_BINS, UINT16_BINS, Binning
+from treerank._input.parameters import check_n_jobs, complain
+from treerank._input.validation import Table, validate_rows
+from treerank._reading.partition import OrderedPartition
+from treerank._reading.rules import cell_rules
+from treerank._select.monotone import check_monotone_splits, monotone_values
+from treerank._select.quality import class_shares, has_two_classes, ranking_quality
+from treerank._trees.compact import keep_used_in_trees
+from treerank._trees.ranking_tree import CellTree, RankTree, upper_shares
+from treerank._trees.splitter_tree import SplitterTree
+
+# Up to this many rows every value is a code of its own; above, 255 quantiles do as well.
+EXACT_ROWS = 10_000
+
+
+class RankingModel(ClassifierMixin, BaseEstimator, ABC):
+    """Base of the models that rank by one score, which is 0 at even odds of two classes."""
+
+    classes_: NDArray[Any]
+    n_features_in_: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    @abstractmethod
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Return the ranking score of each row; higher is better."""
+
+    @abstractmethod
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the class probabilities of each row, in the order of `classes_`."""
+
+    @available_if(has_two_classes)  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the ranking score of each row, as `score_samples` does; two classes only."""
+        return self.score_samples(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of each row."""
+        if has_two_classes(self):
+            return np.asarray(self.classes_[(self.score_samples(X) > 0).astype(np.intp)])
+        shares = self.predict_proba(X)  # checks that the model is fitted
+        return np.asarray(self.classes_[np.argmax(shares, axis=1)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the AUC of the score on the given rows; VUS beyond two classes.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        return ranking_quality(y, self.score_samples(X), self.classes_, sample_weight)
+
+
+class TreeEnsemble(RankingModel):
+    """Base of the models of many trees."""
+
+    n_jobs: int | None
+    _binning: Binning
+    _trees: Any  # None: nothing could be learned
+
+    def _codes(self, X: Any) -> tuple[NDArray[Any], int]:
+        """Rows as the trees want them, and the number of threads."""
+        check_is_fitted(self, "_trees")
+        table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
+        n_jobs = check_n_jobs(self.n_jobs)
+        return self._encode(table, n_jobs), n_jobs
+
+    def _encode(self, table: Table, n_jobs: int) -> NDArray[Any]:
+        return self._binning.transform(table, n_jobs)
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Return the number of the leaf in which each row ends, in each tree.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_trees)
+        """
+        codes, n_jobs = self._codes(X)
+        if self._trees is None:
+            return np.empty((codes.shape[1], 0), dtype=np.int32)
+        return np.ascontiguousarray(self._trees.apply(codes, n_jobs).T)
+
+
+class TreeRanker(RankingModel):
+    """Base of the estimators that are one ranking tree."""
+
+    tree_: CellTree
+    partition_: OrderedPartition
+    n_jobs: int | None
+    _binning: Binning
+    _stratum: NDArray[np.int32]
+    _posterior: NDArray[np.float64]
+
+    def _keep(
+        self,
+        tree: CellTree,
+        binning: Binning,
+        names: list[str],
+        classes: NDArray[Any],
+        strength: float,
+        monotonic: NDArray[np.int8],
+    ) -> None:
+        """Order the leaf cells of the tree and set the fitted attributes."""
+        if monotonic.any():
+            assert isinstance(tree, RankTree)
+            check_monotone_splits(tree, binning, monotonic)
+        leaves, scores, upper = rank_leaves(tree, binning, strength, monotonic)
+        stratum = np.full(tree.n_cells, -1, dtype=np.int32)
+        stratum[leaves] = np.arange(len(leaves))
+        self.classes_ = classes
+        self.tree_ = tree
+        self._binning = binning
+        self._stratum = stratum
+        self._posterior = class_shares(upper)
+        self.partition_ = OrderedPartition(
+            tree.counts[leaves],
+            classes=classes,
+            scores=scores,
+            rules=_Rules(tree, binning, names, leaves),
+        )
+
+    def _drop_unused_thresholds(self) -> None:
+        """Keep the thresholds that a test uses: after `_keep`, which compares codes of all."""
+        names = [
+            n for n in ("tree_", "unpruned_tree_") if isinstance(getattr(self, n, None), RankTree)
+        ]
+        if not names:
+            return
+        self._binning, trees = keep_used_in_trees(self._binning, [getattr(self, n) for n in names])
+        for name, tree in zip(names, trees, strict=True):
+            setattr(self, name, tree)
+        rules = self.partition_._rules
+        assert isinstance(rules, _Rules)
+        rules.tree, rules.binning = self.tree_, self._binning
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Share of each feature in the gains of the LeafRank tests; they sum to 1."""
+        check_is_fitted(self)
+        if not isinstance(self.tree_, RankTree):
+            raise AttributeError(
+                "feature_importances_ is read off LeafRank tests, which this tree does not have; "
+                "use sklearn.inspection.permutation_importance."
+            )
+        return _importances(self.tree_, self.n_features_in_)
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Return the cell of each row; cell 0 is the best.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
+        n_jobs = check_n_jobs(self.n_jobs)
+        cells = self.tree_.apply(self.tree_.encode(table, self._binning, n_jobs), n_jobs)
+        return np.asarray(self._stratum[cells])
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Return the ranking score of each row; higher is better.
+
+        With two classes it is positive exactly where `predict` gives the positive class;
+        with more, 0 stands for the middle between the worst and the best.
+        """
+        cells = self.apply(X)
+        return np.asarray(self.partition_.scores[cells])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the class shares of each row's cell, in the order of `classes_`."""
+        cells = self.apply(X)
+        return np.asarray(self._posterior[cells])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of each row."""
+        check_is_fitted(self)
+        return np.asarray(self.classes_[self._class_of_cell[self.apply(X)]])
+
+    @property
+    def _class_of_cell(self) -> NDArray[np.intp]:
+        if len(self.classes_) == 2:
+            return (self.partition_.scores > 0).astype(np.intp)
+        return np.asarray(np.argmax(self._posterior, axis=1))
+
+
+def rank_leaves(
+    tree: CellTree, binning: Binning, strength: float, monotonic: NDArray[np.int8]
+) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
+    """Order the leaf cells of a tree, best first.
+
+    Returns their numbers, their scores, and the shares of the classes above the first, the
+    second, ... in each. A NaN strength keeps the tree's own order.
+    """
+    leaves = tree.leaves
+    if np.isnan(strength):
+        smoothed = OrderedPartition(tree.counts[leaves]).posterior(1.0)
+        upper = np.apply_along_axis(_falling, 0, upper_shares(smoothed))
+        scores = _position_scores(tree)[leaves]
+        if tree.n_classes == 2:
+            scores = scores - _cut(scores, upper[:, 0])
+        return leaves, scores, upper
+    # Steps along the path add up to a share only up to rounding.
+    upper = tree.shrunken_shares(strength)[leaves].clip(0.0, 1.0)
+    if monotonic.any():
+        assert isinstance(tree, RankTree)
+        upper = monotone_values(tree, binning, monotonic, leaves, upper)
+    scores = upper @ tree.cut_weights - 0.5
+    order = np.argsort(-scores, kind="stable")
+    return leaves[order], scores[order], upper[order]
+
+
+class _Rules:
+    """Says the rule of each cell in words when asked; a class, so that it can be pickled."""
+
+    def __init__(
+        self, tree: CellTree, binning: Binning, names: list[str], leaves: NDArray[np.intp]
+    ) -> None:
+        self.tree, self.binning, self.names, self.leaves = tree, binning, names, leaves
+
+    def __call__(self) -> list[str]:
+        if isinstance(self.tree, SplitterTree):
+            return self.tree.rules(self.leaves)
+        assert isinstance(self.tree, RankTree)
+        return cell_rules(self.tree, self.binning, self.names, self.leaves)
+
+
+def check_max_bins(max_bins: Any, n_rows: int) -> int:
+    """Number of bins: given, or by the number of rows."""
+    if isinstance(max_bins, str) and max_bins == "auto":
+        return UINT16_BINS if n_rows <= EXACT_ROWS else UINT8_BINS
+    whole = isinstance(max_bins, int | np.integer) and not isinstance(max_bins, bool)
+    if not whole or not 2 <= max_bins <= UINT16_BINS:
+        raise complain("max_bins", max_bins, f"'auto' or an integer from 2 to {UINT16_BINS}")
+    return int(max_bins)
+
+
+def _falling(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Nearest values that do not increase along the cells."""
+    return np.asarray(isotonic_regression(values, increasing=False))
+
+
+def _position_scores(tree: CellTree) -> NDArray[np.float64]:
+    """Score of each cell by its place in the tree: 1 - k / 2^d at depth d, position k.
+
+    Too deep for doubles to tell positions apart, the rank of the leaf serves instead.
+    """
+    depth = tree.cells["depth"]
+    if depth.max() > 50:
+        scores = np.zeros(tree.n_cells)
+        scores[tree.leaves] = np.arange(len(tree.leaves), 0, -1) / len(tree.leaves)
+        return scores
+    scores = np.ones(tree.n_cells)
+    for cell in np.flatnonzero(tree.is_split):
+        left, right = tree.cells["left"][cell], tree.cells["right"][cell]
+        scores[left] = scores[cell]
+        scores[right] = scores[cell] - 2.0 ** -(depth[cell] + 1)
+    return scores
+
+
+def _cut(scores: NDArray[np.float64], posterior: NDArray[np.float64]) -> float:
+    """Score between the cells predicted positive and the others."""
+    n_positive = int(np.sum(posterior > 0.5))
+    if n_positive == 0:
+        return float(scores[0])
+    if n_positive == len(scores):
+        return 0.0
+    return float(scores[n_positive - 1] + scores[n_positive]) / 2
+
+
+def _importances(tree: RankTree, n_features: int) -> NDArray[np.float64]:
+    """Share of each feature in the sum of (Delta / 2)^2 over LeafRank nodes.
+
+    Delta as in ALGORITHMS, section 7: relative to the whole sample, of the pair of classes
+    that the split tells apart.
+    """
+    tests = tree.tests
+    is_inner = tests["left"] >= 0
+    inner = tests[is_inner]
+    left = tests[inner["left"]]
+    splits = tree.cells[tree.is_split]
+    cell_of = np.repeat(np.arange(len(splits)), splits["last_test"] - splits["first_test"])
+    pair = splits[cell_of[is_inner]]
+    total = tree.counts[0][pair["worse_class"]] * tree.counts[0][pair["better_class"]]
+    delta = (inner["negative"] * left["positive"] - inner["positive"] * left["negative"]) / total
+    importance = np.bincount(inner["feature"], weights=(delta / 2) ** 2, minlength=n_features)
+    return np.asarray(importance / max(importance.sum(), 1e-300))

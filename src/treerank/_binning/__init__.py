@@ -1,0 +1,1 @@
+"""Bin: values become small codes; thresholds and categories are kept."""

@@ -1,0 +1,160 @@
+"""Bin: values become small codes, thresholds and levels are kept.
+
+Code 0 is missing; code i + 1 means thresholds[i - 1] < x <= thresholds[i] for a
+number, or the i-th known level of a category.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank import _core
+from treerank._input import column_stats
+from treerank._input.categories import SharedLevels
+from treerank._input.column_stats import Sample, Seen, look_over
+from treerank._input.columns import Column, is_missing, warn_of_doubtful_category
+from treerank._input.validation import Table
+from treerank._input.weights import Weights
+
+Codes = NDArray[Any]  # uint8 or uint16
+
+UINT8_BINS = 255
+UINT16_BINS = 65_535
+MAX_LEVELS = _core.MAX_CATEGORY_CODES - 1
+
+
+@dataclass(frozen=True)
+class Binning:
+    """How each feature is coded.
+
+    `thresholds[j]` is empty for a category, `levels[j]` is None for a number. Levels are
+    listed by code; the last entry of a feature with too many is `SharedLevels`, which have
+    one code.
+    """
+
+    thresholds: list[NDArray[np.float64]]
+    levels: list[list[Any] | None]
+    code_type: np.dtype[Any]
+    has_missing: NDArray[np.bool_]  # seen in the training rows
+
+    @property
+    def is_categorical(self) -> NDArray[np.uint8]:
+        """One flag a feature."""
+        return np.array([levels is not None for levels in self.levels], dtype=np.uint8)
+
+    @property
+    def n_codes(self) -> NDArray[np.int32]:
+        """Number of codes of each feature, missing included."""
+        return np.array(
+            [
+                1 + (len(levels) if levels is not None else len(cuts) + 1)
+                for cuts, levels in zip(self.thresholds, self.levels, strict=True)
+            ],
+            dtype=np.int32,
+        )
+
+    def equals(self, other: Binning) -> bool:
+        """Whether both give every row the same codes."""
+        same_levels = self.levels == other.levels and self.code_type == other.code_type
+        return same_levels and all(map(np.array_equal, self.thresholds, other.thresholds))
+
+    def transform(self, table: Table, n_jobs: int = 1) -> Codes:
+        """Codes of the table, features x rows."""
+        codes = np.empty((table.n_features, table.n_rows), dtype=self.code_type)
+        if table.matrix is not None:
+            _core.encode(table.matrix, self.thresholds, codes, n_jobs)
+            return codes
+        for j, column in enumerate(table.columns):
+            known = self.levels[j]
+            if known is None:
+                _core.encode(_as_matrix(column), [self.thresholds[j]], codes[j : j + 1], n_jobs)
+            else:
+                codes[j] = encode_levels(column, known)
+        return codes
+
+
+@dataclass(frozen=True)
+class Coded:
+    """The training rows as codes (features x rows), and how they were coded."""
+
+    codes: Codes
+    binning: Binning
+    sample: Sample
+
+
+def code_table(table: Table, weights: Weights, max_bins: int, n_jobs: int) -> Coded:
+    """Bin a table that is in memory."""
+    units = weights.as_units
+    bound = _core.sample_bound(table.n_rows, column_stats.SAMPLE_ROWS)
+    sample = Sample(table, _core.sampled_rows(0, table.n_rows, bound), units)
+    binning = fit_binning(sample, look_over(table, units), max_bins, n_jobs)
+    return Coded(binning.transform(table, n_jobs), binning, sample)
+
+
+def fit_binning(sample: Sample, seen: Seen, max_bins: int, n_jobs: int) -> Binning:
+    """Choose thresholds by the sample, and levels by what all rows have."""
+    table, n = sample.table, sample.table.n_features
+    rows, units = sample.rows, sample.units
+    levels: list[list[Any] | None] = [None] * n
+    if table.matrix is not None:
+        thresholds = _core.find_thresholds(table.matrix, rows, units, max_bins, n_jobs)
+    else:
+        thresholds = [np.empty(0)] * n
+        for j, column in enumerate(table.columns):
+            masses = seen.masses[j]
+            if masses is None:
+                values = _as_matrix(column)
+                [thresholds[j]] = _core.find_thresholds(values, rows, units, max_bins, n_jobs)
+            else:
+                levels[j] = _choose_levels(masses)
+                warn_of_doubtful_category(column, sorted(masses, key=_level_order), seen.n_rows)
+    code_type = np.dtype(np.uint8 if max_bins <= UINT8_BINS else np.uint16)
+    return Binning(thresholds, levels, code_type, seen.has_missing)
+
+
+def _as_matrix(column: Column) -> NDArray[np.float64]:
+    return np.asarray(column.values)[:, np.newaxis]
+
+
+def _level_order(level: Any) -> tuple[str, Any]:
+    """Key by which levels of several types can be sorted, and tuples of them."""
+    within = tuple(map(_level_order, level)) if isinstance(level, tuple) else level
+    return type(level).__name__, within
+
+
+def _choose_levels(masses: Counter[Any]) -> list[Any]:
+    """Levels in sorted order; when there are too many, the rarest share the last code."""
+    found = sorted(masses, key=_level_order)
+    if len(found) <= MAX_LEVELS:
+        return found
+    by_mass = np.argsort([-masses[level] for level in found], kind="stable")
+    kept = np.sort(by_mass[: MAX_LEVELS - 1])
+    shared = SharedLevels(found[i] for i in np.sort(by_mass[MAX_LEVELS - 1 :]))
+    return [found[i] for i in kept] + [shared]
+
+
+def encode_levels(column: Column, levels: list[Any] | None) -> NDArray[np.int32]:
+    """Codes of a categorical column; unknown levels are missing."""
+    assert levels is not None
+    code_of: dict[Any, int] = {}
+    for code, level in enumerate(levels, start=1):
+        for member in level if isinstance(level, SharedLevels) else (level,):
+            code_of[member] = code
+    if column.factor is not None:
+        return column.factor.encode(code_of)
+    values = column.values
+    first = next((v for v in values if not is_missing(v)), None)
+    known_text = {isinstance(v, str) for v in code_of}
+    if first is not None and known_text and isinstance(first, str) not in known_text:
+        expected = "text" if True in known_text else "numbers or booleans as"
+        raise ValueError(
+            f"Column {column.name!r} has values such as {first!r}; expected {expected} categories, "
+            "as in the data the model was fitted to."
+        )
+    return np.fromiter(map(code_of.get, values, repeat(0)), dtype=np.int32, count=len(values))

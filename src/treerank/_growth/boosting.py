@@ -1,0 +1,215 @@
+"""Boost: rounds of gradients, a tree grown on them by the core, and scores moved by it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank import _core
+from treerank._binning.binning import Binning, Codes
+from treerank._growth.losses import LOSSES, start_score
+from treerank._growth.progress import Report
+from treerank._input.weights import Weights
+from treerank._select.quality import ranking_quality
+from treerank._trees.packed_forest import ForestArrays, Sampling
+
+FloatArray = NDArray[np.float64]
+
+# Sums of weights stay below this, so that gradients keep 20 bits and more beside them.
+MOST_UNITS = 2.0**40
+GRADIENT_BITS = 30
+CATEGORICAL = np.uint32(1 << 31)  # of a slot: its test is one of levels
+
+
+@dataclass(frozen=True)
+class BoostingPlan:
+    """The checked parameters of a fit."""
+
+    loss: str
+    n_rounds: int
+    learning_rate: float
+    max_depth: int
+    leafrank_depth: int
+    min_samples_leaf: float
+    l2: float
+    subsample: float
+    n_chosen: int  # features drawn for a tree; -1: all
+    monotonic: NDArray[np.int8]  # one of -1, 0, 1 a feature
+    by_stratum: bool
+    patience: int  # rounds without a better AUC; 0: no early stopping
+    seed: int
+    n_jobs: int
+
+
+class BoostingRows(NamedTuple):
+    """Rows to learn from, or to be judged on."""
+
+    codes: Codes
+    rank: NDArray[np.intp]
+    units: NDArray[np.int64] | None
+    scale: float  # units to a weight of 1
+    n_classes: int
+
+    @property
+    def weight(self) -> FloatArray:
+        """Weights as numbers."""
+        if self.units is None:
+            return np.ones(len(self.rank))
+        return np.asarray(self.units / self.scale)
+
+    def take(self, rows: NDArray[np.intp]) -> BoostingRows:
+        """Some of the rows."""
+        units = None if self.units is None else self.units[rows]
+        codes = np.ascontiguousarray(self.codes[:, rows])
+        return self._replace(codes=codes, rank=self.rank[rows], units=units)
+
+
+class Boosted(NamedTuple):
+    """What the rounds made."""
+
+    trees: ForestArrays | None  # None: nothing to be learned
+    start: float
+    scores: FloatArray  # of the rows learned from
+    validation_scores: FloatArray  # AUC or VUS after each round
+
+
+def boosting_units(weights: Weights) -> tuple[NDArray[np.int64] | None, float]:
+    """Whole weights whose sum leaves room for gradients, and what makes a weight of 1."""
+    units, scale = weights.as_units, weights.scale
+    if units is None or units.sum() <= MOST_UNITS:
+        return units, scale
+    coarser = 2.0 ** np.ceil(np.log2(units.sum() / MOST_UNITS))
+    return np.maximum(np.rint(units / coarser), 1.0).astype(np.int64), scale / coarser
+
+
+def fixed_point(values: FloatArray, bits: int) -> tuple[NDArray[np.int32], float]:
+    """Whole numbers of at most so many bits, and the power of two that one stands for."""
+    unit = float(np.ldexp(1.0, int(np.frexp(np.abs(values).max())[1]) - bits))
+    return np.rint(values / unit).astype(np.int32), unit
+
+
+def boost(
+    rows: BoostingRows,
+    validation: BoostingRows | None,
+    binning: Binning,
+    plan: BoostingPlan,
+    report: Report | None,
+) -> Boosted:
+    """Grow the trees, one after the other."""
+    weight = rows.weight
+    start = start_score(plan.loss, rows.rank, weight)
+    scores = np.full(len(rows.rank), start)
+    held_out = None if validation is None else np.full(len(validation.rank), start)
+    qualities: list[float] = []
+    trees: list[ForestArrays] = []
+    for number in range(plan.n_rounds):
+        first, second = LOSSES[plan.loss](scores, rows.rank, weight, rows.n_classes)
+        if not np.abs(first).max() > 0 or not second.max() > 0:
+            break
+        tree = _grow_tree(rows, first, second, binning, plan, number)
+        if len(tree.slots) == 1:  # no split of these rows and features: others may have one
+            continue
+        trees.append(tree)
+        scores += tree.total(rows.codes, plan.n_jobs)
+        if validation is not None and held_out is not None:
+            held_out += tree.total(validation.codes, plan.n_jobs)
+            classes = np.arange(rows.n_classes)
+            qualities.append(ranking_quality(validation.rank, held_out, classes, validation.weight))
+            if len(qualities) - 1 - int(np.argmax(qualities)) >= plan.patience:
+                break
+        if report is not None:
+            report((number + 1) / plan.n_rounds)
+    n_kept = int(np.argmax(qualities)) + 1 if qualities else len(trees)
+    for tree in trees[n_kept:]:
+        scores -= tree.total(rows.codes, plan.n_jobs)
+    return Boosted(_join(trees[:n_kept]), start, scores, np.array(qualities))
+
+
+def _grow_tree(
+    rows: BoostingRows,
+    first: FloatArray,
+    second: FloatArray,
+    binning: Binning,
+    plan: BoostingPlan,
+    number: int,
+) -> ForestArrays:
+    n_rows, n_features = len(rows.rank), len(rows.codes)
+    mass = n_rows if rows.units is None else int(rows.units.sum())
+    bits = min(GRADIENT_BITS, 61 - int(np.ceil(np.log2(mass + 1))))
+    gradient, gradient_unit = fixed_point(first, bits)
+    hessian, hessian_unit = fixed_point(second, bits)
+    options = {
+        "max_depth": plan.max_depth,
+        "leafrank_depth": plan.leafrank_depth,
+        "min_mass_leaf": max(1, round(plan.min_samples_leaf * rows.scale)),
+        "row_mass": rows.scale,
+        "l2": plan.l2,
+        "gradient_unit": gradient_unit / rows.scale,
+        "hessian_unit": hessian_unit / rows.scale,
+        "learning_rate": plan.learning_rate,
+        "by_stratum": plan.by_stratum,
+    }
+    slots, value, target, sets, importance = _core.grow_boosted_tree(
+        rows.codes, _drawn_rows(n_rows, plan, number), np.column_stack([gradient, hessian]),
+        rows.units, binning.n_codes, binning.is_categorical, plan.monotonic,
+        _drawn_features(n_features, plan, number), options, plan.n_jobs,
+    )  # fmt: skip
+    is_set = (slots.view(np.uint32)[:, 0] & CATEGORICAL) > 0
+    return ForestArrays(
+        starts=np.array([0, len(slots)], dtype=np.int64),
+        slots=slots,
+        step=value,
+        mass=None,
+        set_of=np.where(is_set, target, -1).astype(np.int32) if len(sets) else target[:0],
+        category_sets=sets,
+        importance=importance[np.newaxis],
+        at_end=np.ones(1, dtype=np.uint8),
+    )
+
+
+def _drawn_rows(n_rows: int, plan: BoostingPlan, number: int) -> NDArray[np.uint32]:
+    """Draw the rows of a tree, without replacement; a function of seed and round alone."""
+    if plan.subsample == 1:
+        return np.arange(n_rows, dtype=np.uint32)
+    n_draws = max(1, round(plan.subsample * n_rows))
+    counts = Sampling(replace=False, n_draws=n_draws, seed=plan.seed).counts(number, n_rows)
+    return np.flatnonzero(counts).astype(np.uint32)
+
+
+def _drawn_features(n_features: int, plan: BoostingPlan, number: int) -> NDArray[np.int32]:
+    """Draw the features of a tree, a function of seed and round alone."""
+    if plan.n_chosen < 0:
+        return np.arange(n_features, dtype=np.int32)
+    generator = np.random.Generator(np.random.Philox(key=[plan.seed, number]))
+    chosen = generator.choice(n_features, plan.n_chosen, replace=False)
+    return np.sort(chosen).astype(np.int32)
+
+
+def _join(trees: list[ForestArrays]) -> ForestArrays | None:
+    """Put the trees end to end, their category sets numbered through."""
+    if not trees:
+        return None
+    sizes = [len(tree.slots) for tree in trees]
+    set_of: Any = np.empty(0, dtype=np.int32)
+    if any(len(tree.category_sets) for tree in trees):
+        first_set = np.cumsum([0] + [len(tree.category_sets) for tree in trees[:-1]])
+        parts = [
+            np.where(tree.set_of >= 0, tree.set_of + shift, -1)
+            if len(tree.set_of)
+            else np.full(size, -1)
+            for tree, size, shift in zip(trees, sizes, first_set, strict=True)
+        ]
+        set_of = np.concatenate(parts).astype(np.int32)
+    return ForestArrays(
+        starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        slots=np.concatenate([tree.slots for tree in trees]),
+        step=np.concatenate([tree.step for tree in trees]),
+        mass=None,
+        set_of=set_of,
+        category_sets=np.concatenate([tree.category_sets for tree in trees]),
+        importance=np.concatenate([tree.importance for tree in trees]),
+        at_end=np.ones(len(trees), dtype=np.uint8),
+    )

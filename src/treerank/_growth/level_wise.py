@@ -1,0 +1,299 @@
+"""Grow: trees from sums over parts of the rows, level by level and all trees in lockstep.
+
+Each round asks every part for the histograms of the nodes at hand and adds the answers up.
+The trees are those that the core grows on all rows together, to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank import _core
+from treerank._growth.progress import Report
+from treerank._growth.shards import Features, Job, Order, Question, Sample
+from treerank._trees.ranking_tree import Records, tree_from_core
+
+# Records of the core (src/core/grow/level_growth.hpp), byte for byte.
+ROOT = np.dtype([("cell", "<i4"), ("worse_class", "<i4"), ("better_class", "<i4")])
+ASIDE_NODE = np.dtype(
+    [
+        ("trial", "<i4"), ("node", "<i4"), ("depth", "<i4"), ("unused", "<i4"), ("key", "<u8"),
+        ("lower", "<f8"), ("upper", "<f8"), ("negative", "<f8"), ("positive", "<f8"),
+        ("cell_negative", "<f8"), ("cell_positive", "<f8"),
+    ]
+)  # fmt: skip
+ASIDE_CELL = np.dtype([("cell", "<i4"), ("depth", "<i4"), ("key", "<u8")])
+# Where a step says what becomes of the two parts of its rows; and that they are set aside.
+FATES, ASIDE = slice(12, 14), 2
+# Histograms of one round, summed over the parts; more are asked for in several rounds.
+HISTOGRAM_BYTES = 128 * 2**20
+
+
+class Parts(Protocol):
+    """Parts of the rows, wherever they are."""
+
+    def class_masses(self, samples: list[Sample], n_classes: int) -> list[NDArray[np.int64]]:
+        """Units of each class in the rows of each tree, summed over the parts."""
+
+    def ask(self, question: Question, afresh: bool) -> list[Any]:
+        """Ask all parts and add the answers up; `afresh`: rows are placed anew."""
+
+    def grow_aside(
+        self, jobs: list[Job], sizes: list[float], features: Features, code_values: Any
+    ) -> list[tuple[Any, ...]]:
+        """Bring the rows of each job together and grow it."""
+
+
+@dataclass(frozen=True)
+class TreeSpec:
+    """One tree: its rows, its options (as the core takes them), its number."""
+
+    sample: Sample
+    options: dict[str, Any]
+    number: int
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all trees have in common."""
+
+    n_codes: NDArray[np.int32]
+    categorical: NDArray[np.uint8]
+    monotonic: NDArray[np.int8]
+    n_classes: int
+    n_rows: int
+    code_values: Any = None
+    # Cells and nodes of at most so many rows are grown in one place; by their weight, of which
+    # a row has the mean. So many rows are brought together at a time.
+    aside_rows: float = 0.0
+    moved_rows: float = float("inf")
+    histogram_bytes: int = HISTOGRAM_BYTES
+
+    @property
+    def features(self) -> Features:
+        """Features as the core takes them."""
+        return self.n_codes, self.categorical, self.monotonic
+
+
+Log = Callable[[Any], None]  # takes the state of a batch of trees after each depth
+
+
+def grow_level_trees(
+    parts: Parts,
+    specs: Sequence[TreeSpec],
+    setting: Setting,
+    log: Log | None = None,
+    resumed: Any = None,
+    progress: Report | None = None,
+) -> list[tuple[Any, ...]]:
+    """Grow a batch of trees; each comes back as the arrays of the core, masses in units."""
+    batch = _Batch(parts, list(specs), setting)
+    if resumed is not None:
+        batch.resume(resumed)
+    while not batch.done:
+        batch.grow_level()
+        if log is not None:
+            log(batch.state())
+        if progress is not None:
+            progress(batch.share_done)
+    batch.grow_cells_aside()
+    return [growth.tree() for growth in batch.growths]
+
+
+class _Batch:
+    """Trees that grow in lockstep."""
+
+    def __init__(self, parts: Parts, specs: list[TreeSpec], setting: Setting) -> None:
+        self.parts, self.specs, self.setting = parts, specs, setting
+        masses = parts.class_masses([spec.sample for spec in specs], setting.n_classes)
+        self.totals = [mass.astype(np.float64) for mass in masses]
+        self.wide = max(float(total.sum()) for total in self.totals) >= 2.0**32
+        self.growths = [
+            _core.LevelGrowth(
+                *setting.features, spec.options, total, spec.number, setting.code_values,
+                setting.aside_rows * self._units_of_row(total),
+                setting.histogram_bytes // len(specs),
+            )
+            for spec, total in zip(specs, self.totals, strict=True)
+        ]  # fmt: skip
+
+    def _units_of_row(self, total: NDArray[np.float64]) -> float:
+        return float(total.sum()) / self.setting.n_rows
+
+    @property
+    def done(self) -> bool:
+        return all(growth.done for growth in self.growths)
+
+    @property
+    def share_done(self) -> float:
+        """Share of the rows, over all trees, whose cells are done with or set aside."""
+        total = sum(float(total.sum()) for total in self.totals)
+        return 1.0 - sum(growth.open_mass for growth in self.growths) / total
+
+    def state(self) -> list[tuple[Any, ...]]:
+        """Arrays from which growth can go on: trees, depths, cells set aside."""
+        return [
+            (g.tree(), g.depth, np.ascontiguousarray(_as(g.aside_cells(), ASIDE_CELL)["cell"]))
+            for g in self.growths
+        ]
+
+    def resume(self, state: list[tuple[Any, ...]]) -> None:
+        for growth, arrays in zip(self.growths, state, strict=True):
+            growth.resume(*arrays)
+
+    def grow_level(self) -> None:
+        """Split the cells of one depth, in all trees."""
+        for growth in self.growths:
+            if not growth.done:
+                growth.start_level()
+        self._rounds()
+        self._grow_nodes_aside()
+        masses = self._trial_masses()
+        for growth, mass in zip(self.growths, masses, strict=True):
+            if not growth.done:
+                growth.finish_level(mass)
+
+    def _rounds(self) -> None:
+        """Ask for histograms, answer with tests, until no node is left."""
+        orders = [self._place(i) for i in range(len(self.growths))]
+        afresh = True
+        while any(order is not None for order in orders):
+            self._ask_within_budget(orders, afresh)
+            afresh = False
+            orders = [self._step(i) for i in range(len(self.growths))]
+
+    def _place(self, i: int) -> Order | None:
+        growth = self.growths[i]
+        if growth.done or len(growth.roots()) + len(growth.aside_roots()) == 0:
+            return None
+        return self._placing(i, growth.roots(), growth.aside_roots(), growth.wanted())
+
+    def _placing(self, i: int, roots: Any, aside_roots: Any, wanted: Any) -> Order:
+        tree = tree_from_core(self.growths[i].tree(), 1.0)
+        return Order(tree, self.specs[i].sample, roots, aside_roots, wanted=wanted)
+
+    def _step(self, i: int) -> Order | None:
+        growth = self.growths[i]
+        if growth.done or growth.n_slots == 0:
+            return None
+        growth.advance()
+        steps = growth.steps()
+        if growth.n_slots == 0 and not (steps[:, FATES] == ASIDE).any():
+            return None
+        return Order(steps=steps, step_sets=growth.step_sets(), wanted=growth.wanted())
+
+    def _ask_within_budget(self, orders: list[Order | None], afresh: bool) -> None:
+        """Ask for as many histograms at a time as the budget allows; give them to the trees."""
+        size = int(self.setting.n_codes.sum())
+        at_once = max(1, self.setting.histogram_bytes // (16 * size * len(orders)))
+        longest = max(len(o.wanted) for o in orders if o is not None and o.wanted is not None)
+        for first in range(0, max(longest, 1), at_once):
+            some = [_some_wanted(order, first, at_once) for order in orders]
+            for growth, counts in zip(self.growths, self._ask(some, afresh), strict=True):
+                if counts is not None and len(counts):
+                    words = 2 if counts.dtype == np.int64 else 1
+                    growth.give(counts.reshape(-1, words * size))
+            afresh = False
+
+    def _ask(self, orders: list[Order | None], afresh: bool) -> list[Any]:
+        question = Question(orders, self.setting.n_codes, self.setting.n_classes, self.wide)
+        return self.parts.ask(question, afresh)
+
+    def _grow_nodes_aside(self) -> None:
+        """Grow LeafRank trees below nodes with few rows."""
+        jobs, sizes = [], []
+        for i, growth in enumerate(self.growths):
+            if growth.done:
+                continue
+            nodes = growth.aside_nodes()
+            records = _as(nodes, ASIDE_NODE)
+            for slot, record in enumerate(records):
+                features = growth.trial_features(int(record["trial"]))
+                jobs.append(self._job(i, slot, nodes, features))
+                sizes.append(float(record["negative"] + record["positive"]))
+        for job, grown in zip(jobs, self._grow_aside(jobs, sizes), strict=True):
+            self.growths[job.tree].graft_node(job.record, *grown)
+
+    def grow_cells_aside(self) -> None:
+        """Grow what is below cells with few rows: whole trees, which need no other cell."""
+        orders: list[Order | None] = []
+        jobs, sizes = [], []
+        nothing = np.empty((0, ROOT.itemsize), dtype=np.uint8)
+        for i, growth in enumerate(self.growths):
+            cells = growth.aside_cells()
+            roots = np.zeros(len(cells), dtype=ROOT)
+            roots["cell"], roots["better_class"] = _as(cells, ASIDE_CELL)["cell"], 1
+            orders.append(None)
+            if len(cells) == 0:
+                continue
+            wanted = np.empty(0, dtype=np.int32)
+            placed = roots.view(np.uint8).reshape(len(cells), -1)
+            order = orders[i] = self._placing(i, nothing, placed, wanted)
+            assert order.tree is not None
+            for slot in range(len(cells)):
+                jobs.append(self._job(i, slot, cells, None))
+                sizes.append(float(order.tree.counts[roots["cell"][slot]].sum()))
+        if not jobs:
+            return
+        self._ask(orders, afresh=True)
+        for job, grown in zip(jobs, self._grow_aside(jobs, sizes), strict=True):
+            self.growths[job.tree].graft_cell(job.slot, grown)
+
+    def _job(self, i: int, slot: int, records: Records, features: Any) -> Job:
+        negative, positive = self.totals[i][0], self.totals[i][-1]
+        return Job(
+            i, slot, records[slot : slot + 1], self.specs[i].options, features,
+            (float(negative), float(positive)),
+        )  # fmt: skip
+
+    def _grow_aside(self, jobs: list[Job], sizes: list[float]) -> list[tuple[Any, ...]]:
+        """Grow jobs, so many at a time as their rows may be moved at once."""
+        setting = self.setting
+        rows = [size / self._units_of_row(self.totals[job.tree])
+                for job, size in zip(jobs, sizes, strict=True)]  # fmt: skip
+        grown: list[tuple[Any, ...]] = []
+        while len(grown) < len(jobs):
+            first = len(grown)
+            fits = np.cumsum(rows[first:]) <= setting.moved_rows
+            last = first + max(1, int(np.argmin(fits)) if not fits.all() else len(fits))
+            grown += self.parts.grow_aside(
+                jobs[first:last], rows[first:last], setting.features, setting.code_values
+            )
+        return grown
+
+    def _trial_masses(self) -> list[Any]:
+        """Masses of all classes in the leaves of the trials; two classes know theirs."""
+        grown = [None if g.done else g.grown_trials() for g in self.growths]
+        if self.setting.n_classes == 2:
+            return [None] * len(grown)
+        orders: list[Order | None] = []
+        for i, (growth, trials) in enumerate(zip(self.growths, grown, strict=True)):
+            nothing = np.empty((0, ROOT.itemsize), dtype=np.uint8)
+            order = None
+            if trials is not None and growth.n_trials:
+                placing = self._placing(i, nothing, nothing, None)
+                order = replace(placing, trials=trials)
+            orders.append(order)
+        if not any(order is not None for order in orders):
+            return [np.empty(0, dtype=np.int64)] * len(grown)
+        empty = np.empty(0, dtype=np.int64)
+        return [empty if mass is None else mass for mass in self._ask(orders, afresh=True)]
+
+
+def _some_wanted(order: Order | None, first: int, at_once: int) -> Order | None:
+    """Ask for some of the histograms; rows are moved only with the first."""
+    if order is None or order.wanted is None:
+        return order
+    slots = order.wanted[first : first + at_once]
+    if first == 0:
+        return replace(order, wanted=slots)
+    return Order(wanted=slots) if len(slots) else None
+
+
+def _as(records: Records, dtype: Any) -> Records:
+    return np.asarray(records.view(dtype).reshape(len(records)))

@@ -1,0 +1,74 @@
+"""Losses of boosting: first and second derivatives by the score of each row.
+
+A row's own weight is left out: the core multiplies by it, in whole numbers, so that a row of
+weight w is w rows to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from treerank._growth.pairwise_logistic import pairwise_logistic_newton
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+Loss = Callable[[FloatArray, IntArray, FloatArray, int], tuple[FloatArray, FloatArray]]
+
+# Scores apart by more than this give pairs of no weight beside the others.
+LARGEST_EXPONENT = 300.0
+# So small a sum over pairs means that all are in order.
+LEAST_SUM = 1e-200
+
+
+def logistic(
+    scores: FloatArray, rank: IntArray, weight: FloatArray, n_classes: int
+) -> tuple[FloatArray, FloatArray]:
+    """Minus the log-likelihood of two classes, the score being the log-odds."""
+    share = expit(scores)
+    return share - rank, share * (1 - share)
+
+
+def pairwise(
+    scores: FloatArray, rank: IntArray, weight: FloatArray, n_classes: int
+) -> tuple[FloatArray, FloatArray]:
+    """Mean of ``log(1 + exp(s_j - s_i))`` over the pairs of rank i above rank j.
+
+    Times half the mass of all rows, so that derivatives are as large as those of `logistic`.
+    """
+    first, second = pairwise_logistic_newton(scores, rank, weight, n_classes)
+    factor = weight.sum() / (2 * _mass_of_pairs(rank, weight, n_classes))
+    return factor * first, factor * second
+
+
+def rankboost(
+    scores: FloatArray, rank: IntArray, weight: FloatArray, n_classes: int
+) -> tuple[FloatArray, FloatArray]:
+    """Log of the sum of ``exp(s_j - s_i)`` over pairs, RankBoost's loss, scaled as `pairwise`.
+
+    The weight of a pair is a product of one factor a row, so that sums over the classes below
+    and above do for all pairs.
+    """
+    centre = (scores.max() + scores.min()) / 2
+    up = np.exp(np.clip(scores - centre, -LARGEST_EXPONENT, LARGEST_EXPONENT))
+    of_class = [np.bincount(rank, weight * mass, n_classes) for mass in (up, 1 / up)]
+    below = (np.cumsum(of_class[0]) - of_class[0])[rank] / up  # pairs this row should win
+    above = (of_class[1].sum() - np.cumsum(of_class[1]))[rank] * up  # and those it should lose
+    factor = weight.sum() / (2 * max(np.sum(weight * below), LEAST_SUM))
+    return factor * (above - below), factor * (above + below)
+
+
+LOSSES: dict[str, Loss] = {"logistic": logistic, "pairwise": pairwise, "rankboost": rankboost}
+
+
+def start_score(loss: str, rank: IntArray, weight: FloatArray) -> float:
+    """Return the best constant: the log-odds; no pairwise loss depends on a constant."""
+    return float(logit(np.average(rank, weights=weight))) if loss == "logistic" else 0.0
+
+
+def _mass_of_pairs(rank: IntArray, weight: FloatArray, n_classes: int) -> float:
+    of_class = np.bincount(rank, weight, n_classes)
+    return float(of_class.sum() ** 2 - (of_class**2).sum()) / 2

@@ -1,0 +1,88 @@
+"""Growth of a forest whose cells are split by objects in Python, tree by tree, in tasks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.parallel import Parallel, delayed
+
+from treerank._binning.encoding import Encoding, Matrix
+from treerank._growth.progress import progress_bar
+from treerank._growth.splitter_trees import Sample, grow_cell_tree, is_function, refuse_one_side
+from treerank._growth.trees import TreeRankOptions
+from treerank._input.validation import TrainingData, class_sizes
+from treerank._input.weights import Weights
+from treerank._trees.packed_forest import Sampling
+from treerank._trees.ranking_tree import cut_weights
+from treerank._trees.splitter_forest import SplitterForest
+from treerank._trees.splitter_tree import SplitterTree
+from treerank.splitters import as_splitter
+
+
+def grow_splitter_forest(
+    rows: Matrix,
+    data: TrainingData,
+    encoding: Encoding,
+    *,
+    splitter: Any,
+    options: TreeRankOptions,
+    sampling: Sampling,
+    numbers: range,
+    by_rank: bool,
+    n_jobs: int,
+    verbose: int,
+) -> SplitterForest:
+    """Grow the trees of the given numbers, each in one task of joblib.
+
+    Tasks go to processes, as most splitters hold Python's lock; ``joblib.parallel_config``
+    chooses otherwise. A tree depends on its number alone, never on who grows it.
+    """
+    trees = []
+    with progress_bar("growing", verbose) as progress:
+        run = Parallel(n_jobs, prefer="processes", return_as="generator")
+        jobs = (
+            delayed(_grow)(
+                rows,
+                data.labels,
+                len(data.classes),
+                data.weights,
+                encoding,
+                splitter,
+                options,
+                sampling,
+                number,
+            )
+            for number in numbers
+        )
+        for tree in run(jobs):
+            trees.append(replace(tree, encoding=encoding))  # one for all, not a copy a process
+            if progress is not None:
+                progress(len(trees) / len(numbers))
+    whole = all(tree.n_cells == 1 for tree in trees)
+    if whole and options.max_features < 0 and not is_function(splitter):
+        refuse_one_side(as_splitter(splitter), encoding)
+    return SplitterForest(trees, by_rank, cut_weights(class_sizes(data)))
+
+
+def _grow(
+    rows: Matrix,
+    labels: NDArray[np.uint8],
+    n_classes: int,
+    weights: Weights,
+    encoding: Encoding,
+    splitter: Any,
+    options: TreeRankOptions,
+    sampling: Sampling,
+    number: int,
+) -> SplitterTree:
+    n_rows = rows.shape[1]
+    units = weights.as_units
+    units = np.ones(n_rows, dtype=np.int64) if units is None else units
+    if sampling.n_draws > 0:
+        units = units * sampling.counts(number, n_rows)
+    state = np.random.SeedSequence(options.seed, spawn_key=(number,)).generate_state(1, np.uint64)
+    sample = Sample(rows, labels, units, weights.scale, encoding, n_classes)
+    return grow_cell_tree(sample, splitter, replace(options, seed=int(state[0])))

@@ -1,0 +1,138 @@
+"""Grow: hand codes, labels and options to the core, and take trees back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank import _core
+from treerank._binning.binning import Binning, Coded, Codes
+from treerank._binning.code_values import code_values
+from treerank._growth.progress import progress_bar
+from treerank._input.parameters import complain
+from treerank._input.validation import TrainingData
+from treerank._select.folds import Folds
+from treerank._trees.ranking_tree import RankTree, tree_from_core
+
+
+@dataclass(frozen=True)
+class LeafRankOptions:
+    """Limits of the tree inside a cell; masses are sums of weights, -1 means no limit."""
+
+    criterion: str
+    max_depth: int
+    max_leaf_nodes: int
+    min_mass_leaf: float
+    min_mass_split: float
+    max_features: int
+    random_cuts: bool = False  # one random cut a drawn feature
+    pruning: bool = False  # by cross-validation inside each cell
+
+    def for_core(self, scale: float) -> dict[str, Any]:
+        """Masses in units of the core."""
+        return {
+            **vars(self),
+            "row_mass": scale,
+            "min_mass_leaf": self.min_mass_leaf * scale,
+            "min_mass_split": self.min_mass_split * scale,
+        }
+
+
+@dataclass(frozen=True)
+class TreeRankOptions:
+    """Limits of the master tree."""
+
+    leafrank: LeafRankOptions | None  # None: cells are split in Python
+    max_depth: int
+    min_mass_leaf: float
+    min_mass_split: float
+    min_auc_gain: float
+    max_features: int
+    seed: int
+    missing: str = "learned"
+    tournament: str = "all"
+    tournament_gain: str = "vus"
+
+    def for_core(self, scale: float, first_tree: int = 0) -> dict[str, Any]:
+        """Masses in units of the core; draws of the trees are keyed by their numbers."""
+        assert self.leafrank is not None
+        return {
+            **vars(self),
+            "first_tree": first_tree,
+            "leafrank": self.leafrank.for_core(scale),
+            "min_mass_leaf": self.min_mass_leaf * scale,
+            "min_mass_split": self.min_mass_split * scale,
+        }
+
+
+def grow_trees(
+    coded: Coded,
+    data: TrainingData,
+    monotonic: NDArray[np.int8],
+    options: TreeRankOptions,
+    folds: Folds | None,
+    n_jobs: int,
+    verbose: int,
+) -> list[RankTree]:
+    """Grow a tree on all rows, then one without the rows of each fold."""
+    assert options.leafrank is not None
+    weights, labels = data.weights, data.labels
+    codes, binning = coded.codes, coded.binning
+    rows: Any = slice(None)
+    if options.leafrank.pruning:  # LeafRank deals rows out to its folds in their order
+        rows = _order_of_content(codes, data, options.seed)
+        codes, labels = np.ascontiguousarray(codes[:, rows]), labels[rows]
+    values = code_values(coded) if options.missing == "cell_mean" else None
+    samples = [weights.where(np.ones(data.table.n_rows, dtype=bool))]
+    if folds is not None:
+        samples += [weights.where(folds.fold != fold) for fold in range(folds.n_folds)]
+
+    def grow(repeats: Any, units: Any, first_tree: int) -> list[RankTree]:
+        grown = _core.grow_trees(
+            codes, labels, repeats, units, binning.n_codes, binning.is_categorical, monotonic,
+            options.for_core(weights.scale, first_tree), n_jobs, progress, values,
+            len(data.classes),
+        )  # fmt: skip
+        return [tree_from_core(arrays, weights.scale) for arrays in grown]
+
+    with progress_bar("growing", verbose) as progress:
+        units = [sample.units[rows] for sample in samples if sample.units is not None]
+        if units:
+            return [grow(None, some, t)[0] for t, some in enumerate(units)]
+        repeats = np.array([sample.repeats for sample in samples])
+        return grow(np.ascontiguousarray(repeats[:, rows]), None, 0)
+
+
+def _order_of_content(codes: Codes, data: TrainingData, seed: int) -> NDArray[np.intp]:
+    """Put rows into the order of a hash of their content: the order given does not matter."""
+    hashes = _core.row_hashes(codes, data.labels, seed)
+    units = data.weights.as_units
+    return np.lexsort([hashes] if units is None else [units, hashes])
+
+
+def check_monotonic(monotonic_cst: Any, names: list[str], binning: Binning) -> NDArray[np.int8]:
+    """One of -1, 0, +1 a feature, from a list or from a dict by name."""
+    if monotonic_cst is None:
+        return np.zeros(len(names), dtype=np.int8)
+    expected = "None, one of -1, 0, 1 for each feature, or a dict from feature names to these"
+    if isinstance(monotonic_cst, dict):
+        unknown = [name for name in monotonic_cst if name not in names]
+        if unknown:
+            raise ValueError(
+                f"Got monotonic_cst for {unknown[0]!r}; expected names among {names[:6]}."
+            )
+        signs = np.array([monotonic_cst.get(name, 0) for name in names])
+    else:
+        signs = np.asarray(monotonic_cst)
+    if signs.shape != (len(names),) or not np.isin(signs, (-1, 0, 1)).all():
+        raise complain("monotonic_cst", monotonic_cst, expected)
+    both = np.flatnonzero((signs != 0) & (binning.is_categorical == 1))
+    if len(both):
+        raise ValueError(
+            f"Got a monotone constraint on {names[both[0]]!r}, which is a category; "
+            "expected constraints on numbers only."
+        )
+    return signs.astype(np.int8)

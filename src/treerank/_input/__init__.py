@@ -1,0 +1,1 @@
+"""Validate: columns, categories, labels, weights and parameters, of tables and of blocks."""

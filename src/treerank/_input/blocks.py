@@ -1,0 +1,454 @@
+"""Blocks: what a block of training rows says of labels and columns, and how blocks add up.
+
+A block is some consecutive rows: a row group of a file, a partition of a Dask collection. What
+all rows say decides classes, units of weight, thresholds and levels; then each block is turned
+into numbers on its own. The result does not depend on the cut, and is that of `fit`.
+
+Rows of a block are counted from its own first row; adding two blocks puts the right one after
+the left one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d
+
+from treerank import _core
+from treerank._input.categories import Factor, factorise
+from treerank._input.column_stats import Sample, Seen
+from treerank._input.columns import (
+    Column,
+    Kinds,
+    as_numbers,
+    object_kinds,
+    refuse_infinity,
+    refuse_type,
+)
+from treerank._input.labels import (
+    SEVERAL_TYPES,
+    class_numbers,
+    labels_as_array,
+    missing_labels,
+    order_of_levels,
+    plain_labels,
+    refuse_missing,
+    refuse_unordered,
+    settle_classes,
+)
+from treerank._input.validation import Table
+
+# --- labels ---
+
+
+@dataclass(frozen=True)
+class LabelsSeen:
+    """What the labels of some rows say of the classes."""
+
+    n_rows: int
+    distinct: NDArray[Any]
+    n_missing: int
+    first_missing: int  # -1 if there is none
+    categories: list[Any] | None  # levels of a categorical, also those without a row
+    is_ordered: bool = False
+    orders_agree: bool = True  # of the categories of all blocks
+
+    def __add__(self, other: LabelsSeen) -> LabelsSeen:
+        first = self.first_missing
+        if first < 0 <= other.first_missing:
+            first = self.n_rows + other.first_missing
+        categories, agree = self.categories, self.orders_agree and other.orders_agree
+        if categories is not None and other.categories is not None:
+            agree = agree and _same_order(categories, other.categories)
+            categories = list(dict.fromkeys([*categories, *other.categories]))
+        return LabelsSeen(
+            self.n_rows + other.n_rows,
+            _union(self.distinct, other.distinct),
+            self.n_missing + other.n_missing,
+            first,
+            categories,
+            self.is_ordered and other.is_ordered,
+            agree,
+        )
+
+    def classes(self, label_order: Any, max_classes: int = _core.MAX_CLASSES) -> NDArray[Any]:
+        """Classes of all rows, worst first, by the rules of `check_labels`."""
+        if self.n_missing:
+            refuse_missing(self.n_missing, self.n_rows, self.first_missing)
+        values = plain_labels(self.distinct)
+        # As often as it takes not to be told that there are many classes for so few rows.
+        check_classification_targets(np.repeat(values, 5) if len(values) else values)
+        try:
+            distinct = np.unique(values)
+        except TypeError:
+            raise SEVERAL_TYPES from None
+        order = None
+        if self.categories is not None and label_order is None:
+            present = distinct.tolist()
+            if self.is_ordered:
+                if not self.orders_agree:
+                    raise ValueError(
+                        f"Got the target's categories {self.categories[:6]} in another order in "
+                        "another part of the rows; expected one order. Pass label_order, worst "
+                        "first."
+                    )
+                order = order_of_levels(self.categories, set(present))
+            elif len(present) > 2:
+                refuse_unordered(present)
+        return settle_classes(distinct, order, label_order, max_classes)
+
+
+def _same_order(a: list[Any], b: list[Any]) -> bool:
+    """Whether what two lists have in common is in one order."""
+    common = set(a) & set(b)
+    return [v for v in a if v in common] == [v for v in b if v in common]
+
+
+def _union(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    if len(a) == 0 or len(b) == 0:
+        return a if len(a) else b
+    kinds = {a.dtype.kind, b.dtype.kind}
+    if kinds <= set("biuf") or (len(kinds) == 1 and kinds <= set("USmM")):
+        return np.unique(np.concatenate([a, b]))
+    found = list(dict.fromkeys([*a.tolist(), *b.tolist()]))
+    union = np.empty(len(found), dtype=object)
+    union[:] = found
+    return union
+
+
+@dataclass(frozen=True)
+class LabelBlock:
+    """Labels of a block: what they say, and which of the distinct ones each row has."""
+
+    seen: LabelsSeen
+    places: NDArray[Any]
+
+    def numbers(self, classes: NDArray[Any]) -> NDArray[np.uint8]:
+        """Class number of each row."""
+        return np.asarray(class_numbers(self.seen.distinct, classes)[self.places])
+
+
+def label_block(y: Any) -> LabelBlock:
+    """Look at the labels of a block: an array, or a series of any library."""
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series) and series.dtype in (nw.String, nw.Categorical, nw.Enum):
+        return _text_labels(series)
+    values = plain_labels(column_or_1d(labels_as_array(y)))
+    missing = missing_labels(values)
+    known = plain_labels(values[~missing]) if missing.any() else values
+    check_classification_targets(known)
+    try:
+        distinct = np.unique(known)
+    except TypeError:
+        raise SEVERAL_TYPES from None
+    first = int(np.argmax(missing)) if missing.any() else -1
+    seen = LabelsSeen(len(values), distinct, int(missing.sum()), first, None)
+    if first >= 0:  # will be refused when all blocks have been seen
+        return LabelBlock(seen, np.empty(0, dtype=np.uint8))
+    return LabelBlock(seen, _small(np.searchsorted(distinct, values), len(distinct)))
+
+
+def _text_labels(series: nw.Series[Any]) -> LabelBlock:
+    factor = factorise(series)
+    counts = np.bincount(factor.places[factor.places >= 0], minlength=len(factor.levels))
+    new_place = np.cumsum(counts > 0) - 1
+    distinct = np.empty(int((counts > 0).sum()), dtype=object)
+    distinct[:] = [level for level, n in zip(factor.levels, counts, strict=True) if n]
+    missing = factor.places < 0
+    first = int(np.argmax(missing)) if missing.any() else -1
+    categories, is_ordered = _categories(series, factor)
+    seen = LabelsSeen(len(factor), distinct, int(missing.sum()), first, categories, is_ordered)
+    if first >= 0:
+        return LabelBlock(seen, np.empty(0, dtype=np.uint8))
+    return LabelBlock(seen, _small(new_place[factor.places], len(distinct)))
+
+
+def _categories(series: nw.Series[Any], factor: Factor) -> tuple[list[Any] | None, bool]:
+    """Levels of a categorical in their order, and whether the order has a meaning."""
+    if isinstance(series.dtype, nw.Enum):
+        return list(series.dtype.categories), True
+    if not isinstance(series.dtype, nw.Categorical):
+        return None, False
+    arrow_type = getattr(series.to_native(), "type", None)
+    return factor.levels, bool(getattr(arrow_type, "ordered", False))
+
+
+def _small(places: NDArray[Any], n: int) -> NDArray[Any]:
+    return places.astype(np.min_scalar_type(max(n - 1, 0)))
+
+
+# --- columns ---
+
+
+@dataclass(frozen=True)
+class ColumnSeen:
+    """What some rows say of one column, and its numbers in the sampled rows.
+
+    `kinds` tells numbers from levels; a column of neither is empty, and `sample` is None where
+    the rows have no numbers.
+    """
+
+    kinds: Kinds
+    is_empty_number: bool  # of a type of numbers, without any
+    is_guess: bool
+    has_missing: bool
+    masses: Counter[Any]  # of levels
+    n_infinite: int
+    first_infinite: int
+    sample: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True)
+class TableSeen:
+    """What a block of rows, or several, say of all columns.
+
+    `matrix` has the sampled rows of an array of numbers.
+    """
+
+    n_rows: int
+    n_sampled: int
+    columns: list[ColumnSeen]
+    matrix: NDArray[Any] | None
+    has_missing: NDArray[np.bool_]  # of the array
+    units: NDArray[np.int64] | None  # of the sampled rows
+
+    def settle(self, names: list[str], wanted: set[int] | None) -> tuple[Sample, Seen]:
+        """What decides thresholds and levels; refuse columns that are of no use.
+
+        `wanted` are the columns that the user has named categories.
+        """
+        rows = np.arange(self.n_sampled, dtype=np.uint32)
+        if self.matrix is not None:
+            table = Table(self.n_sampled, names, self.matrix, [])
+            seen = Seen(self.n_rows, self.has_missing, [None] * len(names))
+            return Sample(table, rows, self.units), seen
+        columns: list[Column] = []
+        masses: list[Counter[Any] | None] = []
+        for j, (name, column) in enumerate(zip(names, self.columns, strict=True)):
+            named = wanted is not None and j in wanted
+            if named or _is_levels(column, name):
+                columns.append(Column(name, [], column.is_guess and not named))
+                masses.append(column.masses)
+                continue
+            if column.n_infinite:
+                refuse_infinity(name, column.n_infinite, self.n_rows, column.first_infinite)
+            values = column.sample
+            columns.append(
+                Column(name, np.full(self.n_sampled, np.nan) if values is None else values)
+            )
+            masses.append(None)
+        has_missing = np.array([column.has_missing for column in self.columns], dtype=bool)
+        table = Table(self.n_sampled, names, None, columns)
+        return Sample(table, rows, self.units), Seen(self.n_rows, has_missing, masses)
+
+
+def _is_levels(column: ColumnSeen, name: str) -> bool:
+    """Whether a column that nobody has named a category holds levels."""
+    column.kinds.refuse_mixture(name)
+    if column.kinds.counts:
+        return "number" not in column.kinds.counts
+    return not column.is_empty_number
+
+
+def join(blocks: Sequence[TableSeen]) -> TableSeen:
+    """Put blocks one after another."""
+    first = blocks[0]
+    matrix = units = None
+    if first.matrix is not None:
+        matrix = np.concatenate([b.matrix for b in blocks if b.matrix is not None])
+    if first.units is not None:
+        units = np.concatenate([b.units for b in blocks if b.units is not None])
+    parts = zip(*(b.columns for b in blocks), strict=True)
+    return TableSeen(
+        n_rows=sum(b.n_rows for b in blocks),
+        n_sampled=sum(b.n_sampled for b in blocks),
+        columns=[_join_columns(part, [b.n_sampled for b in blocks]) for part in parts],
+        matrix=matrix,
+        has_missing=np.logical_or.reduce([b.has_missing for b in blocks]),
+        units=units,
+    )
+
+
+def _join_columns(parts: Sequence[ColumnSeen], n_sampled: list[int]) -> ColumnSeen:
+    kinds, masses = parts[0].kinds, Counter(parts[0].masses)
+    first_infinite = parts[0].first_infinite
+    for part in parts[1:]:
+        if first_infinite < 0 <= part.first_infinite:
+            first_infinite = kinds.n_rows + part.first_infinite
+        kinds += part.kinds
+        masses.update(part.masses)
+    sample = None
+    if any(part.sample is not None for part in parts):
+        sample = np.concatenate(
+            [
+                np.full(n, np.nan) if part.sample is None else part.sample
+                for part, n in zip(parts, n_sampled, strict=True)
+            ]
+        )
+    return ColumnSeen(
+        kinds=kinds,
+        is_empty_number=any(part.is_empty_number for part in parts),
+        is_guess=any(part.is_guess for part in parts),
+        has_missing=any(part.has_missing for part in parts),
+        masses=masses,
+        n_infinite=sum(part.n_infinite for part in parts),
+        first_infinite=first_infinite,
+        sample=sample,
+    )
+
+
+def table_seen(
+    X: Any,
+    first_row: int,
+    bound: Any,
+    units: NDArray[np.int64] | None,
+    names: list[str],
+    wanted: set[int] | None,
+) -> TableSeen:
+    """Look over a block of rows, all of which have weight.
+
+    Parameters
+    ----------
+    X : data frame or array
+    first_row : int
+        Number of the first row among all rows that have weight.
+    bound : int
+        Hashes below it are sampled: ``_core.sample_bound(number of all rows, SAMPLE_ROWS)``.
+    units : array of shape (rows,), or None
+        Units of weight.
+    names : list of str
+    wanted : set of int or None
+        Columns that the user has named categories; None if all is left to the types.
+    """
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    n_rows = len(frame)
+    rows = _core.sampled_rows(first_row, n_rows, bound)
+    sampled_units = None if units is None else units[rows]
+    nothing = np.zeros(len(names), dtype=bool)
+    if isinstance(frame, nw.DataFrame):
+        columns = [
+            _column_seen(frame[:, j], name, wanted is not None and j in wanted, rows, units)
+            for j, name in enumerate(names)
+        ]
+        return TableSeen(n_rows, len(rows), columns, None, nothing, sampled_units)
+    matrix = _check_matrix(X)
+    if not wanted:
+        has_missing = np.isnan(matrix.min(axis=0)) if n_rows else nothing
+        return TableSeen(n_rows, len(rows), [], matrix[rows], has_missing, sampled_units)
+    columns = [
+        _array_column_seen(matrix[:, j], j in wanted, rows, units) for j in range(len(names))
+    ]
+    return TableSeen(n_rows, len(rows), columns, None, nothing, sampled_units)
+
+
+def block_table(X: Any, names: list[str], is_categorical: Sequence[bool]) -> Table:
+    """Open a block whose columns are known to be numbers or levels, to be coded."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    columns = []
+    if isinstance(frame, nw.DataFrame):
+        for j, (name, levels) in enumerate(zip(names, is_categorical, strict=True)):
+            series = frame[:, j]
+            if levels:
+                columns.append(Column(name, [], factor=factorise(series)))
+            else:
+                columns.append(Column(name, _numbers(series, name)))
+        return Table(len(frame), names, None, columns)
+    matrix = _check_matrix(X)
+    if not any(is_categorical):
+        return Table(len(matrix), names, matrix, [])
+    for j, (name, levels) in enumerate(zip(names, is_categorical, strict=True)):
+        values = matrix[:, j]
+        columns.append(Column(name, values.tolist() if levels else values))
+    return Table(len(matrix), names, None, columns)
+
+
+def _check_matrix(X: Any) -> NDArray[Any]:
+    return np.asarray(
+        check_array(
+            X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan",
+            ensure_min_samples=0, input_name="X",
+        )
+    )  # fmt: skip
+
+
+def _numbers(series: nw.Series[Any], name: str) -> NDArray[np.float64]:
+    if len(series) == series.null_count():
+        return np.full(len(series), np.nan)
+    return np.ascontiguousarray(as_numbers(series, name), dtype=np.float64)
+
+
+def _column_seen(
+    series: nw.Series[Any],
+    name: str,
+    named: bool,
+    rows: NDArray[np.uint32],
+    units: NDArray[np.int64] | None,
+) -> ColumnSeen:
+    dtype, n_rows = series.dtype, len(series)
+    is_empty = n_rows == series.null_count()
+    if is_empty:
+        kinds = Kinds(n_rows, {}, {})
+    elif dtype == nw.Object:
+        kinds = object_kinds(series.to_list())
+    elif dtype in (nw.Categorical, nw.Enum, nw.String, nw.Boolean):
+        kinds = _one_kind("text", series)
+    elif dtype.is_numeric():
+        kinds = _one_kind("number", series)
+    else:
+        refuse_type(name, series)
+    is_number = "text" not in kinds.counts and "other" not in kinds.counts
+    if named or not is_number:
+        factor = factorise(series)
+        masses, has_missing = factor.masses(units), factor.has_missing
+        values = None
+    else:
+        values = None if is_empty else _numbers(series, name)
+        masses, has_missing = Counter(), n_rows > 0 if values is None else _any_nan(values)
+    is_infinite = np.isinf(np.empty(0) if values is None else values)
+    n_infinite = int(is_infinite.sum())
+    return ColumnSeen(
+        kinds=kinds,
+        is_empty_number=is_empty and dtype.is_numeric(),
+        is_guess=dtype in (nw.String, nw.Object),
+        has_missing=has_missing,
+        masses=masses,
+        n_infinite=n_infinite,
+        first_infinite=int(np.argmax(is_infinite)) if n_infinite else -1,
+        sample=None if values is None else values[rows],
+    )
+
+
+def _any_nan(values: NDArray[np.float64]) -> bool:
+    return bool(np.isnan(values).any())
+
+
+def _one_kind(kind: str, series: nw.Series[Any]) -> Kinds:
+    """Kinds of a column whose type leaves no doubt."""
+    n_missing, n_rows = series.null_count(), len(series)
+    row = int(np.argmin(series.is_null().to_numpy())) if n_missing else 0
+    return Kinds(n_rows, {kind: n_rows - n_missing}, {kind: (row, series[row])})
+
+
+def _array_column_seen(
+    values: NDArray[Any],
+    named: bool,
+    rows: NDArray[np.uint32],
+    units: NDArray[np.int64] | None,
+) -> ColumnSeen:
+    """A column of an array, some columns of which are categories."""
+    has_missing = _any_nan(values)
+    masses: Counter[Any] = Counter()
+    if named:
+        distinct, places = np.unique(values, return_inverse=True)
+        places[np.isnan(values)] = -1
+        masses = Factor(distinct.tolist(), places.astype(np.int32)).masses(units)
+    kinds = Kinds(len(values), {"number": len(values)}, {"number": (0, 0.0)})
+    sample = None if named else values[rows].astype(np.float64)
+    return ColumnSeen(kinds, True, False, has_missing, masses, 0, -1, sample)

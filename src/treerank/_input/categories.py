@@ -1,0 +1,95 @@
+"""Levels: a column of categories as its distinct levels and a number a row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._input.columns import is_missing
+
+
+class SharedLevels(tuple[Any, ...]):
+    """Levels that share one code; a plain tuple is one level, of a column of tuples."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Levels of the rows, without an object a row.
+
+    Some levels may have no row, and one may be there twice.
+    """
+
+    levels: list[Any]  # none of them missing
+    places: NDArray[np.int32]  # of each row's level among them; -1 for missing
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether a row has no level."""
+        return bool(len(self.places)) and int(self.places.min()) < 0
+
+    def masses(self, units: NDArray[np.int64] | None) -> Counter[Any]:
+        """Units of the rows of each level that has some."""
+        known = self.places >= 0
+        mass = np.zeros(len(self.levels), dtype=np.int64)
+        if units is None:
+            mass += np.bincount(self.places[known], minlength=len(self.levels))
+        else:
+            np.add.at(mass, self.places[known], units[known])
+        counts: Counter[Any] = Counter()
+        for level, count in zip(self.levels, mass.tolist(), strict=True):
+            if count:
+                counts[level] += count
+        return counts
+
+    def encode(self, code_of: dict[Any, int]) -> NDArray[np.int32]:
+        """Code of each row; 0 for missing and for levels that have no code."""
+        codes = np.array([*(code_of.get(level, 0) for level in self.levels), 0], dtype=np.int32)
+        return np.asarray(codes[self.places])
+
+
+_ARROW = (nw.String, nw.Categorical, nw.Enum, nw.Boolean)
+
+
+def factorise(series: nw.Series[Any]) -> Factor:
+    """Find the levels of a column."""
+    dtype = series.dtype
+    if find_spec("pyarrow") is not None and (
+        dtype in _ARROW or dtype.is_integer() or dtype.is_float()
+    ):
+        return _of_arrow(series.to_arrow())
+    return _of_objects(series.to_list())
+
+
+def _of_arrow(array: Any) -> Factor:
+    import pyarrow as pa  # noqa: PLC0415
+
+    if not pa.types.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    levels = array.dictionary.to_pylist()
+    places = array.indices.cast(pa.int32()).fill_null(-1)  # others number from an unsigned 0
+    return _without_missing(levels, places.to_numpy(zero_copy_only=False))
+
+
+def _of_objects(values: list[Any]) -> Factor:
+    number: dict[Any, int] = {}
+    places = np.fromiter((number.setdefault(v, len(number)) for v in values), np.int32, len(values))
+    return _without_missing(list(number), places)
+
+
+def _without_missing(levels: list[Any], places: NDArray[np.int32]) -> Factor:
+    known = np.fromiter((not is_missing(level) for level in levels), bool, len(levels))
+    if known.all():
+        return Factor(levels, places)
+    renumbered = np.append(np.where(known, np.cumsum(known) - 1, -1), -1).astype(np.int32)
+    return Factor([v for v, k in zip(levels, known, strict=True) if k], renumbered[places])

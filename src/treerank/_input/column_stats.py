@@ -1,0 +1,94 @@
+"""Column statistics: what all rows say of the columns, and the rows that decide thresholds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._input.columns import Column, is_missing
+from treerank._input.validation import Table
+
+# Rows that decide the thresholds: as many as pin down 255 quantiles well.
+SAMPLE_ROWS = 200_000
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The rows that decide thresholds: all, or those whose numbers have the smallest hashes.
+
+    A row is in it or not by its number alone, however the rows are cut into blocks.
+    """
+
+    table: Table
+    rows: NDArray[np.uint32]  # of the table
+    units: NDArray[np.int64] | None  # of all rows of the table
+
+    def values(self, j: int) -> NDArray[np.float64]:
+        """Numbers of one feature."""
+        table = self.table
+        column = table.matrix[:, j] if table.matrix is not None else table.columns[j].values
+        return np.asarray(column, dtype=np.float64)[self.rows]
+
+    @property
+    def masses(self) -> NDArray[np.int64] | None:
+        """Units of the rows; None when every row counts once."""
+        return None if self.units is None else self.units[self.rows]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What all rows say of the columns: missing values, and the mass of each level.
+
+    `masses[j]` is None for a number. What blocks of rows say adds up.
+    """
+
+    n_rows: int
+    has_missing: NDArray[np.bool_]
+    masses: list[Counter[Any] | None]
+
+    def __add__(self, other: Seen) -> Seen:
+        masses = [
+            None if mine is None or theirs is None else mine + theirs
+            for mine, theirs in zip(self.masses, other.masses, strict=True)
+        ]
+        has_missing = self.has_missing | other.has_missing
+        return Seen(self.n_rows + other.n_rows, has_missing, masses)
+
+
+def look_over(table: Table, units: NDArray[np.int64] | None) -> Seen:
+    """See which levels and missing values the rows have."""
+    n = table.n_features
+    has_missing = np.zeros(n, dtype=bool)
+    masses: list[Counter[Any] | None] = [None] * n
+    if table.matrix is not None:
+        if table.n_rows and np.isnan(table.matrix.min()):  # one quick pass; by column if it must be
+            has_missing = np.isnan(table.matrix.min(axis=0))
+        return Seen(table.n_rows, has_missing, masses)
+    for j, column in enumerate(table.columns):
+        if column.is_categorical:
+            if column.factor is not None:
+                has_missing[j] = column.factor.has_missing
+                masses[j] = column.factor.masses(units)
+                continue
+            counts = _count_levels(column, units)
+            has_missing[j] = any(map(is_missing, counts))
+            masses[j] = Counter({v: m for v, m in counts.items() if not is_missing(v)})
+        else:
+            has_missing[j] = bool(np.isnan(column.values).any())
+    return Seen(table.n_rows, has_missing, masses)
+
+
+def _count_levels(column: Column, units: NDArray[np.int64] | None) -> Counter[Any]:
+    """Mass of each value, missing ones included."""
+    counts = Counter(column.values)
+    if units is None:
+        return counts
+    number = {value: i for i, value in enumerate(counts)}
+    place = np.fromiter(map(number.__getitem__, column.values), np.intp, len(column.values))
+    mass = np.zeros(len(number), dtype=np.int64)
+    np.add.at(mass, place, units)
+    return Counter(dict(zip(number, mass.tolist(), strict=True)))

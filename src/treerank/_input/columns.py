@@ -1,0 +1,208 @@
+"""Columns: one column of a data frame becomes numbers or levels, or an error that names it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from treerank._input.categories import Factor
+
+Levels = list[Any]
+
+# A category of more levels is worth a second look.
+MANY_LEVELS = 20
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a data frame, or one column of an array that holds categories."""
+
+    name: str
+    values: NDArray[np.float64] | Levels  # numbers, or one level a row
+    is_guess: bool = False  # text that nobody has called a category
+    factor: Factor | None = None  # the levels of a block of rows, in place of `values`
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether the column holds levels rather than numbers."""
+        return isinstance(self.values, list)
+
+
+def frame_column(
+    series: nw.Series[Any], name: str, j: int, wanted: set[int] | None, fitted: bool
+) -> Column:
+    """Read one column of a data frame.
+
+    `wanted` are the numbers of the columns that are categories, None to tell by type;
+    `fitted` says that they are those of a fitted model.
+    """
+    dtype = series.dtype
+    named = wanted is not None and j in wanted
+    is_empty = len(series) == series.null_count()  # of any type: polars has one of its own
+    is_text = dtype in (nw.Categorical, nw.Enum, nw.String, nw.Boolean)
+    is_text |= not fitted and is_empty and not dtype.is_numeric()
+    if dtype == nw.Object and not is_empty:
+        is_text = _objects_are_levels(series.to_list(), name, named)
+    elif not is_text and not dtype.is_numeric() and not is_empty:
+        refuse_type(name, series)
+    if named or (is_text and not fitted):
+        is_guess = dtype in (nw.String, nw.Object) and not named
+        return Column(name, series.to_list(), is_guess)
+    if is_empty:
+        return Column(name, np.full(len(series), np.nan))
+    if is_text:
+        raise ValueError(
+            f"Column {name!r} has {dtype} values; expected numbers, as in the data the model was "
+            "fitted to."
+        )
+    values = as_numbers(series, name)
+    if np.isinf(values).any():
+        is_infinite = np.isinf(values)
+        refuse_infinity(name, int(is_infinite.sum()), len(values), int(np.argmax(is_infinite)))
+    return Column(name, np.ascontiguousarray(values, dtype=np.float64))
+
+
+def refuse_infinity(name: str, n_infinite: int, n_rows: int, first: int) -> None:
+    """Complain of rows that are infinite."""
+    raise ValueError(
+        f"Column {name!r} contains infinity in {n_infinite:,} of {n_rows:,} rows (first: row "
+        f"{first}); replace it by a number, or by NaN for missing."
+    )
+
+
+def refuse_type(name: str, series: nw.Series[Any]) -> None:
+    """Complain of dates and the like."""
+    raise ValueError(
+        f"Column {name!r} has type {_type_name(series)}; expected numbers, text, booleans or "
+        "categories. "
+        "Turn it into a number (for a date: days since a fixed day) or drop it."
+    )
+
+
+def _type_name(series: nw.Series[Any]) -> str:
+    """Name of the type; the library's own where narwhals does not know it."""
+    native = series.to_native()
+    return str(series.dtype if series.dtype != nw.Unknown else getattr(native, "dtype", "unknown"))
+
+
+def as_numbers(series: nw.Series[Any], name: str) -> NDArray[np.float64]:
+    """Numbers of a column, NaN for missing."""
+    if series.dtype.is_integer():  # a cast of pyarrow's refuses those that double would round
+        return np.asarray(series.to_numpy(), dtype=np.float64)
+    if series.dtype != nw.Object:
+        return series.cast(nw.Float64).to_numpy()
+    try:
+        return np.array([np.nan if is_missing(v) else float(v) for v in series.to_list()])
+    except OverflowError:
+        raise ValueError(
+            f"Column {name!r} has integers beyond the largest double; expected numbers up to "
+            "1.7e308. Take logarithms, or make the column a category."
+        ) from None
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN, NaT or pandas' NA, which does not compare."""
+    if value is None or isinstance(value, str):
+        return value is None
+    try:
+        return bool(value != value)  # noqa: PLR0124 (true of NaN and NaT alone)
+    except (TypeError, ValueError):
+        return type(value).__name__ == "NAType"
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """How many values of a column are numbers, text (or booleans) and neither.
+
+    What blocks of rows say adds up, the later block on the right.
+    """
+
+    n_rows: int
+    counts: dict[str, int]
+    first: dict[str, tuple[int, Any]]  # row and value
+
+    def __add__(self, other: Kinds) -> Kinds:
+        later = {kind: (self.n_rows + row, v) for kind, (row, v) in other.first.items()}
+        kinds = self.counts.keys() | other.counts.keys()
+        counts = {kind: self.counts.get(kind, 0) + other.counts.get(kind, 0) for kind in kinds}
+        return Kinds(self.n_rows + other.n_rows, counts, later | self.first)
+
+    def refuse_mixture(self, name: str) -> None:
+        """Refuse objects of no use, and text among numbers."""
+        for unfit, what in [("other", "neither numbers nor text"), ("text", "text")]:
+            if unfit in self.counts and (unfit == "other" or "number" in self.counts):
+                row, value = self.first[unfit]
+                raise ValueError(
+                    f"Column {name!r} has {what} in {self.counts[unfit]:,} of {self.n_rows:,} "
+                    f"rows (first: row {row}, {value!r}); clean it or make it a category."
+                )
+
+
+def object_kinds(values: list[Any]) -> Kinds:
+    """Count the kinds of Python objects."""
+    kinds = np.array([_kind(v) for v in values])
+    found, first, counts = np.unique(kinds, return_index=True, return_counts=True)
+    known = [k for k, kind in enumerate(found.tolist()) if kind != "missing"]
+    return Kinds(
+        len(values),
+        {str(found[k]): int(counts[k]) for k in known},
+        {str(found[k]): (int(first[k]), values[first[k]]) for k in known},
+    )
+
+
+def _objects_are_levels(values: list[Any], name: str, named: bool) -> bool:
+    """Whether a column of Python objects is text or booleans rather than numbers.
+
+    A mixture is refused unless the user has named the column a category.
+    """
+    kinds = object_kinds(values)
+    if not named:
+        kinds.refuse_mixture(name)
+    return "number" not in kinds.counts
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, str | bool | np.bool_):
+        return "text"
+    if isinstance(value, Real | Decimal):
+        return "missing" if is_missing(value) else "number"
+    return "missing" if is_missing(value) else "other"
+
+
+def warn_of_doubtful_category(column: Column, levels: Levels, n_rows: int) -> None:
+    """Warn of text that looks like numbers, and of a level per row."""
+    n_levels = len(levels)
+    if n_levels <= MANY_LEVELS:
+        return
+    odd = [level for level in levels if not _reads_as_number(level)] if column.is_guess else levels
+    if len(odd) <= 0.1 * n_levels:
+        but = f", all but {', '.join(map(repr, odd[:3]))}" if odd else ""
+        warnings.warn(
+            f"Column {column.name!r} is text, yet its {n_levels:,} levels read as numbers{but}. It "
+            "is taken as a category; turn it into numbers, or name it in categorical_features.",
+            UserWarning,
+            stacklevel=2,
+        )
+    elif n_levels == n_rows:
+        warnings.warn(
+            f"Column {column.name!r} has a level of its own in each of {n_rows:,} rows: it looks "
+            "like an identifier. Drop it, or turn it into numbers.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _reads_as_number(level: Any) -> bool:
+    try:
+        float(str(level).replace(",", ""))
+    except ValueError:
+        return False
+    return True

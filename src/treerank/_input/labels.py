@@ -1,0 +1,215 @@
+"""Labels: two or more ordered classes, worst first, and where their order comes from."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d
+
+from treerank._input.columns import is_missing
+
+SEVERAL_TYPES = ValueError(
+    "Got labels of several types that have no order; expected numbers or text throughout."
+)
+
+
+def check_labels(
+    y: Any, n_rows: int, label_order: Any = None, max_classes: int = 2
+) -> tuple[NDArray[np.uint8], NDArray[Any]]:
+    """Return the class number of each row, and the classes, worst first.
+
+    The order is the one declared by `label_order`, else that of an ordered categorical,
+    else that of the values.
+    """
+    declared = _order_of_categories(y) if label_order is None else None
+    values = plain_labels(column_or_1d(labels_as_array(y), warn=True))
+    if len(values) != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: "
+            f"{n_rows} rows of X, {len(values)} labels."
+        )
+    missing = missing_labels(values)
+    if missing.any():
+        refuse_missing(int(missing.sum()), n_rows, int(np.argmax(missing)))
+    check_classification_targets(values)
+    try:
+        distinct = np.unique(values)
+        places = np.searchsorted(distinct, values)
+    except TypeError:
+        raise SEVERAL_TYPES from None
+    classes = settle_classes(distinct, declared, label_order, max_classes)
+    return class_numbers(distinct, classes)[places], classes
+
+
+def refuse_missing(n_missing: int, n_rows: int, first: int) -> None:
+    """Complain of rows that have no label."""
+    raise ValueError(
+        f"Input y contains NaN or missing labels in {n_missing:,} of {n_rows:,} rows "
+        f"(first: row {first}); drop those rows."
+    )
+
+
+def settle_classes(
+    distinct: NDArray[Any], categories: NDArray[Any] | None, label_order: Any, max_classes: int
+) -> NDArray[Any]:
+    """Put the distinct labels into their order: declared, of a categorical, or of the values."""
+    declared = _declared_order(label_order)
+    if declared is None:
+        declared = categories
+    classes = distinct if declared is None else _reorder(distinct, declared, label_order)
+    _check_number(classes, max_classes)
+    if declared is None and len(classes) > 2 and classes.dtype.kind not in "biuf":
+        warnings.warn(
+            f"Got text labels in no declared order; ranked {_show(classes)}, worst first. Pass "
+            "label_order, an ordered categorical or numbers to say the order.",
+            UserWarning,
+            stacklevel=5,
+        )
+    return classes
+
+
+def class_numbers(distinct: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.uint8]:
+    """Class number of each label."""
+    number = {label: i for i, label in enumerate(classes.tolist())}
+    return np.array([number[label] for label in distinct.tolist()], dtype=np.uint8)
+
+
+def check_known_labels(y: Any, classes: NDArray[Any]) -> NDArray[Any]:
+    """Labels of rows to be judged; the AUC of labels the model does not know means nothing."""
+    y = np.asarray(plain_labels(column_or_1d(labels_as_array(y))))
+    missing = missing_labels(y)
+    if missing.any():
+        raise ValueError(
+            f"Input y contains NaN or missing labels (first: row {int(np.argmax(missing))}); "
+            "drop those rows."
+        )
+    unknown = ~np.isin(y, classes)
+    if unknown.any():
+        raise ValueError(
+            f"Got the label {y[unknown].tolist()[0]!r}; "
+            f"expected labels among {classes.tolist()!r}, as in the data the model was fitted to."
+        )
+    return np.asarray(y)
+
+
+def _declared_order(label_order: Any) -> NDArray[Any] | None:
+    if label_order is None:
+        return None
+    order = plain_labels(np.array(list(label_order), dtype=object))
+    try:
+        repeated = len(set(order.tolist())) < len(order)
+    except TypeError:
+        repeated = True
+    if isinstance(label_order, str) or len(order) < 2 or repeated:
+        raise ValueError(
+            f"Got label_order={label_order!r}; expected every class once, worst first."
+        )
+    return order
+
+
+def _order_of_categories(y: Any) -> NDArray[Any] | None:
+    """Return the levels of an ordered categorical; refuse one of many levels in no order."""
+    pandas = nw.dependencies.get_pandas()
+    if pandas is not None and isinstance(y, pandas.Categorical):
+        y = pandas.Series(y)
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if not isinstance(series, nw.Series):
+        return None
+    if isinstance(series.dtype, nw.Enum):
+        return order_of_levels(list(series.dtype.categories), set(series.unique().to_list()))
+    if isinstance(series.dtype, nw.Categorical) and series.n_unique() > 2:
+        refuse_unordered(series.unique().to_list())
+    return None
+
+
+def order_of_levels(levels: list[Any], present: set[Any]) -> NDArray[Any] | None:
+    """Levels that have rows, in their order."""
+    kept = [level for level in levels if level in present]
+    return plain_labels(np.array(kept, dtype=object)) if kept else None
+
+
+def refuse_unordered(levels: list[Any]) -> None:
+    """Refuse more than two levels in no order."""
+    shown = _show(np.array(levels, dtype=object))
+    raise ValueError(
+        f"Got y as an unordered categorical of the levels {shown}; expected an order: make "
+        "it ordered, or pass label_order (worst first)."
+    )
+
+
+def _reorder(classes: NDArray[Any], declared: NDArray[Any], label_order: Any) -> NDArray[Any]:
+    """Put the classes into the declared order."""
+    place = {label: i for i, label in enumerate(declared.tolist())}
+    unknown = [label for label in classes.tolist() if label not in place]
+    absent = [label for label in declared.tolist() if label not in set(classes.tolist())]
+    if unknown:
+        raise ValueError(
+            f"Got label_order={label_order!r}, which misses the label {unknown[0]!r} of y; "
+            "expected every class once, worst first."
+        )
+    if absent:
+        raise ValueError(
+            f"Got no row of the class {absent[0]!r} of label_order={label_order!r}; expected "
+            "some of every class: stratify the sample, or leave the class out."
+        )
+    new_number = np.array([place[label] for label in classes.tolist()], dtype=np.intp)
+    return np.asarray(classes[np.argsort(new_number)])
+
+
+def _check_number(classes: NDArray[Any], max_classes: int) -> None:
+    if len(classes) < 2:
+        raise ValueError(
+            f"Got one class only, {classes.tolist()!r}; expected labels of two classes."
+        )
+    if len(classes) > max_classes == 2:
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is multiclass. "
+            f"Got {len(classes)} classes: {_show(classes)}."
+        )
+    if len(classes) > max_classes:
+        raise ValueError(
+            f"Got {len(classes)} classes: {_show(classes)}; expected at most {max_classes} "
+            "ordered classes. Cut the target into fewer grades."
+        )
+
+
+def _show(classes: NDArray[Any]) -> str:
+    return ", ".join(map(repr, classes[:6].tolist())) + (", …" if len(classes) > 6 else "")
+
+
+def labels_as_array(y: Any) -> Any:
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        is_text = series.dtype in (nw.Categorical, nw.Enum, nw.String, nw.Object)
+        if is_text or series.null_count() > 0:
+            return np.array(series.to_list(), dtype=object)
+        return series.to_numpy()
+    if isinstance(y, list | tuple):  # NumPy would make text of numbers among text
+        known = [isinstance(v, str) for v in y if not is_missing(v)]
+        if any(known) and not all(known):
+            raise SEVERAL_TYPES
+    array = np.asarray(y) if not hasattr(y, "toarray") else y
+    return check_array(
+        array, ensure_2d=False, allow_nd=False, dtype=None, ensure_all_finite=False,
+        ensure_min_samples=0, input_name="y",
+    )  # fmt: skip
+
+
+def plain_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Numbers and booleans that came as objects, as from a category of pandas."""
+    if y.dtype != object or any(isinstance(v, str) for v in y):
+        return y
+    return np.array(y.tolist())
+
+
+def missing_labels(y: NDArray[Any]) -> NDArray[np.bool_]:
+    if y.dtype.kind in "fmM":
+        return np.asarray(np.isnat(y) if y.dtype.kind in "mM" else np.isnan(y))
+    if y.dtype == object:
+        return np.fromiter(map(is_missing, y), dtype=bool, count=len(y))
+    return np.zeros(len(y), dtype=bool)

@@ -1,0 +1,24 @@
+"""Seeds: one 64-bit number from whatever scikit-learn allows as random_state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from treerank._input.parameters import complain
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the seed of a single tree; None means 0, so that a fit can be repeated."""
+    if random_state is None:
+        return 0
+    try:
+        generator = check_random_state(random_state)
+    except ValueError:
+        expected = "None, an integer from 0 to 2**32 - 1, or a numpy.random.RandomState"
+        raise complain("random_state", random_state, expected) from None
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(generator.randint(2**31 - 1))

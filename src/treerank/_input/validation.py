@@ -1,0 +1,247 @@
+"""Validate: a person's table, labels and weights become columns the binner can take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from treerank import _core
+from treerank._input.columns import Column, frame_column
+from treerank._input.labels import check_labels
+from treerank._input.weights import Weights, check_weights, quantise
+
+
+@contextmanager
+def all_or_nothing(estimator: object) -> Iterator[None]:
+    """Leave the estimator as it was when the block fails."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+@dataclass(frozen=True)
+class Table:
+    """The features, either as one array of numbers or column by column."""
+
+    n_rows: int
+    names: list[str]
+    matrix: NDArray[Any] | None  # float64 or float32
+    columns: list[Column]
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+    @property
+    def is_categorical(self) -> NDArray[np.uint8]:
+        """One flag a column: levels rather than numbers."""
+        if self.matrix is not None:
+            return np.zeros(self.n_features, dtype=np.uint8)
+        return np.array([column.is_categorical for column in self.columns], dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class TrainingSize:
+    """What is known of the training rows, wherever they are."""
+
+    table: Table  # names and number of rows
+    classes: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class TrainingData(TrainingSize):
+    """What `fit` works on."""
+
+    labels: NDArray[np.uint8]  # class numbers, worst class first
+    weights: Weights
+    given_rows: int
+    kept: NDArray[np.intp] | slice  # which of the given rows have weight
+
+
+def validate_training_data(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    categorical_features: Any,
+    *,
+    label_order: Any = None,
+    max_classes: int = _core.MAX_CLASSES,
+) -> TrainingData:
+    """Check everything that enters `fit`; set the names and number of features."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+        )
+    given_rows, matrix, frame = _open_table(estimator, X, reset=True)
+    labels, classes = check_labels(y, given_rows, label_order, max_classes)
+    weight = check_weights(sample_weight, given_rows)
+    kept: NDArray[np.intp] | slice = slice(None)
+    n_rows = given_rows if weight is None else int(np.count_nonzero(weight))
+    if weight is not None and n_rows < given_rows:
+        kept = np.flatnonzero(weight)
+        labels, weight = labels[kept], weight[kept]
+        matrix = matrix[kept] if matrix is not None else None
+        frame = frame[kept.tolist()] if frame is not None else None
+    check_rows_of_classes(labels, classes)
+    names = _feature_names(estimator, frame)
+    wanted = wanted_categories(categorical_features, names)
+    table = _make_table(n_rows, names, matrix, frame, wanted)
+    return TrainingData(table, classes, labels, quantise(weight), given_rows, kept)
+
+
+def check_rows_of_classes(labels: NDArray[np.uint8], classes: NDArray[Any]) -> None:
+    """Check that every class has rows of positive weight, and that they are not too many."""
+    counts = np.bincount(labels, minlength=len(classes))
+    if not counts.all():
+        raise ValueError(
+            f"Got no row of positive weight with class {classes[int(np.argmin(counts))]!r}; "
+            "expected some of every class."
+        )
+    if len(labels) > _core.MAX_ROWS:
+        raise ValueError(f"Got {len(labels):,} rows; expected at most {_core.MAX_ROWS:,}.")
+
+
+def class_sizes(data: TrainingData) -> NDArray[np.float64]:
+    """Sum of the weights of each class."""
+    units = data.weights.as_units
+    sizes = np.bincount(data.labels, weights=units, minlength=len(data.classes))
+    return np.asarray(sizes, dtype=np.float64)
+
+
+def validate_rows(estimator: Any, X: Any, is_categorical: Sequence[bool]) -> Table:
+    """Check rows to be scored against what the estimator was fitted to."""
+    n_rows, matrix, frame = _open_table(estimator, X, reset=False)
+    names = _feature_names(estimator, frame)
+    wanted = {j for j, flag in enumerate(is_categorical) if flag}
+    return _make_table(n_rows, names, matrix, frame, wanted, fitted=True)
+
+
+def _feature_names(estimator: Any, frame: nw.DataFrame[Any] | None) -> list[str]:
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None and frame is not None:  # a data frame whose names are not text
+        names = frame.columns
+    if names is None:
+        return [f"x{j}" for j in range(estimator.n_features_in_)]
+    return [str(name) for name in names]
+
+
+def _open_table(
+    estimator: Any, X: Any, *, reset: bool
+) -> tuple[int, NDArray[Any] | None, nw.DataFrame[Any] | None]:
+    """Return (rows, array, frame); one of the last two is None."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if len(frame) == 0 or frame.shape[1] == 0:
+            raise ValueError(
+                f"Got a table of {len(frame)} rows and {frame.shape[1]} columns: "
+                f"0 sample(s) or 0 feature(s) (shape={frame.shape}) while a minimum of 1 "
+                "is required."
+            )
+        check_number_of_features(frame.shape[1])
+        return len(frame), None, frame
+    _refuse_unreadable(X)
+    try:
+        with np.errstate(invalid="ignore"):  # the sum of huge numbers, by which NaN is sought
+            matrix = validate_data(
+                estimator, X, reset=reset, dtype=[np.float64, np.float32],
+                ensure_all_finite="allow-nan",
+            )  # fmt: skip
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        raise ValueError(f"Got text among the numbers of X ({error}); {_NAME_COLUMNS}") from None
+    check_number_of_features(matrix.shape[1])
+    return len(matrix), matrix, None
+
+
+_NAME_COLUMNS = "pass a data frame, whose text columns are taken as categories."
+
+
+def check_number_of_features(n_features: int) -> None:
+    """Refuse more features than the core can number."""
+    if n_features > _core.MAX_FEATURES:
+        raise ValueError(f"Got {n_features:,} features; expected at most {_core.MAX_FEATURES:,}.")
+
+
+def _refuse_unreadable(X: Any) -> None:
+    """Refuse what NumPy would misread: text, dates and masks, lazy and unknown containers."""
+    if hasattr(X, "__dask_graph__"):
+        raise TypeError(
+            f"Got X of type {type(X).__module__.split('.')[0]} {type(X).__name__}; expected a "
+            "table in memory: call compute() on it, or train with treerank.dask."
+        )
+    if type(X) in (str, dict) or hasattr(X, "collect_schema"):
+        hint = "call collect() first" if hasattr(X, "collect_schema") else "read it first"
+        raise TypeError(f"Got X of type {type(X).__name__}; expected a table: {hint}.")
+    if isinstance(X, np.ma.MaskedArray):
+        raise ValueError(
+            "Got a masked array; expected NaN for missing. Pass X.astype(float).filled(numpy.nan)."
+        )
+    if isinstance(X, np.ndarray) and X.dtype.kind in "USmM":
+        kind = "text" if X.dtype.kind in "US" else "dates"
+        raise ValueError(
+            f"Got an array of {kind} (dtype {X.dtype}); expected numbers. "
+            + (_NAME_COLUMNS.capitalize() if kind == "text" else "Count days since a fixed day.")
+        )
+
+
+def wanted_categories(categorical_features: Any, names: list[str]) -> set[int] | None:
+    """Numbers of the columns that the user calls categories; None: by dtype."""
+    if isinstance(categorical_features, str) and categorical_features == "from_dtype":
+        return None
+    if categorical_features is None:
+        return set()
+    wanted = np.asarray(categorical_features)
+    error = ValueError(
+        f"Got categorical_features={categorical_features!r}; expected 'from_dtype', None, or "
+        f"names, positions or a mask of the {len(names)} features."
+    )
+    if wanted.ndim != 1:
+        raise error
+    if wanted.dtype == bool:
+        if len(wanted) != len(names):
+            raise error
+        return set(np.flatnonzero(wanted).tolist())
+    if wanted.dtype.kind in "iu":
+        if len(wanted) and not (wanted.min() >= 0 and wanted.max() < len(names)):
+            raise error
+        return set(wanted.tolist())
+    if not set(map(str, wanted)) <= set(names):
+        raise error
+    return {names.index(str(name)) for name in wanted}
+
+
+def _make_table(
+    n_rows: int,
+    names: list[str],
+    matrix: NDArray[Any] | None,
+    frame: nw.DataFrame[Any] | None,
+    wanted: set[int] | None,
+    fitted: bool = False,
+) -> Table:
+    if matrix is not None and not wanted:
+        return Table(n_rows, names, matrix, [])
+    columns = []
+    for j, name in enumerate(names):
+        if matrix is not None:
+            assert wanted is not None
+            values = matrix[:, j]
+            columns.append(Column(name, values.tolist() if j in wanted else values))
+        else:
+            assert frame is not None
+            columns.append(frame_column(frame[:, j], name, j, wanted, fitted))
+    return Table(n_rows, names, None, columns)

@@ -1,0 +1,1 @@
+"""Files: atomic writes, Parquet, model files, trees of other libraries."""

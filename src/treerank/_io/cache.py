@@ -1,0 +1,224 @@
+"""Kept codes: the coded rows of a large table in a folder, to be fitted to again.
+
+`codes.npy` has the codes (features x rows), `rows.npz` labels, weights, thresholds and the
+sampled values, `about.json` what they were made of and the checksums of all this. Numbers and
+text only, and no code.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._binning.binning import Binning, Coded
+from treerank._input.categories import SharedLevels
+from treerank._input.column_stats import Sample
+from treerank._input.columns import Column
+from treerank._input.validation import Table, TrainingData
+from treerank._input.weights import Weights
+from treerank._io.atomic import temporary_folder
+from treerank._io.cache_checks import check_codes, check_rows, checksum, inspect_codes
+from treerank._io.reserved import named_errors, reserved_file
+
+CODES, ROWS, ABOUT = "codes.npy", "rows.npz", "about.json"
+# Before the names of folders that are being written: in a folder of codes, and among the
+# temporary ones, where others have folders too.
+UNFINISHED, TEMPORARY = ".unfinished-", ".treerank-unfinished-"
+
+
+@contextmanager
+def folder_for(codes: Any) -> Iterator[Path]:
+    """Folder to write into: a temporary one, or one that becomes `codes` when all is well."""
+    if codes is None:
+        with temporary_folder(Path(tempfile.gettempdir()), TEMPORARY) as folder:
+            yield folder
+        return
+    target = Path(codes)
+    was_there = target.exists()
+    _refuse_foreign(target)
+    target.mkdir(parents=True, exist_ok=True)
+    try:
+        with temporary_folder(target, UNFINISHED) as folder:
+            yield folder
+    finally:
+        if not was_there:
+            with suppress(OSError):  # it is not empty: the codes, or those of another fit
+                target.rmdir()
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Never write into a folder that holds something else."""
+    if not folder.exists():
+        return
+    expected = "expected a new or empty folder, or one with codes that were kept before"
+    if not folder.is_dir():
+        raise ValueError(f"Got codes={str(folder)!r}, a file; {expected}.")
+    foreign = [
+        entry.name
+        for entry in folder.iterdir()
+        if entry.name not in (CODES, ROWS, ABOUT) and not entry.name.startswith(UNFINISHED)
+    ]
+    if foreign:
+        raise ValueError(f"Got codes={str(folder)!r}, with {min(foreign)!r} in it; {expected}.")
+
+
+def new_codes(folder: Path, shape: tuple[int, int], code_type: np.dtype[Any]) -> NDArray[Any]:
+    """Array of codes in a file, mapped into memory."""
+    described = np.lib.format.dtype_to_descr(code_type)
+    with reserved_file(folder / CODES, shape[0] * shape[1] * code_type.itemsize) as file:
+        np.lib.format.write_array_header_1_0(
+            file, {"descr": described, "fortran_order": False, "shape": shape}
+        )
+    mapped: NDArray[Any] = np.load(folder / CODES, mmap_mode="r+")
+    return mapped
+
+
+def keep(
+    folder: Path, codes: Any, made_of: Any, data: TrainingData, coded: Coded, n_jobs: int
+) -> None:
+    """Complete the folder and move its files into place, the description last."""
+    arrays = _arrays_of(data, coded)
+    binning = coded.binning
+    checksums, _ = inspect_codes(coded.codes, n_jobs)
+    about = {
+        "made_of": made_of,
+        "given_rows": data.given_rows,
+        "classes": data.classes.tolist(),
+        "class_type": data.classes.dtype.str,
+        "scale": data.weights.scale,
+        "levels": [None if known is None else _say_levels(known) for known in binning.levels],
+        "has_missing": binning.has_missing.tolist(),
+        "checksums": {
+            "codes": checksums,
+            "rows": {name: checksum(array) for name, array in arrays.items()},
+        },
+    }
+    about["checksum"] = _checksum_of(about)
+    with named_errors(folder / ROWS, sum(array.nbytes for array in arrays.values())):
+        np.savez(folder / ROWS, allow_pickle=False, **arrays)
+    said = _as_json(about)
+    with named_errors(folder / ABOUT, len(said)):
+        (folder / ABOUT).write_text(said, encoding="utf-8")
+    target = Path(codes)
+    (target / ABOUT).unlink(missing_ok=True)
+    for name in (CODES, ROWS, ABOUT):
+        (folder / name).replace(target / name)
+
+
+def _arrays_of(data: TrainingData, coded: Coded) -> dict[str, NDArray[Any]]:
+    """Arrays of `rows.npz`."""
+    weights, binning, sample = data.weights, coded.binning, coded.sample
+    arrays: dict[str, NDArray[Any]] = {"labels": data.labels}
+    optional = {
+        "repeats": weights.repeats,
+        "units": weights.units,
+        "kept": None if isinstance(data.kept, slice) else data.kept,
+        "sample_units": sample.masses,
+    }
+    arrays |= {name: array for name, array in optional.items() if array is not None}
+    for j, cuts in enumerate(binning.thresholds):
+        arrays[f"thresholds_{j}"] = cuts
+        if binning.levels[j] is None:
+            arrays[f"sample_{j}"] = sample.values(j)
+    return arrays
+
+
+def find_kept(
+    codes: Any, made_of: Any, names: list[str], n_jobs: int
+) -> tuple[TrainingData, Coded] | None:
+    """Read kept codes, or None if there are none, or they were made of something else.
+
+    Damaged ones are as good as none: they can be made anew. But a warning says so, as the disk
+    may be failing.
+    """
+    folder, wanted = Path(codes), json.loads(_as_json(made_of))
+    try:
+        raw = (folder / ABOUT).read_bytes()
+    except OSError:
+        return None
+    try:
+        about = json.loads(raw)
+        if about["made_of"] != wanted:
+            return None
+        return _read(folder, about, names, n_jobs)
+    except Exception as error:  # whatever it is, the codes are not to be used
+        warnings.warn(
+            f"Got damaged codes in {str(folder)!r} ({error}); the files are read again, and their "
+            "codes made anew.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return None
+
+
+def _read(
+    folder: Path, about: dict[str, Any], names: list[str], n_jobs: int
+) -> tuple[TrainingData, Coded]:
+    expected = about.pop("checksum")
+    if _checksum_of(about) != expected:
+        raise ValueError(f"{ABOUT} has another checksum")
+    mapped = np.load(folder / CODES, mmap_mode="r")
+    with (folder / ROWS).open("rb") as file, np.load(file) as arrays:
+        rows = dict(arrays)
+    check_rows(rows, about["checksums"]["rows"])
+    data, coded = _restore(about, mapped, rows, names)
+    check_codes(data, coded, about["checksums"]["codes"], n_jobs)
+    return data, coded
+
+
+def _restore(
+    about: dict[str, Any], codes: NDArray[Any], rows: dict[str, NDArray[Any]], names: list[str]
+) -> tuple[TrainingData, Coded]:
+    n_features, n_rows = codes.shape
+    weights = Weights(rows.get("repeats"), rows.get("units"), about["scale"])
+    classes = np.array(about["classes"], dtype=np.dtype(about["class_type"]))
+    data = TrainingData(
+        Table(n_rows, names, None, []), classes, rows["labels"], weights,
+        about["given_rows"], rows.get("kept", slice(None)),
+    )  # fmt: skip
+    levels = [None if said is None else _read_levels(said) for said in about["levels"]]
+    binning = Binning(
+        [rows[f"thresholds_{j}"] for j in range(n_features)],
+        levels,
+        codes.dtype,
+        np.array(about["has_missing"], dtype=bool),
+    )
+    columns = [
+        Column(name, rows[f"sample_{j}"] if levels[j] is None else [])
+        for j, name in enumerate(names)
+    ]
+    n_sampled = max((len(c.values) for c in columns), default=0)
+    sampled = np.arange(n_sampled, dtype=np.uint32)
+    table = Table(n_sampled, names, None, columns)
+    return data, Coded(codes, binning, Sample(table, sampled, rows.get("sample_units")))
+
+
+def _say_levels(levels: list[Any]) -> list[Any]:
+    """Levels for JSON; a list among them stands for levels that share a code."""
+    return [list(level) if isinstance(level, SharedLevels) else level for level in levels]
+
+
+def _read_levels(said: list[Any]) -> list[Any]:
+    return [SharedLevels(level) if isinstance(level, list) else level for level in said]
+
+
+def _checksum_of(about: dict[str, Any]) -> int:
+    return checksum(np.frombuffer(_as_json(about).encode(), dtype=np.uint8))
+
+
+def _as_json(value: Any) -> str:
+    try:
+        return json.dumps(value, indent=1, allow_nan=False)
+    except TypeError as error:
+        raise ValueError(
+            f"Codes cannot be kept of this table ({error}): expected levels, labels and "
+            "label_order that are numbers or text. Leave codes=None."
+        ) from None

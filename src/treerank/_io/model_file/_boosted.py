@@ -1,0 +1,58 @@
+"""BoostedTreeRank in a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from treerank._boosting import BoostedTreeRank
+from treerank._growth.losses import LOSSES
+from treerank._io.model_file._features import (
+    pack_binning,
+    pack_names,
+    unpack_binning,
+    unpack_names,
+)
+from treerank._io.model_file._forests import pack_trees, unpack_trees
+from treerank._io.model_file._nodes import Node
+from treerank._io.model_file._values import pack_classes, unpack_classes
+
+
+def pack_boosted(model: BoostedTreeRank) -> dict[str, Any]:
+    """Everything that `fit` has set."""
+    return {
+        "features": pack_names(model),
+        "binning": pack_binning(model._binning),
+        "classes": pack_classes(model.classes_),
+        "loss": model.loss_,
+        "start": float(model._start),
+        "trees": None if model._trees is None else pack_trees(model._trees),
+        "slopes": model._slopes,
+        "intercepts": model._intercepts,
+        "importances": model.feature_importances_,
+        "validation_scores": getattr(model, "validation_scores_", None),
+    }
+
+
+def unpack_boosted(node: Node, model: BoostedTreeRank) -> None:
+    """Set on an estimator what `fit` would have set."""
+    fields = node.fields(
+        "features", "binning", "classes", "loss", "start", "trees", "slopes", "intercepts",
+        "importances", "validation_scores",
+    )  # fmt: skip
+    n_features = len(unpack_names(fields["features"], model))
+    model._binning = unpack_binning(fields["binning"], n_features)
+    model.classes_ = unpack_classes(fields["classes"])
+    n_cuts = len(model.classes_) - 1
+    model.loss_ = fields["loss"].choice(*LOSSES)
+    model._start = fields["start"].number()
+    model._trees = None
+    if not fields["trees"].is_null:
+        model._trees = unpack_trees(fields["trees"], model._binning, None)
+    model.n_estimators_ = 0 if model._trees is None else model._trees.n_trees
+    # Probabilities must rise with the score.
+    model._slopes = fields["slopes"].array("<f8", (n_cuts,), low=0.0)
+    model._intercepts = fields["intercepts"].array("<f8", (n_cuts,))
+    model.feature_importances_ = fields["importances"].array("<f8", (n_features,), low=0.0)
+    if not fields["validation_scores"].is_null:
+        scores = fields["validation_scores"].array("<f8", (None,), low=0.0, high=1.0)
+        model.validation_scores_ = scores

@@ -1,0 +1,113 @@
+"""Features in a file: names, thresholds, levels; and what else every estimator has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._binning.binning import MAX_LEVELS, UINT8_BINS, UINT16_BINS, Binning
+from treerank._input.categories import SharedLevels
+from treerank._input.columns import is_missing
+from treerank._io.model_file._nodes import Node
+from treerank._io.model_file._values import SCALARS, pack_value, unpack_value
+
+MAX_FEATURES = 65_535
+
+
+def pack_names(model: Any, names: list[str] | None = None) -> dict[str, Any]:
+    """Number and names of the features; `named` where the estimator was fitted to names."""
+    named = hasattr(model, "feature_names_in_")
+    if names is None:
+        n = model.n_features_in_
+        names = [str(v) for v in model.feature_names_in_] if named else [f"x{j}" for j in range(n)]
+    return {"named": named, "names": names}
+
+
+def unpack_names(node: Node, model: Any) -> list[str]:
+    """Set the number and names of the features; return the names that rules use."""
+    fields = node.fields("named", "names")
+    names = [item.text() for item in fields["names"].items()]
+    if not 1 <= len(names) <= MAX_FEATURES:
+        raise node.error(f"1 to {MAX_FEATURES} names")
+    model.n_features_in_ = len(names)
+    if fields["named"].flag():
+        if len(set(names)) < len(names):
+            raise fields["names"].error("names that differ")
+        model.feature_names_in_ = np.array(names, dtype=object)
+    return names
+
+
+def pack_binning(binning: Binning) -> list[dict[str, Any]]:
+    """One object a feature."""
+    packed: list[dict[str, Any]] = []
+    for thresholds, levels, missing in zip(
+        binning.thresholds, binning.levels, binning.has_missing, strict=True
+    ):
+        if levels is None:
+            packed.append({"kind": "number", "thresholds": thresholds, "missing": bool(missing)})
+        else:
+            said = _pack_levels(levels)
+            packed.append({"kind": "category", "levels": said, "missing": bool(missing)})
+    return packed
+
+
+def unpack_binning(node: Node, n_features: int) -> Binning:
+    """Reverse of `pack_binning`."""
+    items = node.items()
+    if len(items) != n_features:
+        raise node.error(f"{n_features} features")
+    thresholds: list[NDArray[np.float64]] = []
+    levels: list[list[Any] | None] = []
+    missing = []
+    for item in items:
+        fields = item.fields("kind", "missing", optional=("thresholds", "levels"))
+        if fields["kind"].choice("number", "category") == "number":
+            fields = item.fields("kind", "missing", "thresholds")
+            thresholds.append(_thresholds(fields["thresholds"]))
+            levels.append(None)
+        else:
+            fields = item.fields("kind", "missing", "levels")
+            thresholds.append(np.empty(0))
+            levels.append(_levels(fields["levels"]))
+        missing.append(fields["missing"].flag())
+    binning = Binning(thresholds, levels, np.dtype(np.uint16), np.array(missing, dtype=bool))
+    if int(binning.n_codes.max()) <= UINT8_BINS + 1:
+        return Binning(thresholds, levels, np.dtype(np.uint8), binning.has_missing)
+    return binning
+
+
+def _thresholds(node: Node) -> NDArray[np.float64]:
+    thresholds = node.array("<f8", (None,))
+    if len(thresholds) >= UINT16_BINS or not (np.diff(thresholds) > 0).all():
+        raise node.error(f"fewer than {UINT16_BINS} thresholds, ascending")
+    return thresholds
+
+
+def _pack_levels(levels: list[Any]) -> list[Any]:
+    """Levels by code; a tuple in the last place holds those that share a code, if only one."""
+    said = [pack_value(level, "a level of a category") for level in levels]
+    if levels and isinstance(levels[-1], tuple) and not isinstance(levels[-1], SharedLevels):
+        said[-1] = {"tuple": [said[-1]]}
+    return said
+
+
+def _levels(node: Node) -> list[Any]:
+    """Reverse of `_pack_levels`."""
+    levels = [unpack_value(item) for item in node.items()]
+    if len(levels) > MAX_LEVELS:
+        raise node.error(f"at most {MAX_LEVELS} levels")
+    single = levels
+    if levels and isinstance(levels[-1], tuple):
+        single = [*levels[:-1], *levels[-1]]
+        levels[-1] = SharedLevels(levels[-1]) if len(levels[-1]) > 1 else single[-1]
+    if not all(map(_is_level, single)) or len(set(single)) < len(single):
+        raise node.error("levels that are numbers, text, booleans or tuples, all different")
+    return levels
+
+
+def _is_level(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(part is None or _is_level(part) for part in value)
+    return type(value) in SCALARS and not is_missing(value)

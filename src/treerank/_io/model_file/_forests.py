@@ -1,0 +1,324 @@
+"""RankingForest in a file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._binning.binning import Binning
+from treerank._forest import RankingForest
+from treerank._growth.forest import AGGREGATIONS, ForestPlan
+from treerank._io.model_file._errors import ModelFileError
+from treerank._io.model_file._features import (
+    pack_binning,
+    pack_names,
+    unpack_binning,
+    unpack_names,
+)
+from treerank._io.model_file._grids import (
+    pack_encoding,
+    pack_grid_trees,
+    unpack_encoding,
+    unpack_grid_trees,
+)
+from treerank._io.model_file._nodes import Node
+from treerank._io.model_file._rank_trees import check_questions, pack_sets
+from treerank._io.model_file._values import pack_classes, unpack_classes
+from treerank._select.rank_aggregation import RankAggregation
+from treerank._trees.compact import CATEGORICAL, MISSING_RIGHT, NEXT_MASK, NO_CUT
+from treerank._trees.packed_forest import ForestArrays, Sampling
+from treerank._trees.ranking_tree import SLOT
+from treerank._trees.splitter_forest import SplitterForest
+from treerank.metrics import AucInterval, VusInterval
+
+# What a slot asks: nothing (the end of a walk), or where missing values go, or for a set.
+END, MISSING_GOES_LEFT, MISSING_GOES_RIGHT, IN_SET = range(4)
+INTERVAL = ("lower", "upper", "standard_error", "level")
+
+
+def pack_forest(model: RankingForest) -> dict[str, Any]:
+    """Everything that `fit` has set."""
+    packed = {
+        "features": pack_names(model),
+        "binning": pack_binning(model._binning),
+        "classes": pack_classes(model.classes_),
+        "ranks": None if model._ranks is None else _pack_ranks(model._ranks),
+        "growth": {"rows": model._plan.n_rows, "seed": model._plan.sampling.seed},
+        "shrinkage": model.shrinkage_,
+        "out_of_bag": None,
+    }
+    if isinstance(model._trees, ForestArrays):
+        packed["trees"] = pack_trees(model._trees)
+        packed["unfolded"] = None
+        packed["importances"] = model.feature_importances_
+        packed["importances_std"] = model.feature_importances_std_
+        if isinstance(model._unfolded, ForestArrays):
+            packed["unfolded"] = _pack_unfolded(model._unfolded)
+    else:
+        packed["grids"] = _pack_grids(model)
+    if hasattr(model, "oob_decision_function_"):
+        measured = getattr(model, "oob_auc_interval_", None) or model.oob_vus_interval_
+        interval = asdict(measured)
+        worth = interval["auc" if isinstance(measured, AucInterval) else "vus"]
+        packed["out_of_bag"] = {
+            "scores": model.oob_decision_function_,
+            "interval": np.array([worth, *(interval[name] for name in INTERVAL)]),
+        }
+    return packed
+
+
+def unpack_forest(node: Node, model: RankingForest) -> None:
+    """Set on an estimator what `fit` would have set."""
+    by_grids = isinstance(node.value, dict) and "grids" in node.value
+    kept = ["grids"] if by_grids else ["trees", "unfolded", "importances", "importances_std"]
+    fields = node.fields(
+        "features", "binning", "classes", "ranks", "growth", "shrinkage", "out_of_bag", *kept
+    )
+    n_features = len(unpack_names(fields["features"], model))
+    model._binning = unpack_binning(fields["binning"], n_features)
+    model.classes_ = unpack_classes(fields["classes"])
+    n_cuts = len(model.classes_) - 1
+    model.shrinkage_ = fields["shrinkage"].number(low=0.0)
+    model._encoding = model._unfolded = model._ranks = None
+    if by_grids:
+        _unpack_grids(fields["grids"], model)
+    else:
+        _unpack_slots(fields, model, n_features)
+    if not fields["ranks"].is_null:
+        model._ranks = _unpack_ranks(fields["ranks"], model._trees.n_trees, n_cuts)
+    model._plan = _unpack_plan(fields["growth"], model)
+    if not fields["out_of_bag"].is_null:
+        _unpack_out_of_bag(fields["out_of_bag"], model)
+
+
+def _unpack_slots(fields: dict[str, Node], model: RankingForest, n_features: int) -> None:
+    """Trees that the core has grown."""
+    trees = unpack_trees(fields["trees"], model._binning, len(model.classes_) - 1)
+    model._trees = trees
+    if not fields["unfolded"].is_null:
+        model._unfolded = _unpack_unfolded(fields["unfolded"], trees)
+    model.feature_importances_ = fields["importances"].array("<f8", (n_features,), low=0.0)
+    model.feature_importances_std_ = fields["importances_std"].array("<f8", (n_features,), low=0.0)
+
+
+def _unpack_out_of_bag(node: Node, model: RankingForest) -> None:
+    fields = node.fields("scores", "interval")
+    model.oob_decision_function_ = fields["scores"].array("<f8", (None,), finite=False)
+    numbers = fields["interval"].array("<f8", (1 + len(INTERVAL),), low=0.0, high=1.0)
+    if len(model.classes_) == 2:
+        model.oob_auc_interval_ = AucInterval(*numbers.tolist())
+        model.oob_auc_ = model.oob_auc_interval_.auc
+    else:
+        model.oob_vus_interval_ = VusInterval(*numbers.tolist())
+        model.oob_vus_ = model.oob_vus_interval_.vus
+
+
+def _pack_grids(model: RankingForest) -> dict[str, Any]:
+    """Trees split by grids; their values follow from the counts, shrinkage and scale."""
+    forest = model._trees
+    assert isinstance(forest, SplitterForest)
+    assert model._encoding is not None
+    return {
+        "encoding": pack_encoding(model._encoding),
+        "trees": pack_grid_trees(forest.trees),
+        "by_rank": forest.by_rank,
+        "cut_weights": forest.cut_weights,
+        "scale": float(forest.scale),
+        "warm": model._unfolded is not None,
+    }
+
+
+def _unpack_grids(node: Node, model: RankingForest) -> None:
+    fields = node.fields("encoding", "trees", "by_rank", "cut_weights", "scale", "warm")
+    model._encoding = unpack_encoding(fields["encoding"], model._binning)
+    n_classes = len(model.classes_)
+    trees = unpack_grid_trees(fields["trees"], model._encoding, n_classes)
+    weights = fields["cut_weights"].array("<f8", (n_classes - 1,), low=0.0)
+    unfolded = SplitterForest(trees, fields["by_rank"].flag(), weights)
+    model._trees = unfolded.fold(model.shrinkage_, fields["scale"].number(low=0.0))
+    model._unfolded = unfolded if fields["warm"].flag() else None
+
+
+def _pack_unfolded(trees: ForestArrays) -> dict[str, Any]:
+    """What a warm start goes on from: steps and masses before they are made one number."""
+    return {
+        "step": trees.step,
+        "layers": trees.layers,
+        "mass": trees.mass,
+        "steps": trees.steps,
+        "strengths": np.array(trees.strengths, dtype="<f8"),
+    }
+
+
+def _unpack_unfolded(node: Node, folded: ForestArrays) -> ForestArrays:
+    fields = node.fields("step", "layers", "mass", "steps", "strengths")
+    n, n_cuts = len(folded.step), len(folded.cut_weights)
+    mass = fields["mass"].array("<f4", (n,), low=0)
+    if not (mass > 0).all():
+        raise fields["mass"].error("masses above 0")
+    strengths = fields["strengths"].array("<f8", (None,), low=0.0)
+    steps = None
+    if not fields["steps"].is_null:
+        steps = fields["steps"].array("<f4", (len(strengths), n_cuts, n))
+    return replace(
+        folded,
+        step=fields["step"].array("<f4", (n,)),
+        layers=_unpack_layers(fields["layers"], n_cuts, n),
+        mass=mass,
+        at_end=None,
+        steps=steps,
+        strengths=tuple(strengths.tolist()),
+    )
+
+
+def _unpack_cuts(fields: dict[str, Node], n_cuts: int | None, n: int) -> dict[str, Any]:
+    """What the ways to cut the classes in two add, and weigh; nothing for a sum of trees."""
+    if n_cuts is not None:
+        weights = fields["cut_weights"].array("<f8", (n_cuts,), low=0.0)
+        return {"layers": _unpack_layers(fields["layers"], n_cuts, n), "cut_weights": weights}
+    for name in ("layers", "cut_weights"):
+        if not fields[name].is_null:
+            raise fields[name].error("null")
+    return {}
+
+
+def _unpack_layers(node: Node, n_cuts: int, n: int) -> Any:
+    """Steps of each way to cut the classes in two; None for two classes, and for ranks."""
+    return None if node.is_null else node.array("<f4", (n_cuts, n))
+
+
+def _unpack_plan(node: Node, model: RankingForest) -> ForestPlan:
+    """What a warm start asks of the last fit; the rest follows from the parameters then."""
+    fields = node.fields("rows", "seed")
+    return ForestPlan(
+        kinds=[],
+        splitter=None,
+        kind_of=np.empty(0, dtype=np.uint8),
+        sampling=Sampling(False, 0, fields["seed"].integer(0, 2**64 - 1)),
+        value="path" if model._ranks is None else "rank",
+        strengths=[model.shrinkage_],
+        n_rows=fields["rows"].integer(1, 2**40),
+        verbose=0,
+    )
+
+
+def pack_trees(trees: ForestArrays) -> dict[str, Any]:
+    """Slots of all trees, column by column."""
+    slots = np.ascontiguousarray(trees.slots).view(SLOT).ravel()
+    is_end = slots["cut"] == NO_CUT
+    in_set = (slots["next"] & CATEGORICAL) != 0
+    shift = ((slots["next"] & MISSING_RIGHT) != 0) & ~in_set
+    kind = np.where(shift, MISSING_GOES_RIGHT, MISSING_GOES_LEFT)
+    kind = np.where(is_end, END, np.where(in_set, IN_SET, kind)).astype("|u1")
+    cut = np.where(is_end | in_set, 0, slots["cut"].astype(np.int64) + shift)
+    return {
+        "starts": trees.starts,
+        "kind": kind,
+        "feature": np.where(is_end, 0, slots["feature"]).astype("<u2"),
+        "cut": cut.astype("<u2"),
+        "next": (slots["next"] & NEXT_MASK).astype("<u4"),
+        "set": trees.set_of,
+        "category_sets": pack_sets(trees.category_sets),
+        "step": trees.step,
+        "layers": trees.layers,
+        "cut_weights": trees.cut_weights,
+        "at_end": trees.at_end,
+        "importance": trees.importance,
+    }
+
+
+def unpack_trees(node: Node, binning: Binning, n_cuts: int | None) -> ForestArrays:
+    """Reverse of `pack_trees`: the trees, once nothing in them can lead a walk astray.
+
+    `n_cuts` is None for trees that are added up, which know no ways to cut the classes.
+    """
+    fields = node.fields(
+        "starts", "kind", "feature", "cut", "next", "set", "category_sets", "step", "layers",
+        "cut_weights", "at_end", "importance",
+    )  # fmt: skip
+    starts = fields["starts"].array("<i8", (None,))
+    n_trees = len(starts) - 1
+    if n_trees < 1 or starts[0] != 0 or not (np.diff(starts) > 0).all():
+        raise fields["starts"].error("ascending starts from 0")
+    n = int(starts[-1])
+    kind = fields["kind"].array("|u1", (n,), high=IN_SET)
+    feature = fields["feature"].array("<u2", (n,)).astype(np.int64)
+    cut = fields["cut"].array("<u2", (n,)).astype(np.int64)
+    follows = fields["next"].array("<u4", (n,)).astype(np.int64)
+    set_of = fields["set"].array("<i4", (None,))
+    if len(set_of) not in (0, n):
+        raise fields["set"].error("a set for each slot, or none")
+    sets = fields["category_sets"].array("<u4", (None, 8))
+    _check_walks(starts, kind, follows, node)
+    asks = kind != END
+    in_set = kind == IN_SET
+    if in_set.any() and len(set_of) == 0:
+        raise fields["set"].error("a set for each slot")
+    check_questions(
+        feature[asks], cut[asks], in_set[asks].astype(np.uint8),
+        (kind[asks] == MISSING_GOES_LEFT).astype(np.uint8),
+        set_of[asks] if len(set_of) else np.full(int(asks.sum()), -1), sets, binning, node,
+    )  # fmt: skip
+    shift = kind == MISSING_GOES_RIGHT
+    slots = np.zeros(n, dtype=SLOT)
+    slots["next"] = follows
+    slots["next"] |= np.where(shift, MISSING_RIGHT, 0).astype(np.uint32)
+    slots["next"] |= np.where(in_set, CATEGORICAL, 0).astype(np.uint32)
+    slots["feature"] = np.where(asks, feature, 0)
+    slots["cut"] = np.where(asks, np.where(in_set, 0, cut - shift), NO_CUT)
+    return ForestArrays(
+        starts=starts,
+        slots=slots.view(np.uint8).reshape(n, SLOT.itemsize),
+        step=fields["step"].array("<f4", (n,)),
+        **_unpack_cuts(fields, n_cuts, n),
+        mass=None,
+        set_of=set_of,
+        category_sets=np.ascontiguousarray(sets).view(np.uint8).reshape(len(sets), 32),
+        importance=fields["importance"].array("<f8", (n_trees, len(binning.levels)), low=0.0),
+        at_end=fields["at_end"].array("|u1", (n_trees,), high=1),
+    )
+
+
+def _check_walks(
+    starts: NDArray[np.int64], kind: NDArray[np.uint8], follows: NDArray[np.int64], node: Node
+) -> None:
+    """A walk goes forward within its tree, and ends at a slot that leads to itself."""
+    own = np.arange(len(kind)) - np.repeat(starts[:-1], np.diff(starts))
+    size = np.repeat(np.diff(starts), np.diff(starts))
+    ends = kind == END
+    if size.max() > int(NEXT_MASK):
+        raise ModelFileError(f"Got a tree at {node.path} with too many slots.")
+    if (follows[ends] != own[ends]).any():
+        raise ModelFileError(f"Got a walk at {node.path} that does not end where it says.")
+    on = ~ends
+    if (follows[on] <= own[on]).any() or (follows[on] + 1 >= size[on]).any():
+        raise ModelFileError(f"Got a walk at {node.path} that leaves its tree.")
+
+
+def _pack_ranks(ranks: RankAggregation) -> dict[str, Any]:
+    names = ("reference", "places", "knots", "shares")
+    packed: dict[str, Any] = {name: getattr(ranks, name) for name in names}
+    return {"kind": ranks.kind, "cut": ranks.cut, **packed}
+
+
+def _unpack_ranks(node: Node, n_trees: int, n_cuts: int) -> RankAggregation:
+    fields = node.fields("kind", "cut", "reference", "places", "knots", "shares")
+    kind = fields["kind"].choice(*AGGREGATIONS[1:])
+    reference = fields["reference"].array("<f4", (n_trees, None))
+    if (reference.shape[1] > 0) != (kind == "kendall"):
+        raise fields["reference"].error("reference rows for 'kendall', and for it alone")
+    knots = fields["knots"].array("<f8", (None,))
+    if len(knots) < 1 or (np.diff(knots) < 0).any():
+        raise fields["knots"].error("one or more knots, ascending")
+    return RankAggregation(
+        kind=kind,
+        reference=np.ascontiguousarray(reference),
+        places=fields["places"].array("<f8", (reference.shape[1],)),
+        knots=knots,
+        shares=fields["shares"].array("<f8", (n_cuts, len(knots)), low=0.0, high=1.0),
+        cut=fields["cut"].number(),
+        training_scores=np.empty(0),
+    )

@@ -1,0 +1,342 @@
+"""Fit to Parquet files: rows become codes in a memory-mapped file, block by block.
+
+The target and the weights are read once, each feature twice: once to see what decides
+thresholds and levels, once to be coded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+import treerank
+from treerank import _core
+from treerank._base import check_max_bins
+from treerank._binning.binning import Binning, Coded, fit_binning
+from treerank._growth.progress import Report, progress_bar
+from treerank._input import column_stats
+from treerank._input.blocks import LabelBlock, block_table, join, label_block, table_seen
+from treerank._input.column_stats import Sample
+from treerank._input.parameters import check_n_jobs
+from treerank._input.validation import (
+    Table,
+    TrainingData,
+    all_or_nothing,
+    check_number_of_features,
+    check_rows_of_classes,
+    wanted_categories,
+)
+from treerank._input.weights import (
+    Weights,
+    WeightSums,
+    check_weight_block,
+    quantise,
+    refuse_weightless,
+    sum_weights,
+)
+from treerank._io.cache import find_kept, folder_for, keep, new_codes
+from treerank._io.parquet_files import ParquetFiles, feature_names, import_pyarrow, open_parquet
+from treerank._leafrank import LeafRank
+
+# Raise it when the files of kept codes change.
+KEPT_VERSION = 2
+
+
+class ParquetFit:
+    """Adds `fit_parquet` to an estimator that works on codes."""
+
+    def _before_reading(self, data: TrainingData) -> Any:
+        """Check the parameters when labels and weights are known, and plan the fit."""
+        raise NotImplementedError
+
+    def _after_reading(self, data: TrainingData, coded: Coded, planned: Any) -> None:
+        """Fit to the coded rows."""
+        raise NotImplementedError
+
+    def fit_parquet(
+        self,
+        path: Any,
+        target: str,
+        *,
+        sample_weight: str | None = None,
+        columns: Sequence[str] | None = None,
+        codes: Any = None,
+    ) -> Self:
+        """Fit to Parquet files, which may be larger than the memory.
+
+        The model is that of `fit` on the same rows. Rows are read block by block and coded,
+        mostly in one byte a value, into a file that is mapped into memory; a feature is read
+        twice, the target and the weights once. Needs pyarrow.
+
+        Parameters
+        ----------
+        path : str, path or list of these
+            A file, a folder (with its subfolders) or a pattern such as ``"data/*.parquet"``,
+            read in sorted order; or a list, read in its order.
+        target : str
+            Column with the labels.
+        sample_weight : str, optional
+            Column with the weights.
+        columns : sequence of str, optional
+            Features. By default all other columns.
+        codes : path, optional
+            Folder where the coded rows are kept: another fit to the same files with the same
+            target, weights, columns, categories and `max_bins` does not read them again. Codes
+            that are damaged are made anew, with a warning. By default they are in a temporary
+            folder, gone when the fit ends.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the files do not hold one table, or change while they are read.
+        OSError
+            If there is no room for the codes.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from treerank import TreeRank
+        >>> table = load_breast_cancer(as_frame=True).frame
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     table[:300].to_parquet(f"{folder}/a.parquet")
+        ...     table[300:].to_parquet(f"{folder}/b.parquet")
+        ...     model = TreeRank().fit_parquet(f"{folder}/*.parquet", target="target")
+        >>> model.n_features_in_
+        30
+        """
+        with all_or_nothing(self):
+            splitter = getattr(self, "splitter", None)
+            if not isinstance(splitter, LeafRank | None):
+                raise ValueError(
+                    f"Got splitter={splitter!r} in fit_parquet; expected None or a LeafRank: other "
+                    "splitters need the values themselves, and only their codes are kept. Use fit."
+                )
+            planned: list[Any] = []
+            rows = _coded_rows(
+                self, path, target, sample_weight, columns, codes,
+                lambda data: planned.append(self._before_reading(data)),
+            )  # fmt: skip
+            with rows as (data, coded):
+                self._after_reading(data, coded, planned[0])
+        return self
+
+
+def open_features(
+    estimator: Any, path: Any, target: str, sample_weight: str | None, columns: Any
+) -> tuple[ParquetFiles, list[str]]:
+    """Find the files and the features; set the names and number of features."""
+    needed = [name for name in (target, sample_weight) if name is not None]
+    named = [] if columns is None else [columns] if isinstance(columns, str) else list(columns)
+    files = open_parquet(path, [*needed, *named])
+    names = feature_names(files, target, sample_weight, columns)
+    check_number_of_features(len(names))
+    empty = files.schema.empty_table().select(names)
+    validate_data(estimator, empty, reset=True, skip_check_array=True)
+    return files, names
+
+
+@contextmanager
+def _coded_rows(
+    estimator: Any,
+    path: Any,
+    target: str,
+    sample_weight: str | None,
+    columns: Any,
+    codes: Any,
+    check: Callable[[TrainingData], None],
+) -> Iterator[tuple[TrainingData, Coded]]:
+    """Give the coded rows of Parquet files; temporary files are gone at the end.
+
+    `check` is called when the number of rows is known, before the features are read.
+    """
+    files, names = open_features(estimator, path, target, sample_weight, columns)
+    reading = _Reading(estimator, files, target, sample_weight, names)
+    n_jobs = check_n_jobs(estimator.n_jobs)
+    if codes is not None:
+        found = find_kept(codes, reading.made_of, names, n_jobs)
+        if found is not None:
+            check(found[0])
+            yield found
+            return
+    with folder_for(codes) as folder:
+        with files.unchanged():
+            data, coded = reading.code(folder, check, n_jobs)
+        if codes is not None:
+            keep(folder, codes, reading.made_of, data, coded, n_jobs)
+        yield data, coded
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What is to be read, and for whom."""
+
+    estimator: Any
+    files: ParquetFiles
+    target: str
+    sample_weight: str | None
+    names: list[str]
+
+    @property
+    def wanted(self) -> set[int] | None:
+        """Columns that the user has named categories; None to tell by type."""
+        return wanted_categories(self.estimator.categorical_features, self.names)
+
+    @property
+    def made_of(self) -> dict[str, Any]:
+        """All that decides the codes."""
+        wanted, order = self.wanted, self.estimator.label_order
+        return {
+            "version": KEPT_VERSION,
+            "treerank": treerank.__version__,
+            "files": [stamp.in_words for stamp in self.files.stamps],
+            "schema": [[field.name, str(field.type)] for field in self.files.schema],
+            "target": self.target,
+            "sample_weight": self.sample_weight,
+            "columns": self.names,
+            "categories": None if wanted is None else sorted(wanted),
+            "label_order": None if order is None else np.asarray(order).tolist(),
+            "max_bins": str(self.estimator.max_bins),
+            "sample_rows": column_stats.SAMPLE_ROWS,
+        }
+
+    def code(
+        self, folder: Path, check: Callable[[TrainingData], None], n_jobs: int
+    ) -> tuple[TrainingData, Coded]:
+        """Read everything and write the codes into the folder."""
+        with progress_bar("reading", self.estimator.verbose) as progress:
+            data, has_weight = self._labels_and_weights(n_jobs)
+            check(data)
+            max_bins = check_max_bins(self.estimator.max_bins, data.table.n_rows)
+            binning, sample = self._binning(data, has_weight, max_bins, n_jobs, progress)
+            shape = data.table.n_features, data.table.n_rows
+            codes = new_codes(folder, shape, binning.code_type)
+            levels = binning.is_categorical.astype(bool).tolist()
+            for rows, block in self._blocks(has_weight, n_jobs, progress, 0.5):
+                table = block_table(block, self.names, levels)
+                codes[:, rows] = binning.transform(table, n_jobs)
+        return data, Coded(codes, binning, sample)
+
+    def _labels_and_weights(self, n_jobs: int) -> tuple[TrainingData, NDArray[np.bool_] | None]:
+        """Read the target and the weights; the rows that have weight, None for all."""
+        labels: list[LabelBlock] = []
+        weights: list[NDArray[np.float64]] = []
+        masks: list[NDArray[np.bool_]] = []
+        n_rows = 0
+        columns = [name for name in (self.target, self.sample_weight) if name is not None]
+        for block in self.files.blocks(columns, n_jobs != 1):
+            labels.append(label_block(block[self.target]))
+            if self.sample_weight is not None:
+                weight = self._weights(block[self.sample_weight], n_rows)
+                masks.append(weight > 0)
+                weights.append(weight if masks[-1].all() else weight[masks[-1]])
+            n_rows += len(block)
+        seen = labels[0].seen
+        for other in labels[1:]:
+            seen += other.seen
+        classes = seen.classes(self.estimator.label_order)
+        numbers = np.concatenate([block.numbers(classes) for block in labels])
+        sums = sum(map(sum_weights, weights), WeightSums())
+        has_weight = None
+        if self.sample_weight is not None:
+            refuse_weightless(sums.n_rows > 0)
+            if sums.n_rows < n_rows:
+                has_weight = np.concatenate(masks)
+                numbers = numbers[has_weight]
+        check_rows_of_classes(numbers, classes)
+        kept = slice(None) if has_weight is None else np.flatnonzero(has_weight)
+        table = Table(len(numbers), self.names, None, [])
+        units = _join_weights(weights, sums)
+        return TrainingData(table, classes, numbers, units, n_rows, kept), has_weight
+
+    def _weights(self, column: Any, first_row: int) -> NDArray[np.float64]:
+        pa, _ = import_pyarrow()
+        kind = column.type
+        is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        if not (is_number or pa.types.is_decimal(kind) or pa.types.is_boolean(kind)):
+            raise ValueError(
+                f"Got sample_weight={self.sample_weight!r}, a column of type {kind}; expected "
+                "numbers."
+            )
+        values = column.cast(pa.float64(), safe=False).to_numpy()
+        return check_weight_block(values, len(values), first_row)
+
+    def _blocks(
+        self,
+        has_weight: NDArray[np.bool_] | None,
+        n_jobs: int,
+        progress: Report | None,
+        done: float,
+    ) -> Iterator[tuple[slice, Any]]:
+        """Features of the rows that have weight, block by block, and the rows' numbers."""
+        first = given = 0
+        for read in self.files.blocks(self.names, n_jobs != 1):
+            block = read
+            if has_weight is not None:
+                block = read.filter(has_weight[given : given + len(read)])
+            given += len(read)
+            if len(block):
+                yield slice(first, first + len(block)), block
+            first += len(block)
+            if progress is not None:
+                progress(done + 0.5 * given / self.files.n_rows)
+
+    def _binning(
+        self,
+        data: TrainingData,
+        has_weight: NDArray[np.bool_] | None,
+        max_bins: int,
+        n_jobs: int,
+        progress: Report | None,
+    ) -> tuple[Binning, Sample]:
+        """Look over the features and choose thresholds and levels."""
+        wanted, weights = self.wanted, data.weights
+        bound = _core.sample_bound(data.table.n_rows, column_stats.SAMPLE_ROWS)
+        looks = []
+        for rows, block in self._blocks(has_weight, n_jobs, progress, 0.0):
+            units = _units(weights, rows)
+            looks.append(table_seen(block, rows.start, bound, units, self.names, wanted))
+        sample, seen = join(looks).settle(self.names, wanted)
+        for j, name in enumerate(self.names):
+            masses = seen.masses[j]
+            if masses is not None and seen.has_missing[j] and self._is_whole(name):
+                # As pandas has it: whole numbers with missing ones among them are floats.
+                seen.masses[j] = type(masses)({float(v): m for v, m in masses.items()})
+        return fit_binning(sample, seen, max_bins, n_jobs), sample
+
+    def _is_whole(self, name: str) -> bool:
+        pa, _ = import_pyarrow()
+        return bool(pa.types.is_integer(self.files.schema.field(name).type))
+
+
+def _units(weights: Weights, rows: slice) -> NDArray[np.int64] | None:
+    """Units of some rows; of all at once they would take eight bytes a row."""
+    return Weights(
+        None if weights.repeats is None else weights.repeats[rows],
+        None if weights.units is None else weights.units[rows],
+    ).as_units
+
+
+def _join_weights(weights: list[NDArray[np.float64]], sums: WeightSums) -> Weights:
+    """Units of all rows; each block is dropped when it is done."""
+    if not weights or sums.largest_count == 1:
+        return Weights()
+    parts = []
+    while weights:
+        parts.append(quantise(weights.pop(0), sums))
+    first = parts[0]
+    if first.repeats is not None:
+        return Weights(repeats=np.concatenate([p.repeats for p in parts if p.repeats is not None]))
+    units = np.concatenate([p.units for p in parts if p.units is not None])
+    return Weights(units=units, scale=first.scale)

@@ -1,6 +1,0 @@
-"""Model files: fitted estimators as JSON, or as a zip of JSON and raw arrays; no code in them."""
-
-from treerank._model_file._errors import ModelFileError
-from treerank._model_file._files import load, save
-
-__all__ = ["ModelFileError", "load", "save"]

@@ -1,0 +1,1 @@
+"""Read: partition, rules, explanation, dependence."""

@@ -1,0 +1,105 @@
+"""Boundary points: what would have to change in a row for the tree to decide otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._trees.axis_tree import AxisTree, Side
+
+
+@dataclass(frozen=True)
+class BoundaryPoints:
+    """The nearest points at which a tree decides otherwise, one for each row.
+
+    Attributes
+    ----------
+    points : array of shape (n_samples, n_features)
+        Just across the boundary: the tree decides otherwise there. Of objects if there are
+        categories.
+    changed : array of bool, shape (n_samples, n_features)
+        Which features differ from those of the row.
+    changes : array of shape (n_samples, n_features)
+        Point less row: by how much each number has to change; NaN for a category, and where the
+        value is missing and would have to be known.
+    distance : array of shape (n_samples,)
+        Distance to the boundary in the units of the metric.
+    decision : array of shape (n_samples,)
+        The class that the tree predicts there.
+    feature_names : list of str
+    """
+
+    points: NDArray[Any]
+    changed: NDArray[np.bool_]
+    changes: NDArray[np.float64]
+    distance: NDArray[np.float64]
+    decision: NDArray[Any]
+    feature_names: list[str]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def in_words(self) -> list[str]:
+        """Say for each row which features would have to change, and how."""
+        return [self._say(row) for row in range(len(self))]
+
+    def _say(self, row: int) -> str:
+        said = []
+        for feature in np.flatnonzero(self.changed[row]):
+            value, change = self.points[row, feature], self.changes[row, feature]
+            value = f"{value:.6g}" if isinstance(value, float) else str(value)
+            by = "" if np.isnan(change) else f" ({change:+.3g})"
+            said.append(f"{self.feature_names[feature]} to {value}{by}")
+        return f"{self.decision[row]}: " + (", ".join(said) or "on the boundary already")
+
+
+def project(
+    tree: AxisTree, seen: NDArray[np.float64], nearest: NDArray[np.int32]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Nearest values inside the boxes of the given nodes, and which of them are new."""
+    points = seen.copy()
+    changed = np.zeros(seen.shape, dtype=bool)
+    for node in np.unique(nearest):
+        rows = np.flatnonzero(nearest == node)
+        for feature, side in tree.box(int(node)).items():
+            values = seen[rows, feature]
+            moved = _move_inside(values, side, tree.single_precision)
+            new = ~((moved == values) | (np.isnan(moved) & np.isnan(values)))
+            points[rows[new], feature] = moved[new]
+            changed[rows[new], feature] = True
+    return points, changed
+
+
+def _move_inside(values: NDArray[np.float64], side: Side, single: bool) -> NDArray[np.float64]:
+    """Nearest allowed values; one that is missing stays so where the box has room for it."""
+    known = ~np.isnan(values)
+    must_be_known = ~known & (not side.missing)
+    moved = values.copy()
+    if side.codes is not None:
+        outside = known & ~np.isin(values, list(side.codes))
+        moved[outside | must_be_known] = min(side.codes, default=np.nan)
+        return moved
+    low, high = _just_above(side.low, single), _at_most(side.high, single)
+    moved[known & (values <= side.low)] = low
+    moved[known & (values > side.high)] = high
+    moved[must_be_known] = high if np.isfinite(high) else low
+    return moved
+
+
+def _just_above(value: float, single: bool) -> float:
+    """Least number above that the tree can see."""
+    if not single:
+        return float(np.nextafter(value, np.inf))
+    seen = np.float32(value)
+    return float(seen if float(seen) > value else np.nextafter(seen, np.float32(np.inf)))
+
+
+def _at_most(value: float, single: bool) -> float:
+    """Largest number not above that the tree can see."""
+    if not single:
+        return value
+    seen = np.float32(value)
+    return float(seen if float(seen) <= value else np.nextafter(seen, np.float32(-np.inf)))

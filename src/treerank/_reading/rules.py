@@ -1,0 +1,166 @@
+"""Rules: which rows fall into a cell, in words.
+
+A cell is an intersection, over the splits above it, of unions of boxes. The boxes are
+multiplied out and simplified, so that a stratum reads as a few alternatives of a few
+conditions each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._binning.binning import Binning
+from treerank._input.categories import SharedLevels
+from treerank._trees.boxes import MAX_BOXES, Allowed, Box, intersect, simplify
+from treerank._trees.cell_boxes import all_codes, side_boxes
+from treerank._trees.ranking_tree import RankTree
+
+
+def cell_rules(
+    tree: RankTree, binning: Binning, names: list[str], cells: NDArray[np.intp]
+) -> list[str]:
+    """Rule of each of the given cells."""
+    paths = _Paths(tree, binning)
+    return [paths.say(int(cell), names) for cell in cells]
+
+
+def side_rule(tree: RankTree, binning: Binning, names: list[str], cell: int, side: int) -> str:
+    """Rule that sends rows of an inner cell to its left (0) or right (1) child."""
+    return say_boxes(simple_side(tree, binning, cell, side), binning, names)
+
+
+def simple_side(tree: RankTree, binning: Binning, cell: int, side: int) -> list[Box]:
+    """One side of a cell, in as few boxes and conditions as possible."""
+    return simplify(side_boxes(tree, binning, cell, side), all_codes(binning))
+
+
+class _Paths:
+    """The ways to each cell, from those to its parent: cells that share a path share the work."""
+
+    def __init__(self, tree: RankTree, binning: Binning) -> None:
+        self.tree, self.binning = tree, binning
+        self._sides: dict[int, list[Box]] = {}
+        # Boxes of a cell; None where they are too many to multiply out.
+        self._boxes: dict[int, list[Box] | None] = {0: [{}]}
+
+    def say(self, cell: int, names: list[str]) -> str:
+        """Rule of a cell: its boxes, or else what each split on the way to it asks for."""
+        path = [cell]
+        while (parent := int(self.tree.cells["parent"][path[-1]])) >= 0:
+            path.append(parent)
+        for below in reversed(path[:-1]):
+            if below not in self._boxes:
+                self._boxes[below] = self._narrow(below)
+        boxes = self._boxes[cell]
+        if boxes is not None:
+            return say_boxes(boxes, self.binning, names)
+        ways = [self._side(below) for below in reversed(path[:-1])]
+        return _and([say_boxes(way, self.binning, names) for way in ways])
+
+    def _narrow(self, cell: int) -> list[Box] | None:
+        """Boxes of the parent that the side of the cell leaves."""
+        above = self._boxes[int(self.tree.cells["parent"][cell])]
+        if above is None:
+            return None
+        products = (intersect(a, b) for a in above for b in self._side(cell))
+        boxes = simplify(products, all_codes(self.binning))
+        return boxes if len(boxes) <= MAX_BOXES else None
+
+    def _side(self, cell: int) -> list[Box]:
+        """Boxes of the side of its parent that a cell is."""
+        if cell not in self._sides:
+            parent = int(self.tree.cells["parent"][cell])
+            side = 0 if self.tree.cells["left"][parent] == cell else 1
+            self._sides[cell] = simple_side(self.tree, self.binning, parent, side)
+        return self._sides[cell]
+
+
+def say_boxes(boxes: list[Box], binning: Binning, names: list[str]) -> str:
+    """Conditions that all boxes share, then the alternatives, the simplest first."""
+    if not boxes:
+        return "no row"
+    shared = {f: c for f, c in boxes[0].items() if all(box.get(f) == c for box in boxes)}
+    rests = [{f: c for f, c in box.items() if f not in shared} for box in boxes]
+    said = _say_box(shared, binning, names)
+    if all(rests):
+        ways = sorted((_say_box(rest, binning, names) for rest in rests), key=lambda w: (len(w), w))
+        said.append(" or ".join(f"({_and(way)})" if len(way) > 1 else way[0] for way in ways))
+    return _and(said) if said else "all rows"
+
+
+def _and(conditions: list[str]) -> str:
+    if len(conditions) == 1:
+        return conditions[0]
+    return " and ".join(f"({c})" if " or " in c else c for c in conditions)
+
+
+def _say_box(box: Box, binning: Binning, names: list[str]) -> list[str]:
+    return [s for f, codes in sorted(box.items()) if (s := _say(f, codes, binning, names))]
+
+
+def _say(feature: int, codes: Allowed, binning: Binning, names: list[str]) -> str:
+    """One condition in words; empty when it excludes nothing."""
+    n_codes = int(binning.n_codes[feature])
+    values = codes & ((1 << n_codes) - 1) & ~1
+    all_values = (1 << n_codes) - 2
+    missing = bool(codes & 1)
+    seen_missing = bool(binning.has_missing[feature])
+    name = names[feature]
+    if values == all_values:
+        return "" if missing or not seen_missing else f"{name} is known"
+    if values == 0:
+        return f"{name} is missing"
+    levels = binning.levels[feature]
+    said = (
+        _say_range(name, values, binning.thresholds[feature])
+        if levels is None
+        else _say_levels(name, values, levels)
+    )
+    if not (missing and seen_missing):
+        return said
+    return f"{said} or {name} is missing"
+
+
+def _say_range(name: str, values: Allowed, thresholds: NDArray[np.float64]) -> str:
+    """Intervals of a number; codes are 1 + the number of thresholds below."""
+    parts = []
+    while values:
+        first = (values & -values).bit_length() - 1
+        run = ~(values >> first)
+        last = first + (run & -run).bit_length() - 2
+        values &= ~(((1 << (last - first + 1)) - 1) << first)
+        low = _number(thresholds[first - 2]) if first >= 2 else None
+        high = _number(thresholds[last - 1]) if last - 1 < len(thresholds) else None
+        if low is None:
+            parts.append(f"{name} <= {high}")
+        elif high is None:
+            parts.append(f"{name} > {low}")
+        else:
+            parts.append(f"{low} < {name} <= {high}")
+    return " or ".join(parts)
+
+
+def _number(value: float) -> str:
+    """Six significant digits: enough to read, while the model keeps all."""
+    return f"{value:.6g}"
+
+
+def _say_levels(name: str, values: Allowed, levels: list[Any]) -> str:
+    chosen = [level for i, level in enumerate(levels, start=1) if values >> i & 1]
+    others = [level for i, level in enumerate(levels, start=1) if not values >> i & 1]
+    if len(others) < len(chosen):
+        return _say_list(name, others, "is not")
+    return _say_list(name, chosen, "is")
+
+
+def _say_list(name: str, levels: list[Any], verb: str) -> str:
+    said = [
+        f"one of {len(level)} rare levels" if isinstance(level, SharedLevels) else str(level)
+        for level in levels
+    ]
+    return (
+        f"{name} {verb} {said[0]}" if len(said) == 1 else f"{name} {verb} any of {', '.join(said)}"
+    )

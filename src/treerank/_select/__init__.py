@@ -1,0 +1,1 @@
+"""Choose on held-out rows: folds, pruning, shrinkage, monotone values, consensus of ranks."""

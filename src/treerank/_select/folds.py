@@ -1,0 +1,93 @@
+"""Folds: rows are dealt out to them by their content, each with all its weight."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
+
+from treerank import _core
+from treerank._binning.binning import Codes
+from treerank._input.parameters import check_integer, complain
+from treerank._input.validation import TrainingData
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Which fold holds out each row, with all its weight.
+
+    A row in two folds would judge itself: its weight is never divided.
+    """
+
+    n_folds: int
+    fold: NDArray[np.int32]
+
+
+def assign_folds(cv: Any, codes: Codes, data: TrainingData, seed: int) -> Folds | None:
+    """Deal the rows out to folds, or return None when a class is too small for any.
+
+    Rows of a class are dealt in the order of a hash of their content, so that the order of the
+    rows does not matter and equal rows are spread evenly.
+    """
+    if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
+        return _folds_of_splitter(cv, data)
+    wanted = check_integer("cv", cv, 2)
+    assert wanted is not None
+    n_folds = min(wanted, int(np.bincount(data.labels).min()))
+    if n_folds < 2:
+        warn_of_tiny_class()
+        return None
+    hashes = _core.row_hashes(codes, data.labels, seed)
+    units = data.weights.as_units
+    fold = np.empty(len(hashes), np.int32)
+    for k in range(len(data.classes)):
+        rows = np.flatnonzero(data.labels == k).astype(np.uint32)  # MAX_ROWS is below 2^32
+        rows = rows[_order_of_dealing(hashes[rows], None if units is None else units[rows])]
+        fold[rows] = np.arange(len(rows), dtype=np.uint32) % n_folds
+    return Folds(n_folds, fold)
+
+
+def warn_of_tiny_class() -> None:
+    """Warn that there is nothing to hold out."""
+    warnings.warn(
+        "Got a class with a single row; cross-validation needs two of each class. The tree is "
+        "neither pruned nor shrunk.",
+        UserWarning,
+        stacklevel=5,
+    )
+
+
+def _order_of_dealing(
+    hashes: NDArray[np.uint64], units: NDArray[np.int64] | None
+) -> NDArray[np.intp]:
+    """Order by hash; of equal hashes the lighter row goes first."""
+    if units is None:
+        return np.argsort(hashes, kind="stable")
+    return np.lexsort([units, hashes])
+
+
+def _folds_of_splitter(cv: Any, data: TrainingData) -> Folds:
+    """Folds of a splitter, which numbers the rows as they were given."""
+    labels = np.zeros(data.given_rows, dtype=np.intp)
+    labels[data.kept] = data.labels
+    try:
+        splits = list(check_cv(cv).split(np.zeros((data.given_rows, 1)), labels))
+    except (TypeError, ValueError) as error:
+        raise complain("cv", cv, "an integer >= 2 or a splitter of scikit-learn") from error
+    fold = np.full(data.given_rows, -1, dtype=np.int32)
+    times = np.zeros(data.given_rows, dtype=np.int64)
+    for f, (_, held_out) in enumerate(splits):
+        fold[held_out] = f
+        times[held_out] += 1
+    if not (times == 1).all() or len(splits) < 2:
+        raise complain("cv", cv, "a splitter whose test folds hold every row just once")
+    fold = fold[data.kept]
+    for f in range(len(splits)):
+        for part in (fold == f, fold != f):
+            if len(np.unique(data.labels[part])) < len(data.classes):
+                raise ValueError(f"Got cv={cv!r}, whose fold {f} lacks a class; stratify it.")
+    return Folds(len(splits), fold)

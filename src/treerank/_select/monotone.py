@@ -1,0 +1,107 @@
+"""Monotone constraints: checked after growing, and kept when scores are shrunk.
+
+If every split puts an upper set in the constrained feature to its better side, the whole
+tree is monotone: two rows that differ in that feature only part at the first split where
+they differ, and there the right one goes to the better side (ALGORITHMS, section 4).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.isotonic import isotonic_regression
+
+from treerank._binning.binning import Binning
+from treerank._trees.boxes import Box
+from treerank._trees.cell_boxes import side_boxes
+from treerank._trees.ranking_tree import RankTree
+
+
+def check_monotone_splits(tree: RankTree, binning: Binning, monotonic: NDArray[np.int8]) -> None:
+    """Verify that each split sends every larger row to a side at least as good."""
+    for cell in np.flatnonzero(tree.is_split):
+        better, worse = (side_boxes(tree, binning, int(cell), side) for side in (0, 1))
+        for feature in np.flatnonzero(monotonic):
+            for a in better:
+                for b in worse:
+                    low, high = (a, b) if monotonic[feature] > 0 else (b, a)
+                    if _can_rise(low, high, int(feature), binning):
+                        raise RuntimeError(
+                            f"The split of cell {cell} breaks the monotone constraint on feature "
+                            f"{feature}. This is an error in treerank; please report it."
+                        )
+
+
+def monotone_values(
+    tree: RankTree,
+    binning: Binning,
+    monotonic: NDArray[np.int8],
+    cells: NDArray[np.intp],
+    values: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Values of the cells (cells x any) that keep the constraints.
+
+    Where all cells are boxes, each is the mean of the largest value that must not lie above
+    it and the smallest that must not lie below: both rise along the order of the cells, so
+    their mean does, and values that keep the constraints already stay as they are. Boxes
+    around unions overlap far too much for that: there the values are made to fall along the
+    tree's own order, which keeps the constraints by construction.
+    """
+    n_tests = (tree.cells["last_test"] - tree.cells["first_test"])[tree.is_split]
+    if (n_tests > 3).any():  # more than one test and its two ends
+        mass = tree.counts[cells].sum(axis=1)
+        falling = [
+            isotonic_regression(column, sample_weight=mass, increasing=False) for column in values.T
+        ]
+        return np.array(falling).T
+    boxes = [_bounding_box(tree, binning, int(cell)) for cell in cells]
+    above = np.eye(len(cells), dtype=bool)  # above[a, b]: b must be at least a
+    for feature in np.flatnonzero(monotonic):
+        for i, a in enumerate(boxes):
+            for j, b in enumerate(boxes):
+                if not above[i, j] and _can_rise(a, b, int(feature), binning):
+                    if monotonic[feature] > 0:
+                        above[i, j] = True
+                    else:
+                        above[j, i] = True
+    above = _closure(above)
+    columns = values.T[:, np.newaxis, :]
+    largest_below = np.max(np.where(above.T, columns, -np.inf), axis=2)
+    smallest_above = np.min(np.where(above, columns, np.inf), axis=2)
+    return np.asarray((largest_below + smallest_above).T / 2)
+
+
+def _can_rise(a: Box, b: Box, feature: int, binning: Binning) -> bool:
+    """Whether a row of a can get into b by a larger value of one feature alone."""
+    if any(f != feature and f in b and codes & b[f] == 0 for f, codes in a.items()):
+        return False
+    everything = (1 << int(binning.n_codes[feature])) - 1
+    low = a.get(feature, everything) & everything & ~1  # missing values do not compare
+    high = b.get(feature, everything) & everything & ~1
+    return low != 0 and high.bit_length() > (low & -low).bit_length()
+
+
+def _bounding_box(tree: RankTree, binning: Binning, cell: int) -> Box:
+    """The smallest box around a cell, feature by feature."""
+    box: Box = {}
+    while (parent := int(tree.cells["parent"][cell])) >= 0:
+        side = 0 if tree.cells["left"][parent] == cell else 1
+        around: Box = {}
+        boxes = side_boxes(tree, binning, parent, side)
+        for feature in set.intersection(*(set(b) for b in boxes)):
+            around[feature] = 0
+            for b in boxes:
+                around[feature] |= b[feature]
+        for feature, codes in around.items():
+            box[feature] = box.get(feature, -1) & codes
+        cell = parent
+    return box
+
+
+def _closure(related: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Everything that can be reached, by repeated squaring."""
+    while True:
+        further = (related.astype(np.float32) @ related.astype(np.float32)) > 0
+        if (further == related).all():
+            return related
+        related = further

@@ -1,0 +1,218 @@
+"""Prune: choose among the nested subtrees, and how far to shrink, on held-out rows.
+
+Every fold's tree is judged only on the rows it has not seen. What a subtree is worth
+there follows from the held-out class counts of its cells alone, so one pass of the
+rows through a tree serves all its subtrees and all strengths of shrinkage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import beta, factorial
+
+from treerank import _core
+from treerank._input.validation import TrainingData
+from treerank._select.folds import Folds
+from treerank._trees.ranking_tree import CellTree
+
+# Strengths that shrinkage="cv" tries, in rows.
+STRENGTHS = np.concatenate([[0.0], np.geomspace(1.0, 1000.0, 10)])
+# Held-out AUCs closer than this, in standard errors of the best, are taken as equal:
+# then the smaller tree wins, and the strength with the smaller Brier score.
+SMALLER_TREE_SLACK = 0.1
+STRENGTH_SLACK = 0.5
+# By default a tree is kept only if its held-out AUC lies this many standard errors (of a
+# random ranking) above 1/2: the best of many subtrees of noise lies a little above by chance.
+NOISE_LIMIT = 3.0
+
+
+@dataclass(frozen=True)
+class PruningPath:
+    """The nested subtrees, from the whole tree to the root, and what each is worth.
+
+    Attributes
+    ----------
+    lambdas : array of shape (n_subtrees,)
+        Subtree k maximises ``AUC - lambda * leaves`` for lambda in
+        ``[lambdas[k], lambdas[k + 1])``.
+    n_leaves : array of shape (n_subtrees,)
+    train_auc : array of shape (n_subtrees,)
+        In the tree's own order, on the training rows. VUS beyond two classes.
+    heldout_auc : array of shape (n_subtrees,)
+        Mean over the folds, with the shrinkage that suits the subtree. VUS beyond two
+        classes.
+    heldout_std_error : array of shape (n_subtrees,)
+        Standard error of that mean.
+    shrinkage : array of shape (n_subtrees,)
+        That strength of shrinkage; NaN where scores are not shrunk.
+    chosen : int
+        The subtree that `fit` kept.
+    """
+
+    lambdas: NDArray[np.float64]
+    n_leaves: NDArray[np.int64]
+    train_auc: NDArray[np.float64]
+    heldout_auc: NDArray[np.float64]
+    heldout_std_error: NDArray[np.float64]
+    shrinkage: NDArray[np.float64]
+    chosen: int
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """A fold's tree and the held-out class counts of all its cells."""
+
+    tree: CellTree
+    counts: NDArray[np.float64]
+
+
+def count_held_out(
+    trees: Sequence[CellTree],
+    folds: Folds,
+    encoded: NDArray[Any],
+    data: TrainingData,
+    n_jobs: int,
+) -> list[HeldOut]:
+    """Pass the rows of each fold (columns of `encoded`) through the tree grown without them."""
+    result = []
+    n_classes, units = len(data.classes), data.weights.as_units
+    for fold, tree in enumerate(trees):
+        rows = np.flatnonzero(folds.fold == fold)
+        cells = tree.apply(np.ascontiguousarray(encoded[:, rows]), n_jobs)
+        place = cells.astype(np.int64) * n_classes + data.labels[rows]
+        weights = None if units is None else units[rows]
+        counts = np.bincount(place, weights=weights, minlength=tree.n_cells * n_classes)
+        leaf_counts = counts.reshape(tree.n_cells, n_classes) / data.weights.scale
+        result.append(HeldOut(tree, tree.cell_counts(leaf_counts)))
+    return result
+
+
+def choose_subtree(
+    tree: CellTree,
+    held_out: list[HeldOut],
+    strengths: NDArray[np.float64],
+    prune: bool,
+    one_standard_error: bool,
+    noise_limit: float = NOISE_LIMIT,
+) -> tuple[PruningPath, float]:
+    """Choose a subtree and a strength of shrinkage (NaN: keep the tree's own order).
+
+    Lambda is tried at the geometric means of neighbours, as in CART. The ranking decides
+    first, by AUC; where it hardly differs, the size of the tree and how well the shares
+    of positives hold, by Brier score.
+    """
+    lambdas, collapsed_at = tree.sequence
+    n_subtrees = len(lambdas) if prune else 1
+    tried = np.append(np.sqrt(lambdas[:-1] * lambdas[1:]), np.inf)[:n_subtrees]
+    worth = np.array([_held_out_worth(part, tried, strengths) for part in held_out])
+    auc, brier = worth[:, 0], worth[:, 1].mean(axis=0)
+    mean = auc.mean(axis=0)
+    errors = auc.std(axis=0, ddof=1) / np.sqrt(len(held_out))
+    error = errors.flat[np.argmax(mean)]
+
+    best_of_subtree = mean.max(axis=1)
+    slack = 1.0 if one_standard_error else SMALLER_TREE_SLACK
+    chosen = int(np.flatnonzero(best_of_subtree >= mean.max() - slack * error)[-1])
+    near = mean >= best_of_subtree[:, np.newaxis] - STRENGTH_SLACK * error
+    strength = np.argmin(np.where(near, brier, np.inf), axis=1)
+    at = np.arange(n_subtrees), strength
+    chance, noise = _chance(held_out)
+    if prune and mean[at][chosen] <= chance + noise_limit * noise:
+        chosen = n_subtrees - 1
+    path = PruningPath(
+        lambdas=lambdas[:n_subtrees],
+        n_leaves=np.array([1 + np.sum(collapsed_at > k) for k in range(n_subtrees)]),
+        train_auc=_auc_of_leaves(
+            _leaves_at(tree, np.arange(n_subtrees)), tree_order(tree), tree.counts
+        ),
+        heldout_auc=mean[at],
+        heldout_std_error=errors[at],
+        shrinkage=strengths[strength],
+        chosen=chosen,
+    )
+    return path, float(path.shrinkage[chosen])
+
+
+def _held_out_worth(
+    part: HeldOut, tried: NDArray[np.float64], strengths: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """AUC and Brier score on the held-out rows for each (lambda, strength).
+
+    A NaN strength stands for the tree's own order, whose Brier score does not matter. Beyond
+    two classes it is VUS, and the sum of the Brier scores of all ways to cut the classes in
+    two (the ranked probability score).
+    """
+    tree = part.tree
+    is_leaf = _leaves_at(tree, np.searchsorted(tree.sequence[0], tried, side="right") - 1)
+    auc, brier = np.zeros((2, len(tried), len(strengths)))
+    total = part.counts.sum(axis=1)
+    for j, strength in enumerate(strengths):
+        if np.isnan(strength):
+            values = tree_order(tree)
+        else:
+            shares = tree.shrunken_shares(strength)
+            values = shares @ tree.cut_weights
+            for k, share in enumerate(shares.T):
+                above = part.counts[:, k + 1 :].sum(axis=1)
+                brier[:, j] += is_leaf @ ((total - above) * share**2 + above * (1 - share) ** 2)
+        auc[:, j] = _auc_of_leaves(is_leaf, values, part.counts)
+    return np.array([auc, brier])
+
+
+def tree_order(tree: CellTree) -> NDArray[np.float64]:
+    """Values that put the cells in the tree's own order: preorder, best first."""
+    return -np.arange(tree.n_cells, dtype=np.float64)
+
+
+def _leaves_at(tree: CellTree, steps: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which cells are leaves of the subtrees at these steps of the sequence."""
+    split = tree.sequence[1][np.newaxis, :] > steps[:, np.newaxis]
+    is_leaf = ~split
+    is_leaf[:, 1:] &= split[:, tree.cells["parent"][1:]]
+    return is_leaf
+
+
+def _auc_of_leaves(
+    is_leaf: NDArray[np.bool_], values: NDArray[np.float64], counts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """AUC (VUS beyond two classes) of several choices of leaves, scored by the cells' values."""
+    if counts.shape[1] > 2:
+        return _core.vus_of_leaves(
+            is_leaf.view(np.uint8), np.ascontiguousarray(values), np.ascontiguousarray(counts)
+        )
+    order = np.argsort(-values, kind="stable")
+    starts = np.flatnonzero(np.append(True, np.diff(values[order]) != 0))
+    is_leaf = is_leaf[:, order]
+    negative, positive = is_leaf * counts[order, 0], is_leaf * counts[order, -1]
+    if len(starts) < len(order):  # cells of equal value count as one
+        negative = np.add.reduceat(negative, starts, axis=1)
+        positive = np.add.reduceat(positive, starts, axis=1)
+    above = np.cumsum(positive, axis=1) - positive / 2
+    area = np.sum(negative * above, axis=1)
+    return np.asarray(area / (negative.sum(axis=1) * positive.sum(axis=1)))
+
+
+def _chance(held_out: list[HeldOut]) -> tuple[float, float]:
+    """Mean held-out AUC or VUS of a random ranking, and its standard error.
+
+    A row of class k (of K) at the share u of the ranking is in order with rows of the other
+    classes with chance ``u^(k-1) (1-u)^(K-k) / ((k-1)! (K-k)!)``; the spread of that over u
+    gives the variance, as placements do. For two classes Mann-Whitney's is exact.
+    """
+    n_classes = held_out[0].counts.shape[1]
+    chance = 1.0 / factorial(n_classes)
+    k = np.arange(n_classes)
+    rest = n_classes - 1 - k
+    mean_square = beta(2 * k + 1, 2 * rest + 1) / (factorial(k) * factorial(rest)) ** 2
+    variance = 0.0
+    for part in held_out:
+        rows = part.counts[0]
+        variance += float(np.sum((mean_square - chance**2) / rows))
+        if n_classes == 2:
+            variance += 1.0 / (12.0 * float(np.prod(rows)))
+    return float(chance), float(np.sqrt(variance)) / len(held_out)

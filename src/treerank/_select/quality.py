@@ -1,0 +1,38 @@
+"""Ordered classes: what a model's scores say of them, and how good its ranking of them is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
+
+from treerank._input.labels import check_known_labels
+from treerank.metrics import ordinal_vus_score
+
+
+def has_two_classes(model: Any) -> bool:
+    """Whether a model is fitted to two classes.
+
+    Before that it cannot be known whether it will have one score a row that `decision_function`
+    may return: with more classes scikit-learn expects one a class.
+    """
+    return len(getattr(model, "classes_", ())) == 2
+
+
+def ranking_quality(
+    y: Any, scores: NDArray[np.float64], classes: NDArray[Any], sample_weight: Any
+) -> float:
+    """AUC of the scores; VUS beyond two classes."""
+    y = check_known_labels(y, classes)
+    if len(classes) > 2:
+        return ordinal_vus_score(y, scores, sample_weight, labels=classes)
+    return float(roc_auc_score(y == classes[1], scores, sample_weight=sample_weight))
+
+
+def class_shares(upper: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share of each class, from the shares of those above the first, the second, ..."""
+    upper = np.minimum.accumulate(upper, axis=1)
+    edges = np.column_stack([np.ones(len(upper)), upper, np.zeros(len(upper))])
+    return np.asarray(edges[:, :-1] - edges[:, 1:])

@@ -1,0 +1,78 @@
+"""Keep of the binning only what the tests of a fitted model use, and renumber the codes.
+
+The binning tells every value of a small table apart, tests cut at few places. Codes that no
+test tells apart become one, so that scores, rules and explanations stay the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._binning.binning import UINT8_BINS, Binning
+from treerank._trees.packed_forest import ForestArrays
+from treerank._trees.ranking_tree import SLOT, RankTree
+
+# Bits of a slot's `next` (src/core/tree/flat_tree.hpp), and the cut of a slot that ends a walk.
+MISSING_RIGHT = np.uint32(1 << 30)
+CATEGORICAL = np.uint32(1 << 31)
+NEXT_MASK = np.uint32((1 << 30) - 1)
+NO_CUT = 0xFFFF
+
+
+def keep_used_in_trees(binning: Binning, trees: list[RankTree]) -> tuple[Binning, list[RankTree]]:
+    """Binning with the thresholds that one of the trees cuts at, and the trees on its codes."""
+    numeric = [(tree.tests["left"] >= 0) & (tree.tests["categorical"] == 0) for tree in trees]
+    features = np.concatenate(
+        [t.tests["feature"][use] for t, use in zip(trees, numeric, strict=True)]
+    )
+    cuts = np.concatenate([t.tests["cut"][use] for t, use in zip(trees, numeric, strict=True)])
+    kept, new_cut = _choose(binning, features, cuts)
+    renumbered = []
+    for tree, use in zip(trees, numeric, strict=True):
+        tests = tree.tests.copy()
+        tests["cut"][use] = new_cut(tests["feature"][use], tests["cut"][use])
+        renumbered.append(replace(tree, tests=tests))
+    return kept, renumbered
+
+
+def keep_used_in_forest(binning: Binning, forest: ForestArrays) -> tuple[Binning, ForestArrays]:
+    """Binning with the thresholds that the forest cuts at, and the forest on its codes."""
+    slots = np.ascontiguousarray(forest.slots).view(SLOT).ravel().copy()
+    tests = (slots["cut"] != NO_CUT) & (slots["next"] & CATEGORICAL == 0)
+    features = slots["feature"][tests].astype(np.int64)
+    # A slot that sends missing values right holds its cut less one.
+    shift = ((slots["next"][tests] & MISSING_RIGHT) != 0).astype(np.int64)
+    cuts = slots["cut"][tests].astype(np.int64) + shift
+    kept, new_cut = _choose(binning, features, cuts)
+    slots["cut"][tests] = new_cut(features, cuts) - shift
+    return kept, replace(forest, slots=slots.view(np.uint8).reshape(-1, SLOT.itemsize))
+
+
+def _choose(binning: Binning, features: NDArray[Any], cuts: NDArray[Any]) -> tuple[Binning, Any]:
+    """Binning of the cuts in use, and the function that gives a cut its new number.
+
+    Cut 0 and the cut at the last code part the missing from the known: they need no threshold.
+    """
+    old_size = np.array([len(t) for t in binning.thresholds], dtype=np.int64)
+    start = np.cumsum(old_size) - old_size
+    inner = (cuts >= 1) & (cuts <= old_size[features])
+    used = np.zeros(int(old_size.sum()), dtype=bool)
+    used[start[features[inner]] + cuts[inner] - 1] = True
+    rank = np.append(0, np.cumsum(used))
+    thresholds = [
+        t[used[s : s + n]] for t, s, n in zip(binning.thresholds, start, old_size, strict=True)
+    ]
+
+    def new_cut(features: NDArray[Any], cuts: NDArray[Any]) -> NDArray[np.int64]:
+        first = start[features]
+        upto = np.minimum(cuts, old_size[features])
+        beyond = cuts > old_size[features]
+        return np.asarray(rank[first + upto] - rank[first] + beyond)
+
+    kept = replace(binning, thresholds=thresholds)
+    fits = int(kept.n_codes.max()) <= UINT8_BINS + 1
+    return replace(kept, code_type=np.dtype(np.uint8 if fits else np.uint16)), new_cut

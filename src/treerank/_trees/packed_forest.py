@@ -1,0 +1,231 @@
+"""The trees of a forest as fixed-width arrays, end to end, and rows walked through them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank import _core
+from treerank._binning.binning import Codes
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the rows of a tree are drawn; `n_draws` 0 means all rows, once."""
+
+    replace: bool
+    n_draws: int
+    seed: int
+
+    def leaves_rows_out(self, n_rows: int) -> bool:
+        """Whether trees have out-of-bag rows."""
+        return self.n_draws > 0 and (self.replace or self.n_draws < n_rows)
+
+    def counts(self, tree: int, n_rows: int) -> NDArray[np.uint8]:
+        """How often each row was drawn for a tree."""
+        return self.some_counts(tree, n_rows, 0, n_rows)
+
+    def some_counts(self, tree: int, n_all: int, first: int, n: int) -> NDArray[np.uint8]:
+        """How often each of the rows ``first, ..., first + n - 1`` was drawn for a tree."""
+        return np.asarray(_core.draw_counts(vars(self), tree, n_all, first, n))
+
+
+@dataclass(frozen=True)
+class ForestArrays:
+    """Packed trees: tree t owns slots ``starts[t]:starts[t + 1]``.
+
+    A slot is eight bytes: where to go on, the feature and the cut of its test. Arriving at
+    slot s adds ``step[s] / (1 + shrinkage / mass[s])`` to the value of a row; once the
+    shrinkage is chosen, `fold` makes one number of the two. A tree in which no slot can be
+    reached in two ways then has the whole value at its ends (`at_end`).
+    """
+
+    starts: NDArray[np.int64]
+    slots: NDArray[np.uint8]
+    step: NDArray[np.float32]
+    mass: Any  # float32; None once folded
+    set_of: NDArray[np.int32]
+    category_sets: NDArray[np.uint8]
+    importance: NDArray[np.float64]  # trees x features
+    at_end: Any = None  # uint8, one a tree; None until folded
+    # Steps of the share above each class but the last (layers x slots), of which `step` is the
+    # mean by `cut_weights`; None for two classes, whose only layer `step` is.
+    layers: Any = None
+    cut_weights: Any = None
+    # Under monotone constraints shrinkage is part of pooling the strata: the steps of every
+    # strength (strengths x layers x slots) are kept until one is chosen.
+    steps: Any = None
+    strengths: tuple[float, ...] = ()
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.starts) - 1
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(v.nbytes for v in vars(self).values() if hasattr(v, "nbytes"))
+
+    def size(self, tree: int) -> str:
+        """Say how large a tree is."""
+        return f"{self.starts[tree + 1] - self.starts[tree]} slots"
+
+    def fold(self, shrinkage: float, scale: float = 1.0) -> ForestArrays:
+        """One number a slot, for this strength of shrinkage, steps being multiplied by `scale`."""
+        if self.steps is not None:
+            return self._at_strength(shrinkage).fold(0.0, scale)
+        factor = np.full(len(self.step), scale, dtype=np.float32)
+        factor[self.starts[:-1]] = 1.0  # the share at the root, where every walk begins
+
+        def folded(step: NDArray[np.float32]) -> Any:
+            return _core.fold_forest(
+                self.starts, self.slots, step * factor, self.mass, self.set_of,
+                self.category_sets, float(shrinkage),
+            )  # fmt: skip
+
+        layers = self.layers
+        if layers is not None:
+            layers = np.array([folded(np.ascontiguousarray(layer))[0] for layer in layers])
+        step, at_end = folded(self.step)
+        return replace(self, step=step, layers=layers, mass=None, at_end=at_end)
+
+    def _at_strength(self, shrinkage: float) -> ForestArrays:
+        """Return the same trees with the steps of one strength only."""
+        steps = self.steps[self.strengths.index(shrinkage)]
+        return replace(self, steps=None, strengths=(), **_layered(steps, self.cut_weights))
+
+    def _folded(self) -> tuple[Any, Any, Any, Any, Any, Any]:
+        return self.starts, self.slots, self.step, self.set_of, self.category_sets, self.at_end
+
+    def mean(self, codes: Codes, n_jobs: int) -> NDArray[np.float64]:
+        """Mean value of each row over the trees."""
+        return self.total(codes, n_jobs) / self.n_trees
+
+    def total(self, codes: Codes, n_jobs: int) -> NDArray[np.float64]:
+        """Sum of the values of each row over the trees."""
+        return np.asarray(_core.score_forest(*self._folded(), codes, n_jobs))
+
+    def upper_shares(self, codes: Codes, n_jobs: int) -> NDArray[np.float64]:
+        """Mean share of the classes above the first, the second, ...: rows x (classes - 1)."""
+        layers = [self.step] if self.layers is None else self.layers
+        means = [replace(self, step=np.ascontiguousarray(layer)).mean(codes, n_jobs)
+                 for layer in layers]  # fmt: skip
+        return np.column_stack(means)
+
+    def each(self, codes: Codes, n_jobs: int) -> NDArray[np.float32]:
+        """Value of each row in each tree: trees x rows."""
+        flat = _core.score_forest_each(*self._folded(), codes, n_jobs)
+        return np.asarray(flat.reshape(self.n_trees, -1))
+
+    def apply(self, codes: Codes, n_jobs: int) -> NDArray[np.int32]:
+        """Find the slot in which each row ends, in each tree: trees x rows."""
+        flat = _core.apply_forest(*self._folded(), codes, n_jobs)
+        return np.asarray(flat.reshape(self.n_trees, -1))
+
+    def out_of_bag(
+        self,
+        codes: Codes,
+        sampling: Sampling,
+        rows: NDArray[np.uint32],
+        strengths: list[float],
+        n_jobs: int,
+        block: tuple[int, int] | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Mean over the trees that did not draw a row: rows x strengths; their number.
+
+        Relative to the shares at the roots, which differ by what was drawn. `block` is (number of
+        all rows, number of the first of these), if the codes are not those of all.
+        """
+        if self.steps is not None:
+            plain = [self._at_strength(strength) for strength in strengths]
+            columns = [one.out_of_bag(codes, sampling, rows, [0.0], n_jobs, block) for one in plain]
+            return np.hstack([means for means, _ in columns]), columns[0][1]
+        sums, n_trees = _core.score_out_of_bag(
+            self.starts, self.slots, self.step, self.mass, self.set_of, self.category_sets,
+            codes, vars(sampling), rows, strengths, n_jobs, None, *(block or (codes.shape[1], 0)),
+        )  # fmt: skip
+        with np.errstate(invalid="ignore"):  # rows that every tree has drawn: NaN
+            means = sums.reshape(len(rows), -1) / n_trees[:, np.newaxis]
+        return means, n_trees
+
+    def tree(self, number: int) -> ForestArrays:
+        """One tree alone, as a view."""
+        at = slice(int(self.starts[number]), int(self.starts[number + 1]))
+        return replace(
+            self,
+            starts=np.array([0, at.stop - at.start], dtype=np.int64),
+            slots=self.slots[at],
+            step=self.step[at],
+            layers=None if self.layers is None else np.ascontiguousarray(self.layers[:, at]),
+            mass=None if self.mass is None else self.mass[at],
+            set_of=self.set_of[at] if len(self.set_of) else self.set_of,
+            importance=self.importance[number : number + 1],
+            at_end=None if self.at_end is None else self.at_end[number : number + 1],
+        )
+
+    def joined(self, more: ForestArrays) -> ForestArrays:
+        """Put more trees of the same forest behind these; neither folded yet."""
+        assert self.mass is not None
+        assert more.mass is not None
+        return ForestArrays(
+            starts=np.concatenate([self.starts, more.starts[1:] + self.starts[-1]]),
+            slots=np.concatenate([self.slots, more.slots]),
+            step=np.concatenate([self.step, more.step]),
+            mass=np.concatenate([self.mass, more.mass]),
+            set_of=_join_sets(self, more),
+            category_sets=np.concatenate([self.category_sets, more.category_sets]),
+            importance=np.concatenate([self.importance, more.importance]),
+            layers=None if self.layers is None else np.hstack([self.layers, more.layers]),
+            cut_weights=self.cut_weights,
+            steps=None if self.steps is None else np.dstack([self.steps, more.steps]),
+            strengths=self.strengths,
+        )
+
+
+def _join_sets(a: ForestArrays, b: ForestArrays) -> NDArray[np.int32]:
+    """Numbers of the category sets, those of the second forest after those of the first."""
+    if len(a.set_of) == 0 and len(b.set_of) == 0:
+        return a.set_of
+    parts = []
+    for arrays, shift in ((a, 0), (b, len(a.category_sets))):
+        sets = arrays.set_of
+        if len(sets) == 0:
+            sets = np.full(len(arrays.slots), -1, dtype=np.int32)
+        parts.append(np.where(sets >= 0, sets + shift, sets).astype(np.int32))
+    return np.concatenate(parts)
+
+
+def take_rows(codes: NDArray[Any], rows: Any) -> NDArray[Any]:
+    """Codes of some rows, laid out as the core wants them."""
+    return np.ascontiguousarray(codes[:, rows])
+
+
+def forest_from_core(
+    arrays: tuple[Any, ...],
+    n_features: int,
+    cut_weights: NDArray[np.float64],
+    strengths: tuple[float, ...],
+) -> ForestArrays:
+    """Wrap what the core has grown; `strengths` where each has steps of its own."""
+    starts, slots, step, mass, set_of, sets, importance = arrays
+    steps = step.reshape(-1, len(slots))
+    n_layers = len(cut_weights) if len(steps) > 1 else 1
+    trees = ForestArrays(
+        starts, slots, steps[0], mass, set_of, sets, importance.reshape(-1, n_features),
+        cut_weights=cut_weights,
+    )  # fmt: skip
+    trees = replace(trees, **_layered(steps[:n_layers], cut_weights))
+    if len(strengths) == 0:
+        return trees
+    return replace(trees, steps=steps.reshape(len(strengths), n_layers, -1), strengths=strengths)
+
+
+def _layered(layers: NDArray[np.float32], cut_weights: NDArray[np.float64]) -> dict[str, Any]:
+    """Steps of the score, and those of its layers where there are several."""
+    if len(layers) == 1:
+        return {"step": np.ascontiguousarray(layers[0]), "layers": None}
+    return {"step": (cut_weights @ layers).astype(np.float32), "layers": layers}

@@ -1,0 +1,245 @@
+"""The ranking tree as fixed-width arrays, and what can be computed from them alone."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank import _core
+from treerank._binning.binning import Binning, Codes
+from treerank._input.validation import Table
+
+# The records of the core (src/core/data/types.hpp), byte for byte.
+CELL = np.dtype(
+    [
+        ("parent", "<i4"), ("left", "<i4"), ("right", "<i4"), ("depth", "<i4"),
+        ("first_test", "<i4"), ("last_test", "<i4"), ("worse_class", "<i4"),
+        ("better_class", "<i4"), ("auc_gain", "<f8"),
+    ]
+)  # fmt: skip
+TEST = np.dtype(
+    [
+        ("feature", "<i4"), ("cut", "<i4"), ("categorical", "u1"), ("missing_left", "u1"),
+        ("unused", "<u2"), ("left", "<i4"), ("right", "<i4"), ("side", "<i4"),
+        ("negative", "<f8"), ("positive", "<f8"),
+    ]
+)  # fmt: skip
+SLOT = np.dtype([("next", "<u4"), ("feature", "<u2"), ("cut", "<u2")])
+
+Records = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class CellTree(ABC):
+    """Cells and their class counts, however they are split.
+
+    Parameters
+    ----------
+    cells : array of CELL records
+        In preorder, so that leaf cells appear from left (best) to right (worst).
+    counts : array of shape (n_cells, n_classes)
+        Sum of sample weights of each class in each cell.
+    """
+
+    cells: Records
+    counts: NDArray[np.float64]
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells, inner ones included."""
+        return len(self.cells)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of ordered classes."""
+        return int(self.counts.shape[1])
+
+    @cached_property
+    def cut_weights(self) -> NDArray[np.float64]:
+        """What each way to cut the classes in two weighs in the score; they sum to 1.
+
+        The score is a mean of the shares u above the first, the second, ... class. For one
+        cut, a cell's beta - alpha is its mass times ``(u - U) / (U (1 - U))``, where U is the
+        share in the whole sample: divided by ``U (1 - U)``, all cuts speak of AUC.
+        """
+        return cut_weights(self.counts[0])
+
+    @cached_property
+    def is_split(self) -> NDArray[np.bool_]:
+        """Which cells have children."""
+        return np.asarray(self.cells["left"] >= 0)
+
+    @cached_property
+    def leaves(self) -> NDArray[np.intp]:
+        """Numbers of the leaf cells, best first by the tree's own order."""
+        return np.flatnonzero(~self.is_split)
+
+    @cached_property
+    def sequence(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Cost-complexity lambdas, and the step at which each cell is collapsed.
+
+        Up to three classes the gains of the splits add up; from four on, a split's gain
+        depends on how the other cells are cut (ALGORITHMS, section 8).
+        """
+        left = np.ascontiguousarray(self.cells["left"])
+        right = np.ascontiguousarray(self.cells["right"])
+        gain = np.ascontiguousarray(self.cells["auc_gain"])
+        if self.n_classes > 3 or (gain < 0).any():
+            return _core.vus_complexity(left, right, np.ascontiguousarray(self.counts))
+        return _core.cost_complexity(left, right, gain)
+
+    @abstractmethod
+    def encode(self, table: Table, binning: Binning, n_jobs: int = 1) -> NDArray[Any]:
+        """Rows in the form that `apply` takes, features x rows."""
+
+    @abstractmethod
+    def apply(self, rows: NDArray[Any], n_jobs: int = 1) -> NDArray[np.int32]:
+        """Leaf cell of each row."""
+
+    def subtree(self, keep_split: NDArray[np.bool_]) -> Self:
+        """Keep only the marked splits; cells below an unmarked one go."""
+        keep_split = keep_split & self.is_split
+        reachable = np.zeros(self.n_cells, dtype=bool)
+        reachable[0] = True
+        for cell in np.flatnonzero(keep_split):  # preorder: parents come first
+            if reachable[cell]:
+                reachable[self.cells["left"][cell]] = True
+                reachable[self.cells["right"][cell]] = True
+        keep_split = keep_split & reachable
+        number = np.cumsum(reachable) - 1
+        cells = self.cells[reachable].copy()
+        split = keep_split[reachable]
+        for name in ("left", "right", "first_test", "last_test", "worse_class", "better_class"):
+            cells[name][~split] = -1
+        cells["auc_gain"][~split] = 0.0
+        for name in ("left", "right"):
+            cells[name][split] = number[cells[name][split]]
+        cells["parent"][1:] = number[cells["parent"][1:]]
+        kept = self._keep_splits(cells, split, np.flatnonzero(keep_split))
+        return replace(self, cells=cells, counts=self.counts[reachable], **kept)
+
+    @abstractmethod
+    def _keep_splits(
+        self, cells: Records, split: NDArray[np.bool_], old_numbers: NDArray[np.intp]
+    ) -> dict[str, Any]:
+        """Return the fields that describe the splits of a subtree."""
+
+    def cell_counts(self, leaf_counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Counts of all cells from those of the leaf cells (other rows are zero)."""
+        counts = leaf_counts.copy()
+        parents = self.cells["parent"]
+        for cell in range(self.n_cells - 1, 0, -1):  # children come after parents
+            counts[parents[cell]] += counts[cell]
+        return counts
+
+    def shrunken_shares(self, strength: float) -> NDArray[np.float64]:
+        """Shares of the classes above the first, the second, ... in each cell, shrunk.
+
+        Along the path from the root, a step from a parent of mass n counts
+        ``1 / (1 + strength / n)`` of what it changes (ALGORITHMS, section 6). Shape
+        (n_cells, n_classes - 1); for two classes the share of positives.
+        """
+        mass = self.counts.sum(axis=1)
+        share = upper_shares(self.counts)
+        parents = self.cells["parent"]
+        values = np.empty_like(share)
+        values[0] = share[0]
+        depth = self.cells["depth"]
+        for d in range(1, int(depth.max(initial=0)) + 1):
+            at = np.flatnonzero(depth == d)
+            up = parents[at]
+            step = 1.0 / (1.0 + strength / mass[up])
+            values[at] = values[up] + (share[at] - share[up]) * step[:, np.newaxis]
+        return values
+
+
+@dataclass(frozen=True)
+class RankTree(CellTree):
+    """A master ranking tree whose inner cells are split by LeafRank trees.
+
+    Parameters
+    ----------
+    cells : array of CELL records
+        In preorder, so that leaf cells appear from left (best) to right (worst).
+    counts : array of shape (n_cells, n_classes)
+        Sum of sample weights of each class in each cell.
+    tests : array of TEST records
+        Nodes of the LeafRank trees; those of a cell lie side by side.
+    category_sets : array of shape (n_sets, 4), uint64
+        Codes that go left in a categorical test, one bit a code.
+    """
+
+    tests: Records
+    category_sets: NDArray[np.uint64]
+
+    @cached_property
+    def _flat(self) -> tuple[Records, NDArray[np.int32]]:
+        slots, target = _core.freeze(
+            _bytes(self.cells), _bytes(self.tests), _set_bytes(self.category_sets),
+            self.is_split.astype(np.uint8),
+        )  # fmt: skip
+        return slots, target
+
+    def encode(self, table: Table, binning: Binning, n_jobs: int = 1) -> Codes:
+        """Codes of the rows."""
+        return binning.transform(table, n_jobs)
+
+    def apply(self, rows: Codes, n_jobs: int = 1) -> NDArray[np.int32]:
+        """Leaf cell of each row."""
+        slots, target = self._flat
+        return _core.apply(slots, target, _set_bytes(self.category_sets), rows, n_jobs)
+
+    def _keep_splits(
+        self, cells: Records, split: NDArray[np.bool_], old_numbers: NDArray[np.intp]
+    ) -> dict[str, Any]:
+        """Drop the tests of cells that are gone, and renumber what is left."""
+        ranges = [slice(c["first_test"], c["last_test"]) for c in cells[split]]
+        tests = np.concatenate([self.tests[r] for r in ranges] or [self.tests[:0]])
+        sizes = np.array([r.stop - r.start for r in ranges], dtype=np.int32)
+        starts = np.cumsum(sizes, dtype=np.int32) - sizes
+        shift = np.repeat(starts - cells["first_test"][split], sizes)
+        inner = tests["left"] >= 0
+        for name in ("left", "right"):
+            tests[name][inner] += shift[inner]
+        cells["first_test"][split] = starts
+        cells["last_test"][split] = starts + sizes
+        categorical = tests["categorical"] == 1
+        used, position = np.unique(tests["cut"][categorical], return_inverse=True)
+        tests["cut"][categorical] = position
+        return {"tests": tests, "category_sets": self.category_sets[used]}
+
+
+def cut_weights(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of the ways to cut classes of these sizes in two; see `CellTree.cut_weights`."""
+    share = upper_shares(counts[np.newaxis])[0]
+    weight = 1.0 / (share * (1.0 - share))
+    return np.asarray(weight / weight.sum())
+
+
+def upper_shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares of the classes above the first, above the second, ... in each cell."""
+    above = np.cumsum(counts[:, :0:-1], axis=1)[:, ::-1]
+    return np.asarray(above / counts.sum(axis=1, keepdims=True))
+
+
+def tree_from_core(arrays: tuple[Any, ...], scale: float) -> RankTree:
+    """Wrap what the core has grown; masses come back as weights."""
+    cells, mass, tests, sets, _ = arrays
+    tests = tests.view(TEST).reshape(len(tests)).copy()
+    tests["negative"] /= scale
+    tests["positive"] /= scale
+    cells = cells.view(CELL).ravel()
+    return RankTree(cells, mass.reshape(len(cells), -1) / scale, tests, sets.view(np.uint64))
+
+
+def _bytes(records: Records) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(records).view(np.uint8).reshape(len(records), records.itemsize)
+
+
+def _set_bytes(sets: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(sets).view(np.uint8).reshape(len(sets), 32)

@@ -1,0 +1,53 @@
+"""A cluster for one fit: one that is there, or workers on this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from treerank import TreeRank
+from treerank.cli._errors import BadInput
+
+SECONDS_TO_CONNECT = 10
+
+
+@contextmanager
+def cluster_client(address: str, threads: int) -> Iterator[Any]:
+    """Client of the cluster at an address; of a worker a core, or a thread, for "local"."""
+    try:
+        import distributed  # noqa: PLC0415 (an extra)
+    except ModuleNotFoundError:
+        raise BadInput("--dask needs Dask; install treerank-ml[dask].") from None
+    dask: Any = distributed  # without types
+    if address == "local":
+        n_workers = threads if threads > 1 else os.cpu_count() or 1
+        with (
+            dask.LocalCluster(
+                n_workers=n_workers, threads_per_worker=1, dashboard_address=None
+            ) as cluster,
+            dask.Client(cluster) as client,
+        ):
+            yield client
+        return
+    try:
+        client = dask.Client(address, timeout=SECONDS_TO_CONNECT)
+    except (OSError, ValueError) as error:
+        raise BadInput(
+            f"--dask {address}: no scheduler answers there ({error}); expected 'local' or an "
+            "address such as tcp://10.0.0.1:8786."
+        ) from None
+    with client:
+        yield client
+
+
+def on_cluster(estimator: Any, client: Any, log: Path | None) -> Any:
+    """Estimator that trains as this one does, on the cluster, and shows progress."""
+    from treerank.dask import DaskRankingForest, DaskTreeRank  # noqa: PLC0415 (an extra)
+
+    is_tree = isinstance(estimator, TreeRank)
+    make: Any = DaskTreeRank if is_tree else DaskRankingForest
+    parameters = estimator.get_params(deep=False) | {"verbose": 1}
+    return make(**parameters, client=client, log=log)

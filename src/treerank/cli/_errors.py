@@ -1,0 +1,75 @@
+"""Bad input: one line, exit status 2."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import typer
+
+from treerank._io.atomic import find_target
+
+STATUS = 2
+
+
+class BadInput(Exception):  # noqa: N818 - it is the user's, not the program's
+    """What is wrong with a file, and what to do about it."""
+
+
+def check_out(path: str | Path | None, stdout: bool = False) -> None:
+    """Complain early of a file that could not be written; `stdout`: - is the standard output."""
+    if path is None or (stdout and str(path) == "-"):
+        return
+    path = Path(path)
+    if path.is_dir():
+        raise BadInput(f"{path}: this is a folder; name a file in it.")
+    if not path.parent.is_dir():
+        raise BadInput(f"{path}: there is no folder {str(path.parent)!r}; make it first.")
+    try:
+        find_target(path)
+    except ValueError:
+        remedy = "name a file, or - for the standard output" if stdout else "name a file"
+        raise BadInput(f"{path}: this is a device, a pipe or a socket; {remedy}.") from None
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Turn errors of the user's making into one line, and warnings into notes."""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", UserWarning)
+            yield
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(1) from None
+    except (BadInput, ValueError, TypeError, OSError, ModuleNotFoundError, pa.ArrowException) as e:
+        for warning in caught:
+            note(str(warning.message))
+        print(f"treerank: {_one_line(_say(e))}", file=sys.stderr)
+        raise typer.Exit(STATUS) from None
+    for warning in caught:
+        note(str(warning.message))
+
+
+def note(text: str) -> None:
+    """Say something that is not the result."""
+    print(f"treerank: note: {_one_line(text)}", file=sys.stderr)
+
+
+def _say(error: BaseException) -> str:
+    if isinstance(error, FileNotFoundError) and error.filename is not None:
+        return f"{error.filename}: there is no such file."
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}."
+    return str(error)
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"\s*\n\s*", " ", text.strip())

@@ -1,0 +1,100 @@
+"""A table to judge a model on: columns of the model's types, and labels that it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from treerank.cli._errors import BadInput
+from treerank.cli._scoring import column_types, refuse_infinity, rows_for
+from treerank.cli._sources import Source
+from treerank.cli._training import Wishes, as_weights, check_columns, refuse_no_label
+
+
+class Rows(NamedTuple):
+    """Rows for `treerank.report`; labels and weights where the table has them."""
+
+    features: Any
+    labels: NDArray[Any] | None
+    weights: NDArray[np.float64] | None
+
+
+def read_rows(model: Any, source: Source, wishes: Wishes | None, drop: Sequence[str] = ()) -> Rows:
+    """Read the columns that a model was fitted to; with `wishes`, labels and weights too."""
+    names = source.header()
+    extra = []
+    if wishes is not None:
+        check_columns(source, names, {"--target": [wishes.target], "--drop": drop})
+        extra = [wishes.target]
+        if wishes.weight is not None:
+            check_columns(source, names, {"--weight": [wishes.weight]})
+            extra.append(wishes.weight)
+    for name in extra:
+        if name in getattr(model, "feature_names_in_", ()):
+            raise source.bad(
+                f"column {name!r} is one that the model ranks by; it cannot be the labels or the "
+                "weights (--target, --weight)."
+            )
+    left = [name for name in names if name not in (*extra, *drop)]
+    types = column_types(model, source, left, (), "--drop")
+    features = list(types)
+    types |= dict.fromkeys(extra, None if source.is_parquet else pa.string())
+    blocks, done = [], 0
+    for block in source.blocks(types):
+        refuse_infinity(source, block, features, done)
+        blocks.append(block)
+        done += block.num_rows
+    if done == 0:
+        raise source.bad("there are column names but no rows.")
+    table = pa.Table.from_batches(blocks)
+    labels = weights = None
+    if wishes is not None:
+        labels = _known_labels(model, source, table[wishes.target], wishes)
+        if wishes.weight is not None:
+            weights = as_weights(source, table[wishes.weight], wishes.weight)
+    return Rows(rows_for(model, table, features), labels, weights)
+
+
+def _known_labels(model: Any, source: Source, column: Any, wishes: Wishes) -> NDArray[Any]:
+    """Labels as the model has them: none that it does not know, and some of every class."""
+    name = wishes.target
+    refuse_no_label(source, column, name)
+    classes = np.asarray(model.classes_)
+    said = [str(value).strip() for value in column.to_pylist()]
+    if wishes.positive is not None:
+        if classes.dtype != bool:
+            raise BadInput(
+                f"Got --positive {wishes.positive}; the model ranks the labels "
+                f"{', '.join(map(str, classes))} as they are. Leave --positive out."
+            )
+        said = [str(label == wishes.positive) for label in said]
+    number = {_spelling(str(label)): k for k, label in enumerate(classes.tolist())}
+    places = np.array([number.get(_spelling(label), -1) for label in said])
+    if (places < 0).any():
+        row = int(np.argmax(places < 0))
+        remedy = ": name the label that was ranked first (--positive)"
+        raise source.bad(
+            f"column {name!r} has the label {said[row]!r} in line {row + 2:,}; expected one of "
+            f"{', '.join(map(str, classes))}, as the model was fitted to"
+            f"{remedy if classes.dtype == bool else ''}."
+        )
+    absent = np.setdiff1d(np.arange(len(classes)), places)
+    if len(absent):
+        label = classes[absent[0]] if wishes.positive is None else wishes.positive
+        raise source.bad(
+            f"column {name!r} has no row of {str(label)!r}; expected some of every class, to say "
+            "how well they are told apart."
+        )
+    return np.asarray(classes[places])
+
+
+def _spelling(text: str) -> str:
+    """One spelling for all of a number: 1, 1.0 and 01 are the same label."""
+    try:
+        return repr(float(text))
+    except ValueError:
+        return text.casefold() if text.casefold() in ("true", "false") else text

@@ -1,0 +1,123 @@
+"""Many Parquet files, or a folder of them: fitted to block by block, never all in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from treerank._input.blocks import label_block
+from treerank._io.parquet_files import ParquetFiles, feature_names, open_parquet
+from treerank.cli._errors import BadInput
+from treerank.cli._training import Wishes
+
+
+def is_large(paths: Sequence[str]) -> bool:
+    """Whether the rows come from several files rather than from one."""
+    if len(paths) > 1:
+        return True
+    [path] = paths
+    return Path(path).is_dir() or (any(c in path for c in "*?[") and not Path(path).exists())
+
+
+@dataclass(frozen=True)
+class LargeTraining:
+    """What `fit_parquet` is told, and what it takes the columns as."""
+
+    paths: Sequence[str]
+    files: ParquetFiles
+    wishes: Wishes
+    features: list[str]
+    kinds: dict[str, str]  # column to what it is taken as
+
+    @property
+    def categories(self) -> list[str]:
+        """Columns that are categories."""
+        return [name for name, kind in self.kinds.items() if kind == "category"]
+
+    def labels(self) -> dict[str, Any]:
+        """Labels of the target by their names; one pass over it."""
+        seen = None
+        for block in self.files.blocks([self.wishes.target], use_threads=False):
+            found = label_block(block[self.wishes.target]).seen
+            seen = found if seen is None else seen + found
+        assert seen is not None
+        return {str(label): label for label in seen.distinct.tolist()}
+
+    def label_order(self, order: str | None) -> list[Any] | None:
+        """Order of the labels by --order or --positive, None if neither says one."""
+        positive = self.wishes.positive
+        if order is None and positive is None:
+            return None
+        known = self.labels()
+        named = [label.strip() for label in order.split(",")] if order is not None else [positive]
+        unknown = [label for label in named if label not in known]
+        if unknown:
+            option = "--order" if order is not None else "--positive"
+            raise BadInput(
+                f"{option} names {unknown[0]!r}, which the target does not have; it has "
+                f"{', '.join(known)}."
+            )
+        if order is None:
+            others = [label for label in known if label != positive]
+            if len(others) > 1:
+                raise BadInput(
+                    f"Got --positive for a target of {len(known)} labels in several files; "
+                    "expected two labels, or --order."
+                )
+            named = [*others, positive]
+        return [known[str(label)] for label in named]
+
+
+def open_large(paths: Sequence[str], wishes: Wishes) -> LargeTraining:
+    """Find the files and say what their columns are taken as."""
+    apart = [wishes.target, *([wishes.weight] if wishes.weight else []), *wishes.ids, *wishes.drop]
+    wanted = wishes.type_of()
+    files = open_parquet(list(paths), [*apart, *wanted])
+    columns = [
+        name
+        for name in feature_names(files, wishes.target, wishes.weight, None)
+        if name not in apart
+    ]
+    if not columns:
+        raise BadInput("No column is left to learn from.")
+    kinds = {}
+    for name in columns:
+        kinds[name] = _kind(files.schema.field(name).type)
+        if wanted.get(name, kinds[name]) != kinds[name]:
+            if wanted[name] == "number":
+                raise BadInput(
+                    f"Got --type {name}=number for a column of text or booleans; in several files "
+                    "expected it as numbers already."
+                )
+            kinds[name] = "category"
+    return LargeTraining(paths, files, wishes, columns, kinds)
+
+
+def _kind(kind: Any) -> str:
+    types = pa.types
+    is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    return "number" if is_number else "category"
+
+
+def fit_large(estimator: Any, data: LargeTraining, codes: Path | None) -> None:
+    """Fit the model block by block."""
+    wishes = data.wishes
+    estimator.fit_parquet(
+        list(data.paths),
+        wishes.target,
+        sample_weight=wishes.weight,
+        columns=data.features,
+        codes=codes,
+    )
+
+
+def held_out_quality(model: Any) -> tuple[float, float] | None:
+    """AUC or VUS of the folds by which a tree was pruned, and its standard error."""
+    path = getattr(model, "pruning_path_", None)
+    if path is None or not hasattr(path, "heldout_auc"):
+        return None
+    return float(path.heldout_auc[path.chosen]), float(path.heldout_std_error[path.chosen])

@@ -1,0 +1,192 @@
+"""Scores, block by block: a file of any size goes through a fixed amount of memory."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from treerank._base import TreeRanker
+from treerank._boosting import BoostedTreeRank
+from treerank._forest import RankingForest
+from treerank._geometric import GeometricRanker
+from treerank._io.atomic import written_whole
+from treerank.cli._sources import Source
+from treerank.cli._training import _list
+from treerank.export._walks import level_kind
+
+# The others take numbers alone.
+TAKE_FRAMES = (TreeRanker, RankingForest, BoostedTreeRank, GeometricRanker)
+
+
+def score_file(model: Any, source: Source, out: str, ids: Sequence[str], probability: bool) -> int:
+    """Score every row of a table; return their number."""
+    types = column_types(model, source, source.header(), ids)
+    features = [name for name in types if name not in ids]
+    done = 0
+    with _writer(out) as write:
+        for batch in source.blocks(types):
+            if batch.num_rows == 0:
+                continue
+            refuse_infinity(source, batch, features, done)
+            write(_scored(model, batch, features, ids, probability))
+            done += batch.num_rows
+        if done == 0:
+            raise source.bad("there are column names but no rows.")
+    return done
+
+
+def column_types(
+    model: Any, source: Source, names: list[str], ids: Sequence[str], leave_out: str = "--id"
+) -> dict[str, Any]:
+    """Type in which each column that is needed is read; None for as it comes."""
+    for name in ids:
+        if name not in names:
+            raise source.bad(f"there is no column {name!r} (--id); the columns are {_list(names)}.")
+    wanted = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    if not wanted:  # fitted without names: by position
+        wanted = [name for name in names if name not in ids]
+        if len(wanted) != model.n_features_in_:
+            raise source.bad(
+                f"there are {len(wanted)} columns, and the model, which knows no names, was fitted "
+                f"to {model.n_features_in_}; leave others out by {leave_out}."
+            )
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise source.bad(
+            f"there is no column {missing[0]!r}, which the model was fitted to"
+            + (f", nor {len(missing) - 1} others" if len(missing) > 1 else "")
+            + f"; the columns are {_list(names)}."
+        )
+    as_it_comes = None if source.is_parquet else pa.string()
+    known = {"number": pa.float64(), "text": pa.string(), "boolean": pa.bool_()}
+    types = {
+        name: known.get(kind, as_it_comes)
+        for name, kind in zip(wanted, _kinds(model, wanted), strict=True)
+    }
+    for name in ids:
+        types.setdefault(name, as_it_comes)
+    return types
+
+
+def _kinds(model: Any, names: list[str]) -> list[str]:
+    """What each column is to a model: number, text or boolean; or nothing it asks for."""
+    if isinstance(model, GeometricRanker):
+        source = model._source
+        if hasattr(model, "feature_names_in_"):
+            tested = dict(zip(source.names, source.tree.levels, strict=True))
+            return [_kind(tested[n], n) if n in tested else "not asked for" for n in names]
+        levels: Any = source.tree.levels
+    else:
+        binning = getattr(model, "_binning", None)
+        levels = [None] * len(names) if binning is None else binning.levels
+    return [_kind(of_column, name) for of_column, name in zip(levels, names, strict=True)]
+
+
+def _kind(levels: Any, name: str) -> str:
+    return "number" if levels is None else level_kind(levels, name)
+
+
+def refuse_infinity(source: Source, batch: Any, features: list[str], done: int) -> None:
+    """Name the line of an infinite number, which no model takes."""
+    for name in features:
+        column = batch.column(name)
+        if pa.types.is_floating(column.type):
+            values = column.to_numpy(zero_copy_only=False)
+            if np.isinf(values).any():
+                row = done + int(np.argmax(np.isinf(values)))
+                raise source.bad(
+                    f"column {name!r} has an infinite number in line {row + 2:,}; replace it by a "
+                    "number, or leave it empty for missing."
+                )
+
+
+def _scored(
+    model: Any, batch: Any, features: list[str], ids: Sequence[str], probability: bool
+) -> Any:
+    """Columns of the output for one block."""
+    columns = {name: batch.column(name) for name in ids}
+    rows = rows_for(model, pa.Table.from_batches([batch]), features)
+    if isinstance(model, TreeRanker):
+        strata = model.apply(rows)
+        columns["score"] = pa.array(model.partition_.scores[strata])
+        columns["stratum"] = pa.array(strata)
+    else:
+        with warnings.catch_warnings():  # the names of an array's columns have been checked
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            scores = model.score_samples(rows)
+        columns["score"] = pa.array(np.ascontiguousarray(scores))
+    if probability:
+        shares = model.predict_proba(rows)
+        for k, label in enumerate(model.classes_):
+            columns[f"probability_{label}"] = pa.array(np.ascontiguousarray(shares[:, k]))
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def rows_for(model: Any, table: Any, features: list[str]) -> Any:
+    """Return the rows in the form that the model takes."""
+    named = hasattr(model, "feature_names_in_")
+    if named and isinstance(model, TAKE_FRAMES):
+        return table.select(features)
+    numbers = [table[name].to_numpy() for name in features]
+    return np.column_stack([np.asarray(column, dtype=np.float64) for column in numbers])
+
+
+@contextmanager
+def _writer(out: str) -> Iterator[Any]:
+    """Give a function that writes a block; the file is there whole or not at all."""
+    if out == "-":
+        options = _write_options(",")
+        stdout = sys.stdout.buffer
+        with _Sheet(
+            lambda schema: pa_csv.CSVWriter(stdout, schema, write_options=options)
+        ) as sheet:
+            yield sheet.write
+        return
+    suffixes = Path(out).suffixes
+    with written_whole(out) as temporary:
+        if ".parquet" in suffixes:
+            with _Sheet(lambda schema: pq.ParquetWriter(temporary, schema)) as sheet:
+                yield sheet.write
+            return
+        packed = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(
+            suffixes[-1] if suffixes else ""
+        )
+        options = _write_options("\t" if ".tsv" in suffixes else ",")
+        with (
+            pa.output_stream(str(temporary), compression=packed) as sink,
+            _Sheet(lambda schema: pa_csv.CSVWriter(sink, schema, write_options=options)) as sheet,
+        ):
+            yield sheet.write
+
+
+def _write_options(delimiter: str) -> Any:
+    return pa_csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
+
+
+class _Sheet:
+    """A writer that is made when the first block says which columns there are."""
+
+    def __init__(self, make: Any) -> None:
+        self._make = make
+        self._writer: Any = None
+
+    def __enter__(self) -> _Sheet:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+    def write(self, batch: Any) -> None:
+        if self._writer is None:
+            self._writer = self._make(batch.schema)
+        self._writer.write_batch(batch)

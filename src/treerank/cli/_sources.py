@@ -1,0 +1,365 @@
+"""Where tables come from: CSV, TSV, Parquet, packed or not, files or the standard input."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+import sys
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from treerank.cli._errors import BadInput
+
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+BLOCK_BYTES = 2 << 20
+# How files begin that are taken for text now and then, and what to do about them.
+NO_TABLES = {
+    b"PK\x03\x04": "this is a zip or a workbook of a spreadsheet; save the sheet as CSV.",
+    b"\xd0\xcf\x11\xe0": "this is a workbook of a spreadsheet; save the sheet as CSV.",
+    b"PAR1": "this is Parquet; call the file .parquet.",
+    b"\xff\xfe": "the text is UTF-16; save it as UTF-8.",
+    b"\xfe\xff": "the text is UTF-16; save it as UTF-8.",
+    b"\x89PNG": "this is a picture; expected CSV, TSV or Parquet.",
+    b"%PDF": "this is a PDF; expected CSV, TSV or Parquet.",
+}
+
+
+@dataclass
+class Source:
+    """A table to be read.
+
+    Parameters
+    ----------
+    path : str
+        ``-`` for the standard input, which is CSV.
+    delimiter : str, optional
+        By default a tab for .tsv, else a comma.
+    encoding : str
+    missing : sequence of str
+        Texts that stand for a missing value, besides the usual ones.
+    """
+
+    path: str
+    delimiter: str | None = None
+    encoding: str = "utf8"
+    missing: Sequence[str] = ()
+    _prefix: bytes = field(default=b"", repr=False)
+    _stream: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.delimiter in ("\\t", "tab"):
+            self.delimiter = "\t"
+        if self.delimiter is None:
+            self.delimiter = "\t" if ".tsv" in Path(self.path).suffixes else ","
+        if len(self.delimiter) != 1:
+            raise BadInput(f"Got --delimiter {self.delimiter!r}; expected one character.")
+
+    @property
+    def label(self) -> str:
+        """How messages call it."""
+        return "standard input" if self.path == "-" else self.path
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether it is Parquet rather than text."""
+        return Path(self.path).suffix in (".parquet", ".pq")
+
+    def bad(self, text: str) -> BadInput:
+        """Complain of this table."""
+        return BadInput(f"{self.label}: {text}")
+
+    # --- text ---
+
+    def _open(self) -> Any:
+        """Open the bytes of the text, unpacked."""
+        if self.path == "-":
+            if self._stream is None:
+                raw = io.BufferedReader(sys.stdin.buffer)  # type: ignore[type-var]
+                packed = raw.peek(2)[:2] == b"\x1f\x8b"
+                self._stream = gzip.GzipFile(fileobj=raw) if packed else raw
+            return self._stream
+        if not Path(self.path).is_file():
+            raise FileNotFoundError(2, "", self.path)
+        return pa.input_stream(self.path, compression="detect")
+
+    def header(self) -> list[str]:
+        """Read and check the names of the columns."""
+        names = self._parquet().schema_arrow.names if self.is_parquet else self._text_header()
+        seen: set[str] = set()
+        for i, name in enumerate(names, start=1):
+            if name in seen:
+                raise self.bad(f"the column name {name!r} occurs twice; rename one of the columns.")
+            if not name:
+                raise self.bad(f"column {i} has no name; put names into the first line.")
+            seen.add(name)
+        return list(names)
+
+    @contextmanager
+    def _unpacking(self) -> Iterator[None]:
+        """Name the file whose packing is damaged; pyarrow's own errors do not."""
+        try:
+            yield
+        except (EOFError, zlib.error, OSError) as error:
+            if isinstance(error, OSError) and error.filename is not None:
+                raise
+            raise self.bad(f"it cannot be unpacked ({error}); pack it again.") from None
+
+    def _first_line(self) -> bytes:
+        """Bytes of the first line, which goes on where a name in quotes has a line break."""
+        line = b""
+        with self._unpacking():
+            if self.path == "-":
+                while (more := self._open().readline()) and (line + more).count(b'"') % 2:
+                    line += more
+                self._prefix = line + more
+                return self._prefix
+            with self._open() as stream:
+                for part in _lines(stream):
+                    line += part + b"\n"
+                    if line.count(b'"') % 2 == 0:
+                        break
+        return line
+
+    def _text_header(self) -> list[str]:
+        line = self._first_line()
+        if not line.strip():
+            raise self.bad("the file is empty; expected a line of column names and rows.")
+        for start, said in NO_TABLES.items():
+            if line.startswith(start):
+                raise self.bad(said)
+        try:
+            text = line.decode("utf-8-sig" if self._is_utf8 else self.encoding)
+        except (UnicodeDecodeError, LookupError) as error:
+            raise self._not_utf8(1, error) from None
+        try:
+            [names] = csv.reader([text.rstrip("\r\n")], delimiter=self.delimiter or ",")
+        except csv.Error:
+            raise self.bad(
+                "the lines end in a carriage return alone; save it with the line ends of Unix or "
+                "Windows."
+            ) from None
+        others = [d for d in DELIMITERS if d != self.delimiter and d in text]
+        if len(names) == 1 and others:
+            wrong = DELIMITERS.get(self.delimiter or ",", repr(self.delimiter))
+            likely = max(others, key=text.count)
+            option = "tab" if likely == "\t" else f"'{likely}'"
+            raise self.bad(
+                f"there is one column only when it is split at every {wrong}; it looks separated "
+                f"by a {DELIMITERS[likely]}: use --delimiter {option}."
+            )
+        return names
+
+    @property
+    def _is_utf8(self) -> bool:
+        return self.encoding.lower().replace("-", "") == "utf8"
+
+    def _not_utf8(self, line: int | None, error: Exception | None = None) -> BadInput:
+        if isinstance(error, LookupError):
+            return self.bad(f"there is no encoding {self.encoding!r}; try --encoding latin-1.")
+        where = "" if line is None else f" in line {line}"
+        return self.bad(
+            f"the text is not {self.encoding.upper()}{where}; name its encoding, such as "
+            "--encoding latin-1."
+        )
+
+    def _options(self, types: dict[str, Any], names: list[str]) -> dict[str, Any]:
+        return {
+            "read_options": pa_csv.ReadOptions(block_size=BLOCK_BYTES, encoding=self.encoding),
+            "parse_options": pa_csv.ParseOptions(
+                delimiter=self.delimiter, newlines_in_values=False
+            ),
+            "convert_options": pa_csv.ConvertOptions(
+                column_types=types,
+                include_columns=names,
+                strings_can_be_null=True,
+                null_values=[*pa_csv.ConvertOptions().null_values, *self.missing],
+            ),
+        }
+
+    def _bytes(self) -> Any:
+        stream = self._open()
+        return pa.PythonFile(_Prefixed(self._prefix, stream)) if self.path == "-" else stream
+
+    # --- Parquet ---
+
+    def _parquet(self) -> Any:
+        if not Path(self.path).is_file():
+            raise FileNotFoundError(2, "", self.path)
+        try:
+            return pq.ParquetFile(self.path)
+        except pa.ArrowInvalid as error:
+            raise self.bad(f"this is no Parquet file ({error}).") from None
+
+    # --- tables ---
+
+    def read(self, names: list[str]) -> Any:
+        """Read the whole table: every column as text, or as Parquet has it."""
+        table = self._parquet().read(columns=names) if self.is_parquet else self._read_text(names)
+        if table.num_rows == 0:
+            raise self.bad("there are column names but no rows.")
+        return table
+
+    def _read_text(self, names: list[str]) -> Any:
+        types = dict.fromkeys(names, pa.string())
+        try:
+            with self._unpacking():
+                return pa_csv.read_csv(self._bytes(), **self._options(types, names))
+        except pa.ArrowInvalid as error:
+            raise self._damaged(error, types) from None
+
+    def blocks(self, types: dict[str, Any]) -> Iterable[Any]:
+        """Read the columns block by block, with the given types."""
+        if self.is_parquet:
+            yield from self._parquet_blocks(types)
+            return
+        try:
+            with self._unpacking():
+                reader = iter(pa_csv.open_csv(self._bytes(), **self._options(types, list(types))))
+            while (batch := self._next(reader)) is not None:
+                yield batch
+        except pa.ArrowInvalid as error:
+            raise self._damaged(error, types) from None
+
+    def _next(self, reader: Iterator[Any]) -> Any:
+        with self._unpacking():
+            return next(reader, None)
+
+    def _parquet_blocks(self, types: dict[str, Any]) -> Iterable[Any]:
+        done = 0
+        for batch in self._parquet().iter_batches(batch_size=1 << 16, columns=list(types)):
+            columns = []
+            for name, wanted in types.items():
+                try:
+                    column = batch.column(name)
+                    columns.append(column if wanted is None else column.cast(wanted))
+                except pa.ArrowInvalid as error:
+                    raise self.bad(
+                        f"column {name!r} has other values than {_say_type(wanted)} in rows "
+                        f"{done + 1:,} to {done + batch.num_rows:,} ({error}); expected them as in "
+                        "the data the model was fitted to."
+                    ) from None
+            yield pa.RecordBatch.from_arrays(columns, names=list(types))
+            done += batch.num_rows
+
+    # --- what went wrong ---
+
+    def _damaged(self, error: Exception, types: dict[str, Any]) -> BadInput:
+        """Say which line and column pyarrow has stumbled over."""
+        said = str(error)
+        found = re.search(r"In CSV column #\d+.*?: CSV conversion error to (\S+): (.*)", said, re.S)
+        if "UTF8" in said or "utf8" in said or "UTF-8" in said:
+            return self._not_utf8(self._first_undecodable())
+        if "Empty CSV file" in said:
+            return self.bad("the file is empty; expected a line of column names and rows.")
+        ragged = re.search(r"Expected (\d+) columns, got (\d+)", said)
+        if ragged:
+            line = re.search(r"Row #(\d+)", said) or self._ragged_line(types)
+            where = f"line {int(line[1]):,}" if line else "a line"
+            return self.bad(
+                f"{where} has {ragged[2]} values, the first line has {ragged[1]} names; mend the "
+                "line, or name the right --delimiter."
+            )
+        if found:
+            return self._bad_number(types) or self.bad(said)
+        return self.bad(f"it cannot be read ({said}).")
+
+    def _ragged_line(self, types: dict[str, Any]) -> re.Match[str] | None:
+        """Read again on one thread, which counts the lines."""
+        if self.path == "-":
+            return None
+        options = self._options(dict.fromkeys(types, pa.string()), list(types))
+        options["read_options"].use_threads = False
+        try:
+            for _ in pa_csv.open_csv(self._bytes(), **options):
+                pass
+        except pa.ArrowInvalid as error:
+            return re.search(r"Row #(\d+)", str(error))
+        return None
+
+    def _first_undecodable(self) -> int | None:
+        if self.path == "-":
+            return None
+        with self._open() as stream:
+            for number, line in enumerate(_lines(stream), start=1):
+                try:
+                    line.decode(self.encoding)
+                except UnicodeDecodeError:
+                    return number
+        return None
+
+    def _bad_number(self, types: dict[str, Any]) -> BadInput | None:
+        """Find the first value that is no number where the model wants numbers."""
+        if self.path == "-":
+            return self.bad(
+                "a column that should hold numbers has text in it; read from a file to see where."
+            )
+        wanted = [n for n, t in types.items() if t is not None and t != pa.string()]
+        text = dict.fromkeys(wanted, pa.string())
+        done = 0
+        reader = pa_csv.open_csv(self._bytes(), **self._options(text, wanted))
+        for batch in reader:
+            for name in wanted:
+                for i, value in enumerate(batch.column(name).to_pylist()):
+                    if value is not None and not _reads_as(value, types[name]):
+                        return self.bad(
+                            f"column {name!r} has {value!r} in line {done + i + 2:,}; expected "
+                            f"{_say_type(types[name])}, as in the data the model was fitted to. "
+                            f"Mend it, or count it as missing: --missing {value!r}."
+                        )
+            done += batch.num_rows
+        return None
+
+
+def _say_type(wanted: Any) -> str:
+    if wanted == pa.bool_():
+        return "true or false"
+    return "text" if wanted == pa.string() else "numbers"
+
+
+def _reads_as(value: str, wanted: Any) -> bool:
+    if wanted == pa.bool_():
+        return value.lower() in ("true", "false", "0", "1")
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _lines(stream: Any) -> Iterable[bytes]:
+    """Lines of a binary stream, without reading all of it."""
+    rest = b""
+    while block := stream.read(1 << 20):
+        *whole, rest = (rest + bytes(block)).split(b"\n")
+        yield from whole
+    yield rest
+
+
+class _Prefixed(io.RawIOBase):
+    """A stream whose first bytes have been read already."""
+
+    def __init__(self, prefix: bytes, stream: Any) -> None:
+        self._prefix, self._rest = prefix, stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._prefix:
+            n = min(len(buffer), len(self._prefix))
+            buffer[:n] = self._prefix[:n]
+            self._prefix = self._prefix[n:]
+            return n
+        data = self._rest.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)

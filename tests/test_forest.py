@@ -15,7 +15,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from treerank import LeafRank, RankingForest, _core, consensus
-from treerank._growth.forest import STRENGTHS, _kind_of, default_splitter
+from treerank._forest_plan import STRENGTHS, default_splitter
+from treerank._growth.forest import _kind_of
 from treerank._select import rank_aggregation
 from treerank._trees.packed_forest import Sampling
 from treerank._trees.ranking_tree import tree_from_core
@@ -603,7 +604,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("splitter", [None, LogisticRegression()], ids=["LeafRank", "other"])
 def test_shares_are_stretched_to_fit_and_the_order_stays(splitter, monkeypatch):
-    monkeypatch.setattr("treerank._growth.forest.STRENGTHS", [200.0, 500.0])  # far too strong
+    monkeypatch.setattr("treerank._forest_plan.STRENGTHS", [200.0, 500.0])  # far too strong
     x, y = table(1_500, 4, seed=3)
     given = {"splitter": splitter, "n_estimators": 30, "max_depth": 4}
     chosen = RankingForest(**given).fit(x[:1000], y[:1000])

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from treerank._base import TreeEnsemble, check_max_bins
 from treerank._binning.binning import Coded, Codes, code_table
 from treerank._binning.encoding import Encoding, fit_encoding
-from treerank._growth.forest import ForestPlan, choose_strength, grow_forest, plan_forest
+from treerank._forest_plan import plan_forest
+from treerank._growth.forest import ForestPlan, grow_forest
 from treerank._growth.forest_rows import ForestRows, LocalForestRows, Trees, Unseen
 from treerank._growth.trees import check_monotonic
 from treerank._input.parameters import check_choice, check_integer, check_n_jobs
@@ -20,6 +21,7 @@ from treerank._io.parquet import ParquetFit
 from treerank._leafrank import LeafRank
 from treerank._select.quality import class_shares
 from treerank._select.rank_aggregation import RankAggregation
+from treerank._select.shrinkage import choose_strength
 from treerank._trees.compact import keep_used_in_forest
 from treerank._trees.forest_tree import ForestTree
 from treerank._trees.packed_forest import ForestArrays

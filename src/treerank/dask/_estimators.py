@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from treerank._forest import RankingForest
+from treerank._forest_plan import AGGREGATIONS, plan_forest
 from treerank._growth import shards
-from treerank._growth.forest import AGGREGATIONS, plan_forest
 from treerank._growth.trees import check_monotonic
 from treerank._input.validation import TrainingSize
 from treerank._leafrank import LeafRank

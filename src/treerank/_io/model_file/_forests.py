@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from treerank._binning.binning import Binning
 from treerank._forest import RankingForest
-from treerank._growth.forest import AGGREGATIONS, ForestPlan
+from treerank._forest_plan import AGGREGATIONS
+from treerank._growth.forest import ForestPlan
 from treerank._io.model_file._errors import ModelFileError
 from treerank._io.model_file._features import (
     pack_binning,

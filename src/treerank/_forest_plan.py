@@ -1,0 +1,224 @@
+"""What a forest is to be, made of its parameters and the size of the data."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._growth.forest import ForestPlan
+from treerank._growth.splitter_trees import is_function
+from treerank._growth.trees import TreeRankOptions
+from treerank._input.parameters import (
+    check_choice,
+    check_count_or_share,
+    check_integer,
+    check_max_features,
+    check_number,
+    complain,
+)
+from treerank._input.seed import seed_of
+from treerank._input.validation import TrainingSize
+from treerank._leafrank import LeafRank
+from treerank._treerank import check_splitter
+from treerank._trees.packed_forest import Sampling
+from treerank.splitters import as_splitter
+
+AGGREGATIONS = ["posterior", "mean_rank", "median_rank", "kendall"]
+# Strengths of shrinkage that "oob" chooses from.
+STRENGTHS = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]
+# From this many rows on a tree is one LeafRank tree, grown to the end.
+WHOLE_TREES = 20_000
+# Half of the trees have random cuts up to twice as many rows, then a share that falls.
+RANDOM_CUT_ROWS = 5_000
+# Where splitters other than LeafRank stop by default, as they do in TreeRank.
+SPLITTER_DEPTH, SPLITTER_LEAF = 10, 5
+
+
+def plan_forest(
+    forest: Any, data: TrainingSize, monotonic: NDArray[np.int8], seed: int | None
+) -> ForestPlan:
+    """Check the parameters of a forest and fill in what follows the size of the data."""
+    n_rows = data.table.n_rows
+    check_choice("aggregation", forest.aggregation, AGGREGATIONS)
+    check_choice("bootstrap", forest.bootstrap, [True, False])
+    check_choice("oob_score", forest.oob_score, [True, False])
+    n_trees = check_integer("n_estimators", forest.n_estimators, 1)
+    assert n_trees is not None
+    sampling = _sampling(forest, n_rows, seed_of(forest.random_state) if seed is None else seed)
+    by_rank = forest.aggregation != "posterior"
+    value = "rank" if by_rank else "monotone" if monotonic.any() else "path"
+    if forest.oob_score and not sampling.leaves_rows_out(n_rows):
+        raise ValueError(
+            "Got oob_score=True with bootstrap=False; expected bootstrap=True, or max_samples "
+            "below the number of rows, so that trees leave rows out."
+        )
+    splitter = _other_splitter(forest, monotonic)
+    kinds = (
+        _kinds(forest, data, value, sampling.seed)
+        if splitter is None
+        else [_cell_options(forest, data, sampling.seed)]
+    )
+    share = 0.0 if splitter is not None else forest.random_cut_share
+    return ForestPlan(
+        kinds=kinds,
+        splitter=splitter,
+        kind_of=_kind_of(share, n_trees, n_rows),
+        sampling=sampling,
+        value=value,
+        strengths=_strengths(forest, value, sampling.leaves_rows_out(n_rows)),
+        n_rows=n_rows,
+        verbose=int(forest.verbose),
+    )
+
+
+def _sampling(forest: Any, n_rows: int, seed: int) -> Sampling:
+    given = forest.max_samples
+    if given is None:
+        return Sampling(bool(forest.bootstrap), n_rows if forest.bootstrap else 0, seed)
+    expected = f"None, an integer from 2 to {n_rows} (the rows), or a share in (0, 1]"
+    if isinstance(given, bool) or not isinstance(given, numbers.Real):
+        raise complain("max_samples", given, expected)
+    if isinstance(given, numbers.Integral):
+        n_draws = int(given)
+    else:
+        if not 0 < float(given) <= 1:
+            raise complain("max_samples", given, expected)
+        n_draws = round(float(given) * n_rows)
+    if n_draws < 2:
+        raise ValueError(
+            f"Got max_samples={given!r}, which draws {n_draws} of {n_rows} rows: too few to hold "
+            f"both classes; expected {expected}."
+        )
+    if n_draws > n_rows:
+        raise complain("max_samples", given, expected)
+    return Sampling(bool(forest.bootstrap), n_draws, seed)
+
+
+def _kind_of(share: Any, n_trees: int, n_rows: int) -> NDArray[np.uint8]:
+    """1 for each tree with random cuts, spread evenly, whatever the number of trees."""
+    if isinstance(share, str):
+        check_choice("random_cut_share", share, ["auto"])
+        share = min(0.5, RANDOM_CUT_ROWS / n_rows)
+    share = check_number("random_cut_share", share)
+    if share > 1:
+        raise complain("random_cut_share", share, "a share from 0 to 1")
+    steps = np.floor(np.arange(n_trees + 1) * share + 1e-9)
+    return np.asarray(np.diff(steps), dtype=np.uint8)
+
+
+def _strengths(forest: Any, value: str, leaves_rows_out: bool) -> list[float]:
+    given = forest.shrinkage
+    if given is None:
+        return [0.0]
+    if not isinstance(given, str):
+        return [check_number("shrinkage", given)]
+    check_choice("shrinkage", given, ["oob", None])
+    if value == "rank":
+        return [0.0]
+    if not leaves_rows_out:
+        raise ValueError(
+            "Got shrinkage='oob' with bootstrap=False; expected bootstrap=True, max_samples below "
+            "the number of rows, or a number for shrinkage."
+        )
+    return STRENGTHS
+
+
+def default_splitter(n_rows: int, value: str, n_classes: int) -> LeafRank:
+    """Splitter that follows the size of the data and what a tree is asked for.
+
+    Cells that are merged and split again make the better trees of few rows; from WHOLE_TREES
+    rows on, one tree grown to the end is as good, several times faster, and smaller. Ranks and
+    monotone values are constant on strata, of which a single split makes but two; and of more
+    than two classes a single split tells but two apart.
+    """
+    if n_rows >= WHOLE_TREES and value == "path" and n_classes == 2:
+        return LeafRank(max_depth=None, min_samples_leaf=3, max_features="sqrt")
+    return LeafRank(max_depth=3, min_samples_leaf=3, max_features="sqrt")
+
+
+def _kinds(forest: Any, data: TrainingSize, value: str, seed: int) -> list[TreeRankOptions]:
+    """Options of the exact trees and of those with random cuts."""
+    n_rows, n_features = data.table.n_rows, data.table.n_features
+    splitter, leaf = forest.splitter, forest.min_samples_leaf
+    if splitter is None:
+        splitter = default_splitter(n_rows, value, len(data.classes))
+        if leaf is not None:
+            splitter.set_params(min_samples_leaf=leaf)
+    exact = check_splitter(splitter, "RankingForest")._options(n_rows, n_features)
+    if exact.pruning:
+        raise ValueError(
+            "Got splitter=LeafRank(pruning='cv') in a RankingForest; expected pruning=None: a row "
+            "drawn twice would be on both sides of a fold, and forests live on deep trees."
+        )
+    least = check_count_or_share("min_samples_leaf", 1 if leaf is None else leaf, n_rows)
+    depth: Any = forest.max_depth
+    if isinstance(depth, str):
+        check_choice("max_depth", depth, ["auto", None])
+        depth = 1 if exact.max_depth < 0 and exact.max_leaf_nodes < 0 and value == "path" else None
+    checked = check_integer("max_depth", depth, 1, none=True)
+    options = TreeRankOptions(
+        leafrank=exact,
+        max_depth=-1 if checked is None else checked,
+        min_mass_leaf=least,
+        min_mass_split=2.0,
+        min_auc_gain=0.0,
+        max_features=check_max_features("max_features", forest.max_features, n_features),
+        seed=seed,
+        **_tournament(forest),
+    )
+    return [options, replace(options, leafrank=replace(exact, random_cuts=True))]
+
+
+def _other_splitter(forest: Any, monotonic: NDArray[np.int8]) -> Any:
+    """Splitter of the forest if it is not LeafRank's; else None."""
+    splitter = forest.splitter
+    if splitter is None or isinstance(splitter, LeafRank):
+        return None
+    if not is_function(splitter):
+        as_splitter(splitter)
+    if monotonic.any():
+        raise ValueError(
+            f"Got monotonic_cst with splitter={splitter!r}; expected None: only LeafRank can keep "
+            "monotone constraints."
+        )
+    share = forest.random_cut_share
+    if not (isinstance(share, str) and share == "auto") and check_number("random_cut_share", share):
+        raise ValueError(
+            f"Got random_cut_share={share!r} with splitter={splitter!r}; expected 'auto' or 0: "
+            "only LeafRank has random cuts."
+        )
+    return splitter
+
+
+def _cell_options(forest: Any, data: TrainingSize, seed: int) -> TreeRankOptions:
+    """Limits of a tree whose cells are split in Python."""
+    depth: Any = forest.max_depth
+    if isinstance(depth, str):
+        check_choice("max_depth", depth, ["auto", None])
+        depth = SPLITTER_DEPTH
+    checked = check_integer("max_depth", depth, 1, none=True)
+    leaf = SPLITTER_LEAF if forest.min_samples_leaf is None else forest.min_samples_leaf
+    n_rows, n_features = data.table.n_rows, data.table.n_features
+    return TreeRankOptions(
+        leafrank=None,
+        max_depth=-1 if checked is None else checked,
+        min_mass_leaf=check_count_or_share("min_samples_leaf", leaf, n_rows),
+        min_mass_split=2.0,
+        min_auc_gain=0.0,
+        max_features=check_max_features("max_features", forest.max_features, n_features),
+        seed=seed,
+        **_tournament(forest),
+    )
+
+
+def _tournament(forest: Any) -> dict[str, Any]:
+    return {
+        "tournament": check_choice("tournament", forest.tournament, ["adjacent", "all"]),
+        "tournament_gain": check_choice(
+            "tournament_gain", forest.tournament_gain, ["vus", "local"]
+        ),
+    }

@@ -1,0 +1,103 @@
+"""Choose the shrinkage of a forest on rows that its trees have not drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from treerank._select.quality import ranking_quality
+from treerank._trees.ranking_tree import cut_weights, upper_shares
+
+if TYPE_CHECKING:
+    from treerank._growth.forest import ForestPlan
+    from treerank._growth.forest_rows import ForestRows, Trees, Unseen
+
+# What stands in for the chosen strength where out-of-bag rows cannot choose.
+USUAL_STRENGTH = 10.0
+# Out-of-bag scores are means over fewer trees; a factor outside of these would follow their noise.
+SCALES = (1.0, 10.0)
+# Rows that decide among them: as many as tell their AUCs apart.
+CHOOSING_ROWS = 10_000
+
+
+def choose_strength(
+    trees: Trees, rows: ForestRows, plan: ForestPlan, all_rows: bool
+) -> tuple[float, float, Unseen | None]:
+    """Choose the strength of the highest out-of-bag AUC or VUS, and the scale of the steps.
+
+    With `all_rows`, also return honest out-of-bag scores of all rows.
+
+    A score that its own row has helped to choose would flatter: each half of the rows takes
+    the strength that the other half chooses.
+    """
+    n_rows, strengths = plan.n_rows, plan.strengths
+    numbers = np.arange(0, n_rows, max(1, n_rows // CHOOSING_ROWS))
+    some = rows.unseen(trees, plan.sampling, numbers, strengths)
+    classes = np.arange(len(rows.sizes))
+
+    def best(part: NDArray[np.bool_]) -> float:
+        used = part & np.isfinite(some.means[:, 0])
+        labels = some.labels[used]
+        if len(strengths) == 1:
+            return strengths[0]
+        if len(np.unique(labels)) < len(classes):
+            return USUAL_STRENGTH
+        weight = None if some.units is None else some.units[used]
+        worth = [ranking_quality(labels, m, classes, weight) for m in some.means[used].T]
+        return strengths[int(np.argmax(worth))]
+
+    chosen = best(np.ones(len(numbers), dtype=bool))
+    scale = 1.0
+    if len(strengths) > 1:
+        scale = _scale(some, strengths.index(chosen), rows.sizes)
+    if not all_rows:
+        return chosen, scale, None
+    second = halves(plan, numbers)
+    swapped = [best(second), best(~second)]  # for the first half, the second
+    everyone = np.arange(n_rows)
+    seen = rows.unseen(trees, plan.sampling, everyone, [*swapped, chosen])
+    base = upper_shares(rows.sizes[np.newaxis])[0] @ cut_weights(rows.sizes)
+    scores = scale * _by_half(seen.means, halves(plan, everyone)) + base - 0.5
+    return chosen, scale, replace(seen, means=scores[:, np.newaxis])
+
+
+def _scale(some: Unseen, column: int, sizes: NDArray[np.float64]) -> float:
+    """By how much to stretch the scores so that they fit the labels best, by least squares.
+
+    Strong shrinkage may order the rows best, and leaves their shares too close together; a
+    factor changes the shares and keeps the order.
+    """
+    worth = np.append(0.0, np.cumsum(cut_weights(sizes)))  # of each class, as the score has it
+    means = some.means[:, column]
+    used = np.isfinite(means)
+    weight = np.ones(used.sum()) if some.units is None else some.units[used].astype(np.float64)
+    target = worth[some.labels[used]] - worth @ (sizes / sizes.sum())
+    spread = float(weight @ means[used] ** 2)
+    if spread == 0:
+        return 1.0
+    return float(np.clip(weight @ (means[used] * target) / spread, *SCALES))
+
+
+def halves(plan: ForestPlan, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether a row is in the second of two random halves."""
+    rng = np.random.default_rng([plan.sampling.seed, plan.n_rows])
+    return np.asarray(rng.random(plan.n_rows) < 0.5)[rows]
+
+
+def _by_half(scores: NDArray[np.float64], second: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """First column for one half of the rows, second for the other, on the scale of the third.
+
+    A score keeps its rank among all rows of its column and takes the third column's score of
+    that rank, so that the halves can be compared.
+    """
+    seen = np.isfinite(scores[:, 0])
+    scale = np.sort(scores[seen, 2])
+    ranks = rankdata(scores[seen, :2], axis=0) - 1.0
+    own = np.where(second[seen], ranks[:, 1], ranks[:, 0])
+    result = np.full(len(scores), np.nan)
+    result[seen] = np.interp(own, np.arange(len(scale)), scale)
+    return result

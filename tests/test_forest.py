@@ -15,8 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from treerank import LeafRank, RankingForest, _core, consensus
-from treerank._forest_plan import STRENGTHS, default_splitter
-from treerank._growth.forest import _kind_of
+from treerank._forest_plan import STRENGTHS, _kind_of, default_splitter
 from treerank._select import rank_aggregation
 from treerank._trees.packed_forest import Sampling
 from treerank._trees.ranking_tree import tree_from_core

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._base import TreeEnsemble, check_max_bins
-from treerank._binning.binning import Coded, Codes, code_table
+from treerank._binning.binning import Coded, code_table
 from treerank._binning.encoding import Encoding, fit_encoding
 from treerank._forest_plan import plan_forest
 from treerank._growth.forest import ForestPlan, grow_forest
@@ -306,32 +306,23 @@ class RankingForest(ParquetFit, TreeEnsemble):
             data = validate_training_data(
                 self, X, y, sample_weight, self.categorical_features, label_order=self.label_order
             )
-            n_jobs = check_n_jobs(self.n_jobs)
-            before = self._warm_trees(data)
-            if before is None:
-                max_bins = check_max_bins(self.max_bins, data.table.n_rows)
-                coded = code_table(data.table, data.weights, max_bins, n_jobs)
-                self._binning, codes = coded.binning, coded.codes
-            else:
-                codes = self._binning.transform(data.table, n_jobs)
-            self._fit_coded(data, codes, before)
+            before, n_jobs = self._plan_fit(data), check_n_jobs(self.n_jobs)
+            max_bins = check_max_bins(self.max_bins, data.table.n_rows)
+            self._fit_coded(data, code_table(data.table, data.weights, max_bins, n_jobs), before)
         return self
 
-    def _before_reading(self, data: TrainingData) -> Trees | None:
+    def _plan_fit(self, data: TrainingData) -> Trees | None:
         return self._warm_trees(data)
 
-    def _after_reading(self, data: TrainingData, coded: Coded, planned: Trees | None) -> None:
-        if planned is not None and not coded.binning.equals(self._binning):
+    def _fit_coded(self, data: TrainingData, coded: Coded, before: Trees | None) -> None:
+        """Fit to rows that are coded already; `before` are trees to go on from."""
+        if before is not None and not coded.binning.equals(self._binning):
             raise _other_data()
         self._binning = coded.binning
-        self._fit_coded(data, coded.codes, planned)
-
-    def _fit_coded(self, data: TrainingData, codes: Codes, before: Trees | None) -> None:
-        """Fit to rows that are coded already, by `_binning`; `before` are trees to go on from."""
         n_jobs = check_n_jobs(self.n_jobs)
         monotonic = check_monotonic(self.monotonic_cst, data.table.names, self._binning)
         plan = plan_forest(self, data, monotonic, self._plan.sampling.seed if before else None)
-        rows: NDArray[Any] = codes
+        rows: NDArray[Any] = coded.codes
         self._encoding = None
         if plan.splitter is not None:
             self._encoding, rows = fit_encoding(data.table, self._binning, data.weights)

@@ -238,23 +238,20 @@ class TreeRank(ParquetFit, TreeRanker):
             data = validate_training_data(
                 self, X, y, sample_weight, self.categorical_features, label_order=self.label_order
             )
-            options, n_jobs = self._options(data.table), check_n_jobs(self.n_jobs)
+            plan, n_jobs = self._plan_fit(data), check_n_jobs(self.n_jobs)
             max_bins = check_max_bins(self.max_bins, data.table.n_rows)
-            self._fit_coded(data, code_table(data.table, data.weights, max_bins, n_jobs), options)
+            self._fit_coded(data, code_table(data.table, data.weights, max_bins, n_jobs), plan)
         return self
 
-    def _before_reading(self, data: TrainingData) -> TreeRankOptions:
+    def _plan_fit(self, data: TrainingData) -> TreeRankOptions:
         return self._options(data.table)
 
-    def _after_reading(self, data: TrainingData, coded: Coded, planned: TreeRankOptions) -> None:
-        self._fit_coded(data, coded, planned)
-
-    def _fit_coded(self, data: TrainingData, coded: Coded, options: TreeRankOptions) -> None:
+    def _fit_coded(self, data: TrainingData, coded: Coded, plan: TreeRankOptions) -> None:
         """Fit to rows that are coded already."""
         monotonic = check_monotonic(self.monotonic_cst, data.table.names, coded.binning)
-        splitter = None if options.leafrank is not None else self.splitter
+        splitter = None if plan.leafrank is not None else self.splitter
         n_jobs = check_n_jobs(self.n_jobs)
-        self._fit_rows(LocalRows(data, coded, monotonic, splitter, n_jobs, self.verbose), options)
+        self._fit_rows(LocalRows(data, coded, monotonic, splitter, n_jobs, self.verbose), plan)
 
     def _fit_rows(self, rows: TrainingRows, options: TreeRankOptions) -> None:
         """Grow, prune and read off the tree of the training rows, wherever they are."""

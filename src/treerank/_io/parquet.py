@@ -52,11 +52,11 @@ KEPT_VERSION = 2
 class ParquetFit:
     """Adds `fit_parquet` to an estimator that works on codes."""
 
-    def _before_reading(self, data: TrainingData) -> Any:
+    def _plan_fit(self, data: TrainingData) -> Any:
         """Check the parameters when labels and weights are known, and plan the fit."""
         raise NotImplementedError
 
-    def _after_reading(self, data: TrainingData, coded: Coded, planned: Any) -> None:
+    def _fit_coded(self, data: TrainingData, coded: Coded, plan: Any) -> None:
         """Fit to the coded rows."""
         raise NotImplementedError
 
@@ -123,13 +123,11 @@ class ParquetFit:
                     f"Got splitter={splitter!r} in fit_parquet; expected None or a LeafRank: other "
                     "splitters need the values themselves, and only their codes are kept. Use fit."
                 )
-            planned: list[Any] = []
-            rows = _coded_rows(
-                self, path, target, sample_weight, columns, codes,
-                lambda data: planned.append(self._before_reading(data)),
-            )  # fmt: skip
-            with rows as (data, coded):
-                self._after_reading(data, coded, planned[0])
+            files, names = open_features(self, path, target, sample_weight, columns)
+            reading = _Reading(self, files, target, sample_weight, names, codes)
+            with reading.rows() as rows:
+                plan = self._plan_fit(rows.data)
+                self._fit_coded(rows.data, rows.code(), plan)
         return self
 
 
@@ -147,35 +145,12 @@ def open_features(
     return files, names
 
 
-@contextmanager
-def _coded_rows(
-    estimator: Any,
-    path: Any,
-    target: str,
-    sample_weight: str | None,
-    columns: Any,
-    codes: Any,
-    check: Callable[[TrainingData], None],
-) -> Iterator[tuple[TrainingData, Coded]]:
-    """Give the coded rows of Parquet files; temporary files are gone at the end.
+@dataclass(frozen=True)
+class _Rows:
+    """Rows whose labels and weights are read, and how to code their features."""
 
-    `check` is called when the number of rows is known, before the features are read.
-    """
-    files, names = open_features(estimator, path, target, sample_weight, columns)
-    reading = _Reading(estimator, files, target, sample_weight, names)
-    n_jobs = check_n_jobs(estimator.n_jobs)
-    if codes is not None:
-        found = find_kept(codes, reading.made_of, names, n_jobs)
-        if found is not None:
-            check(found[0])
-            yield found
-            return
-    with folder_for(codes) as folder:
-        with files.unchanged():
-            data, coded = reading.code(folder, check, n_jobs)
-        if codes is not None:
-            keep(folder, codes, reading.made_of, data, coded, n_jobs)
-        yield data, coded
+    data: TrainingData
+    code: Callable[[], Coded]
 
 
 @dataclass(frozen=True)
@@ -187,6 +162,24 @@ class _Reading:
     target: str
     sample_weight: str | None
     names: list[str]
+    kept: Any  # folder of kept codes, or None
+
+    @contextmanager
+    def rows(self) -> Iterator[_Rows]:
+        """Read labels and weights, or find them kept; temporary files are gone at the end."""
+        n_jobs = check_n_jobs(self.estimator.n_jobs)
+        if self.kept is not None:
+            found = find_kept(self.kept, self.made_of, self.names, n_jobs)
+            if found is not None:
+                yield _Rows(found[0], lambda: found[1])
+                return
+        with (
+            folder_for(self.kept) as folder,
+            progress_bar("reading", self.estimator.verbose) as progress,
+        ):
+            with self.files.unchanged():
+                data, has_weight = self._labels_and_weights(n_jobs)
+            yield _Rows(data, lambda: self._code(folder, data, has_weight, n_jobs, progress))
 
     @property
     def wanted(self) -> set[int] | None:
@@ -211,22 +204,38 @@ class _Reading:
             "sample_rows": column_stats.SAMPLE_ROWS,
         }
 
-    def code(
-        self, folder: Path, check: Callable[[TrainingData], None], n_jobs: int
-    ) -> tuple[TrainingData, Coded]:
-        """Read everything and write the codes into the folder."""
-        with progress_bar("reading", self.estimator.verbose) as progress:
-            data, has_weight = self._labels_and_weights(n_jobs)
-            check(data)
-            max_bins = check_max_bins(self.estimator.max_bins, data.table.n_rows)
-            binning, sample = self._binning(data, has_weight, max_bins, n_jobs, progress)
-            shape = data.table.n_features, data.table.n_rows
-            codes = new_codes(folder, shape, binning.code_type)
-            levels = binning.is_categorical.astype(bool).tolist()
-            for rows, block in self._blocks(has_weight, n_jobs, progress, 0.5):
-                table = block_table(block, self.names, levels)
-                codes[:, rows] = binning.transform(table, n_jobs)
-        return data, Coded(codes, binning, sample)
+    def _code(
+        self,
+        folder: Path,
+        data: TrainingData,
+        has_weight: NDArray[np.bool_] | None,
+        n_jobs: int,
+        progress: Report | None,
+    ) -> Coded:
+        """Code the features, and keep the codes if that is asked for."""
+        with self.files.unchanged():
+            coded = self._write_codes(folder, data, has_weight, n_jobs, progress)
+        if self.kept is not None:
+            keep(folder, self.kept, self.made_of, data, coded, n_jobs)
+        return coded
+
+    def _write_codes(
+        self,
+        folder: Path,
+        data: TrainingData,
+        has_weight: NDArray[np.bool_] | None,
+        n_jobs: int,
+        progress: Report | None,
+    ) -> Coded:
+        """Read the features and write their codes into the folder."""
+        max_bins = check_max_bins(self.estimator.max_bins, data.table.n_rows)
+        binning, sample = self._binning(data, has_weight, max_bins, n_jobs, progress)
+        codes = new_codes(folder, (data.table.n_features, data.table.n_rows), binning.code_type)
+        levels = binning.is_categorical.astype(bool).tolist()
+        for rows, block in self._blocks(has_weight, n_jobs, progress, 0.5):
+            table = block_table(block, self.names, levels)
+            codes[:, rows] = binning.transform(table, n_jobs)
+        return Coded(codes, binning, sample)
 
     def _labels_and_weights(self, n_jobs: int) -> tuple[TrainingData, NDArray[np.bool_] | None]:
         """Read the target and the weights; the rows that have weight, None for all."""

@@ -18,3 +18,6 @@ nanobind_add_module(_core NB_STATIC STABLE_ABI FREE_THREADED NB_SUPPRESS_WARNING
 target_compile_options(_core PRIVATE ${sanitize})
 target_link_libraries(_core PRIVATE treerank_core)
 install(TARGETS _core LIBRARY DESTINATION treerank)
+if(SKBUILD_METADATA_DIR)
+  include(cmake/notices.cmake)
+endif()

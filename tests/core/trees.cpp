@@ -109,11 +109,11 @@ void add_for_codes(Results& results, const RandomTable& table, const Options& op
         digest.add(again.codes);
         return digest;
     });
-    for (const auto& [name, chosen] : options)
+    for (const Options::value_type& named : options)
         for (const bool weighted : {false, true})
-            results.add(prefix + name + "-" + bits + (weighted ? "-weighted" : ""),
-                        [&, chosen = chosen](Team& team) {
-                            const RankTree tree = grow(coded, chosen, weighted, team);
+            results.add(prefix + named.first + "-" + bits + (weighted ? "-weighted" : ""),
+                        [&](Team& team) {
+                            const RankTree tree = grow(coded, named.second, weighted, team);
                             Digest digest;
                             add_tree(digest, tree);
                             add_reading(digest, coded, tree, team);

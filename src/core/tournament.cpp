@@ -117,7 +117,7 @@ class CellSplitter {
                    table_.n_classes * table_.features.histogram_size() * sizeof(Count);
     }
     std::shared_ptr<Count[]> new_histograms(std::size_t n) const {
-        return std::make_shared_for_overwrite<Count[]>(n * table_.features.histogram_size());
+        return std::shared_ptr<Count[]>(new Count[n * table_.features.histogram_size()]);
     }
 
     // Copies the rows of one class or two to `to`, with the label bit set for the better one.

@@ -145,7 +145,7 @@ class CellGrower {
     }
 
     std::shared_ptr<Count[]> new_histogram() const {
-        return std::make_shared_for_overwrite<Count[]>(features_.histogram_size());
+        return std::shared_ptr<Count[]>(new Count[features_.histogram_size()]);
     }
 
     void keep_tests(Growing& cell, const LeafOrder& order, double gain) {

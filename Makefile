@@ -4,20 +4,25 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: demo test lint sanitize bench papers docs stub clean
+SOURCES := $(shell find src/core src/bindings -name '*.?pp')
+CORE_TESTS := $(wildcard tests/core/*.?pp)
+
+.PHONY: demo test lint sanitize compilers wheel bench papers docs stub clean
 
 # Each target has the extras it needs in the environment; a stamp says which are there.
 define install
-$(VENV)/.$(1)-installed: pyproject.toml CMakeLists.txt $$(wildcard src/core/* src/bindings/*)
+$(VENV)/.$(1)-installed: pyproject.toml CMakeLists.txt $(wildcard cmake/*) $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) install -e '.[$(2)]'
+	$(PIP) install -e '.[$(1)]' $(2)
 	touch $$@
 endef
-$(eval $(call install,demo,demo))
-$(eval $(call install,test,test))
-$(eval $(call install,bench,bench))
-$(eval $(call install,docs,docs))
-$(eval $(call install,dev,dev))
+$(eval $(call install,demo))
+$(eval $(call install,test))
+$(eval $(call install,bench))
+$(eval $(call install,docs))
+# Who works on the code sees every warning; `make WERROR=OFF` for a compiler that has new ones.
+WERROR ?= ON
+$(eval $(call install,dev,--config-settings=cmake.define.TREERANK_WERROR=$(WERROR)))
 
 demo: $(VENV)/.demo-installed
 	$(BIN)/python -m treerank._demo demo
@@ -28,7 +33,7 @@ test: $(VENV)/.dev-installed lint sanitize
 lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror src/core/* src/bindings/*
+	$(BIN)/clang-format --dry-run --Werror $(SOURCES) $(CORE_TESTS)
 	$(BIN)/mypy
 	mkdir -p build
 	$(BIN)/python -m nanobind.stubgen -q -m treerank._core -o build/_core.pyi
@@ -38,12 +43,23 @@ stub: $(VENV)/.dev-installed
 	$(BIN)/python -m nanobind.stubgen -q -m treerank._core -o src/treerank/_core.pyi
 
 # The tests of the core once more, in a build that stops at the first wrong
-# access or undefined operation.
+# access or undefined operation; and its bits, with every instruction set of the processor.
 sanitize: $(VENV)/.dev-installed
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=Debug -DTREERANK_SANITIZE=ON \
+	  -DTREERANK_CORE_TEST=ON -DTREERANK_WERROR=$(WERROR) \
 	  -DPython_EXECUTABLE=$(abspath $(BIN)/python) > /dev/null
 	$(BIN)/cmake --build build/sanitize
+	for isa in base avx2 avx512; do \
+	  TREERANK_ISA=$$isa build/sanitize/core_bits | diff tests/core/expected.txt - || exit 1; done
 	PATH=$(abspath $(BIN)):$$PATH sh tests/sanitize.sh build/sanitize
+
+# The core with every compiler that is installed, or with those of ONLY="g++-12 clang++-19".
+compilers: $(VENV)/.dev-installed
+	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python tests/core/compilers.py $(ONLY)
+
+# A source distribution and a wheel made of it, which is tried where there is no compiler.
+wheel: $(VENV)/.dev-installed
+	PATH=$(abspath $(BIN)):$$PATH sh tests/wheel.sh
 
 bench: $(VENV)/.bench-installed
 	$(BIN)/python -m benchmarks
@@ -57,4 +73,4 @@ docs: $(VENV)/.docs-installed
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf build $(VENV) demo docs/_build docs/gallery docs/generated
+	rm -rf build dist $(VENV) demo docs/_build docs/gallery docs/generated

@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -173,3 +174,16 @@ def test_an_unfitted_model_fits_after_pickling():
     model = TreeRank(LeafRank(max_depth=2))
     again = pickle.loads(pickle.dumps(model)).fit(x, y)
     assert same(model.fit(x, y), again, x)
+
+
+def test_models_fitted_and_read_in_threads_at_once_are_the_same():
+    # What the module promises to free-threaded Python.
+    x, y = table(1_000)
+    expected = {name: clone(model).fit(x, y) for name, model in MODELS.items()}
+
+    def fit_and_read(name):
+        again = clone(MODELS[name]).fit(x, y)
+        return same(again, expected[name], x) and same(expected[name], again, x)
+
+    with ThreadPoolExecutor(6) as threads:
+        assert all(threads.map(fit_and_read, [*MODELS, *MODELS]))

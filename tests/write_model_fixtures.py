@@ -1,9 +1,10 @@
-"""Write the model files of this version, with scores: ``python tests/write_model_fixtures.py``.
+"""Write the model files of a version, with scores: ``python tests/write_model_fixtures.py 0.2.0``.
 
 Files that are there stay as they are: those of released versions must stay loadable.
 """
 
 import json
+import sys
 from pathlib import Path
 
 from saved_models import NAMES, fitted
@@ -13,8 +14,8 @@ import treerank
 EVERY = 10  # rows between those whose scores are recorded
 
 
-def main():
-    folder = Path(__file__).parent / "fixtures" / "model_files" / treerank.__version__
+def main(version):
+    folder = Path(__file__).parent / "fixtures" / "model_files" / version
     folder.mkdir(parents=True, exist_ok=True)
     for name in [name for name in NAMES if not (folder / name).exists()]:
         model, rows = fitted(name)
@@ -24,4 +25,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

@@ -85,9 +85,9 @@ class Blocks {
         const std::size_t left = rows(first, middle), right = rows(middle, last);
         const std::uint64_t key = key_of(split_key_, middle);
         if (!sampling_.replace) return hypergeometric(draws, left, left + right, key);
-        const std::size_t full = kMaxRepeat * right;
+        const std::size_t full = std::size_t{kMaxRepeat} * right;
         return std::clamp(binomial(draws, left, left + right, key), draws > full ? draws - full : 0,
-                          std::min(draws, kMaxRepeat * left));
+                          std::min(draws, std::size_t{kMaxRepeat} * left));
     }
 
     void draw_rows(std::size_t b, std::size_t draws, std::uint8_t* counts) const {

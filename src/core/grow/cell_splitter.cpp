@@ -83,7 +83,7 @@ bool CellSplitter<Code, Count>::shares_histograms(std::size_t n) const {
 
 template <class Code, class Count>
 std::shared_ptr<Count[]> CellSplitter<Code, Count>::new_histograms(std::size_t n) const {
-    return std::make_shared_for_overwrite<Count[]>(n * table_.features.histogram_size());
+    return std::shared_ptr<Count[]>(new Count[n * table_.features.histogram_size()]);
 }
 
 template <class Code, class Count>

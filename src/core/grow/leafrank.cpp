@@ -270,7 +270,8 @@ void LeafRank<Code, Count>::collapse(const std::vector<std::uint8_t>& keep_split
         LeafRankNode node = nodes[kept[i]];
         if (node.left >= 0 && keep_split[kept[i]]) {
             const auto next = static_cast<std::int32_t>(kept.size());
-            kept.insert(kept.end(), {node.left, node.right});
+            kept.push_back(node.left);
+            kept.push_back(node.right);
             node.left = next;
             node.right = next + 1;
             if (node.test.categorical) {

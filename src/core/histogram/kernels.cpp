@@ -6,6 +6,7 @@
 
 #include "core/histogram/kernels_isa.hpp"
 #ifdef TREERANK_HAS_X86_KERNELS
+#include "core/histogram/x86_level.hpp"
 #undef TREERANK_ISA
 #define TREERANK_ISA avx2
 #include "core/histogram/kernels_isa.hpp"
@@ -24,9 +25,9 @@ Isa choose() {
 #ifdef TREERANK_HAS_X86_KERNELS
     const char* wanted = std::getenv("TREERANK_ISA");
     const std::string name = wanted ? wanted : "avx512";
-    __builtin_cpu_init();
-    if (name == "avx512" && __builtin_cpu_supports("x86-64-v4")) return Isa::kAvx512;
-    if (name != "base" && __builtin_cpu_supports("x86-64-v3")) return Isa::kAvx2;
+    const X86Level level = x86_level();
+    if (name == "avx512" && level >= X86Level::kV4) return Isa::kAvx512;
+    if (name != "base" && level >= X86Level::kV3) return Isa::kAvx2;
 #endif
     return Isa::kBase;
 }

@@ -12,7 +12,8 @@
 #endif
 #endif
 
-#define TREERANK_INLINE [[gnu::always_inline]] static inline
+// Not every instruction set needs all of them.
+#define TREERANK_INLINE [[gnu::always_inline, maybe_unused]] static inline
 
 namespace treerank::TREERANK_ISA {
 namespace {

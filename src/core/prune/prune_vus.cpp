@@ -148,8 +148,9 @@ std::vector<double> vus_of_leaves(const std::uint8_t* is_leaf, std::size_t n_cho
                                   std::size_t n_classes) {
     std::vector<std::size_t> order(n_cells);
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return value[a] < value[b]; });
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return value[a] != value[b] ? value[a] < value[b] : a < b;
+    });
     std::vector<double> share(n_cells * n_classes);
     for (std::size_t i = 0; i < share.size(); ++i) share[i] = mass[i] / mass[i % n_classes];
     std::vector<double> result(n_choices);

@@ -20,7 +20,11 @@ long long now_ns() {
 }
 }  // namespace
 
-void Watch::advance(double work) { done_.fetch_add(work, std::memory_order_relaxed); }
+// Libraries before Clang 18's have no fetch_add for numbers with a fraction.
+void Watch::advance(double work) {
+    double done = done_.load(std::memory_order_relaxed);
+    while (!done_.compare_exchange_weak(done, done + work, std::memory_order_relaxed)) continue;
+}
 
 void Watch::check() {
     if (stop_.load(std::memory_order_relaxed)) throw Interrupted();
@@ -44,6 +48,7 @@ Team::~Team() {
         closing_ = true;
     }
     wake_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
 }
 
 void Team::drain() {

@@ -1,7 +1,7 @@
 // A team of threads that lives as long as one call, and the watch that stops it.
 //
-// std::jthread, joined before the call returns: OpenMP keeps its threads, and a
-// child made by fork() that inherits them hangs.
+// std::thread, joined before the call returns: OpenMP keeps its threads, and a
+// child made by fork() that inherits them hangs. (Apple's library has no std::jthread.)
 #pragma once
 
 #include <atomic>
@@ -73,7 +73,7 @@ class Team {
     std::atomic<std::uint64_t> round_{0};
     std::atomic<bool> closing_{false};
     std::exception_ptr error_;
-    std::vector<std::jthread> workers_;
+    std::vector<std::thread> workers_;
 };
 
 // Tasks that make further tasks, for threads that take whichever is next. Oldest

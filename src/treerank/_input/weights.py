@@ -163,12 +163,13 @@ def quantise(weight: NDArray[np.float64] | None, sums: WeightSums | None = None)
 
 def scale_weights(weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """Weights as numbers, whatever they were multiplied by, for models that have no units."""
-    scaled = np.zeros(len(weight))
-    kept = weight > 0
-    quantised = quantise(weight[kept])
-    units = quantised.as_units
-    scaled[kept] = 1.0 if units is None else units / quantised.scale
-    return scaled
+    sums = sum_weights(weight[weight > 0])
+    power = int(np.frexp(sums.largest)[1])
+    scaled = np.ldexp(weight, -power)
+    count = sums.largest_count
+    if count is not None:
+        return np.asarray(np.rint(scaled / np.ldexp(sums.largest, -power) * count))
+    return np.asarray(scaled / float(sums.mean / Fraction(2) ** power))
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:

@@ -1,0 +1,23 @@
+# The module treerank._core: the bindings, with the core and nanobind linked into it.
+
+find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module
+             OPTIONAL_COMPONENTS Development.SABIModule)
+find_package(nanobind CONFIG QUIET)
+if(NOT nanobind_FOUND)
+  execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir
+                  OUTPUT_STRIP_TRAILING_WHITESPACE OUTPUT_VARIABLE nanobind_ROOT)
+  find_package(nanobind CONFIG REQUIRED)
+endif()
+
+# One wheel serves Python 3.12 and all later versions (STABLE_ABI). Without the GIL
+# (FREE_THREADED) calls may run at the same time: the module has no state that changes after it
+# was loaded, and the core works on what it was given.
+file(GLOB bindings_sources CONFIGURE_DEPENDS src/bindings/*.cpp)
+nanobind_add_module(_core NB_STATIC STABLE_ABI FREE_THREADED NB_SUPPRESS_WARNINGS
+                    ${bindings_sources})
+target_compile_options(_core PRIVATE ${sanitize})
+target_link_libraries(_core PRIVATE treerank_core)
+install(TARGETS _core LIBRARY DESTINATION treerank)
+if(SKBUILD_METADATA_DIR)
+  include(cmake/notices.cmake)
+endif()

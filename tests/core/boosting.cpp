@@ -1,0 +1,96 @@
+// Boosting: a few rounds on gradients that are rounded to whole numbers.
+#include "core/grow/boosting.hpp"
+
+#include "digest.hpp"
+#include "random_table.hpp"
+
+namespace treerank {
+
+namespace {
+
+constexpr double kUnit = 0x1p-20;
+
+// A curve from 0 to 1 that needs no exponential.
+RowGradient gradient_of(double score, std::uint8_t label) {
+    const double share = 0.5 + 0.5 * score / (1 + (score < 0 ? -score : score));
+    const auto rounded = [](double x) {
+        return static_cast<std::int32_t>(x / kUnit + (x < 0 ? -0.5 : 0.5));
+    };
+    return {rounded(share - label), rounded(share * (1 - share) + 0x1p-10)};
+}
+
+void add_tree(Digest& digest, const BoostedTree& tree) {
+    digest.add(tree.flat.slots);
+    digest.add(tree.flat.target);
+    digest.add(tree.flat.category_sets);
+    digest.add(tree.value);
+    digest.add(tree.importance);
+}
+
+double score_of(const BoostedTree& tree, const CodeMatrix<std::uint8_t>& codes, std::size_t row) {
+    std::uint32_t at = 0;
+    while (true) {
+        const Slot slot = tree.flat.slots[at];
+        const std::uint32_t next = slot.next & kNextMask;
+        if (next == at) return tree.value[at];
+        const std::uint8_t code = codes.column(slot.feature)[row];
+        bool left = code <= slot.cut;
+        if ((slot.next & kCategorical) != 0)
+            left = tree.flat.category_sets[tree.flat.target[at]].contains(code);
+        else if (code == 0)
+            left = (slot.next & kMissingRight) == 0;
+        at = next + (left ? 0 : 1);
+    }
+}
+
+Digest boost(const CodedTable<std::uint8_t>& coded, const BoostingOptions& options, bool weighted,
+             Team& team) {
+    const std::size_t n = RandomTable::kRows;
+    BoostingTable<std::uint8_t> table;
+    table.codes = coded.matrix();
+    table.features = coded.features;
+    table.weights = weighted ? coded.from.weights.data() : nullptr;
+    std::vector<std::uint32_t> rows;
+    for (std::uint32_t i = 0; i < n; ++i)
+        if (i % 5 != 0) rows.push_back(i);
+    std::vector<std::int32_t> features(coded.features.size());
+    for (std::size_t f = 0; f < features.size(); ++f) features[f] = static_cast<std::int32_t>(f);
+    std::vector<double> scores(n);
+    std::vector<RowGradient> gradients(n);
+    Digest digest;
+    for (int round = 0; round < 6; ++round) {
+        for (std::size_t i = 0; i < n; ++i)
+            gradients[i] = gradient_of(scores[i], coded.from.labels[i]);
+        table.gradients = gradients.data();
+        const BoostedTree tree = grow_boosted_tree(table, rows, features, options, team);
+        add_tree(digest, tree);
+        for (std::size_t i = 0; i < n; ++i) scores[i] += score_of(tree, table.codes, i);
+    }
+    digest.add(scores);
+    return digest;
+}
+
+}  // namespace
+
+void add_boosting(Results& results) {
+    Team maker(1);
+    const RandomTable table;
+    CodedTable<std::uint8_t> coded(table, 200, maker);
+    BoostingOptions options;
+    options.gradient_unit = options.hessian_unit = kUnit;
+    options.learning_rate = 0.3;
+    options.min_mass_leaf = 5;
+    options.l2 = 1;
+    for (const bool by_stratum : {true, false})
+        for (const bool weighted : {false, true}) {
+            options.by_stratum = by_stratum;
+            const std::string name = std::string("boosting") + (by_stratum ? "" : "-by-leaf") +
+                                     (weighted ? "-weighted" : "");
+            results.add(name, [&](Team& team) { return boost(coded, options, weighted, team); });
+        }
+    coded.features.monotonic[0] = 1;
+    results.add("boosting-monotone",
+                [&](Team& team) { return boost(coded, options, false, team); });
+}
+
+}  // namespace treerank

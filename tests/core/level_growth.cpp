@@ -1,0 +1,117 @@
+// Trees grown from sums over two parts of the rows: to the bit those that all rows together grow.
+#include "core/grow/level_growth.hpp"
+
+#include "core/grow/shard_rows.hpp"
+#include "core/tree/flat_tree.hpp"
+#include "digest.hpp"
+#include "random_table.hpp"
+
+namespace treerank {
+
+namespace {
+
+struct PartOfRows {
+    CodeMatrix<std::uint8_t> codes;
+    PartSample sample;
+    std::vector<std::int32_t> cell_of_row;
+    Placed placed;
+
+    PartOfRows(const CodedTable<std::uint8_t>& coded, std::size_t first, std::size_t last)
+        : codes(coded.matrix()), cell_of_row(last - first) {
+        codes.data += first;
+        codes.rows = last - first;
+        sample.n = last - first;
+        sample.labels = coded.from.labels.data() + first;
+        sample.weights = coded.from.weights.data() + first;
+    }
+
+    void place(const RankTree& tree, const std::vector<TrialRoot>& roots, Team& team) {
+        std::vector<std::uint8_t> is_split(tree.cells.size());
+        for (std::size_t c = 0; c < is_split.size(); ++c) is_split[c] = tree.cells[c].left >= 0;
+        apply(freeze(tree, is_split.data()), codes, team, cell_of_row.data());
+        placed = place_rows(sample, cell_of_row.data(), roots);
+    }
+};
+
+using Parts = std::vector<PartOfRows>;
+
+void give_histograms(LevelGrowth& growth, const Parts& parts, const Features& features) {
+    const std::size_t size = growth.wanted().size() * growth.histogram_size();
+    std::vector<WideCount> sum(size), counted(size);
+    for (const PartOfRows& part : parts) {
+        count_slots(part.codes, part.sample.weights, part.placed, growth.wanted(), features,
+                    counted.data());
+        for (std::size_t i = 0; i < size; ++i) sum[i] += counted[i];
+        counted.assign(size, {});
+    }
+    growth.give(sum.data(), growth.wanted().size());
+}
+
+void finish(LevelGrowth& growth, const Parts& parts) {
+    const LevelGrowth::GrownTrials trials = growth.grown_trials();
+    if (growth.n_classes() == 2) return growth.finish_level(nullptr);
+    std::vector<std::int64_t> sum(trials.nodes.size() * growth.n_classes());
+    for (const PartOfRows& part : parts) {
+        const auto masses = trial_masses(part.codes, part.sample, part.cell_of_row.data(), trials,
+                                         growth.n_classes());
+        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += masses[i];
+    }
+    growth.finish_level(sum.data());
+}
+
+RankTree grow_from_parts(const CodedTable<std::uint8_t>& coded, const TreeRankOptions& options,
+                         Team& team) {
+    const std::size_t n = RandomTable::kRows, third = n / 3;
+    Masses total(coded.from.n_classes);
+    for (std::size_t i = 0; i < n; ++i)
+        total[coded.from.labels[i]] += static_cast<double>(coded.from.weights[i]);
+    LevelGrowth growth(coded.features, options, total, key_of(options.seed, 0), 0, 1 << 24);
+    Parts parts{{coded, 0, third}, {coded, third, n}};
+    while (!growth.done()) {
+        growth.start_level();
+        for (PartOfRows& part : parts) part.place(growth.tree(), growth.roots(), team);
+        while (growth.n_slots() > 0) {
+            give_histograms(growth, parts, coded.features);
+            growth.advance();
+            for (PartOfRows& part : parts) {
+                Placed aside;
+                part.placed =
+                    step_rows(part.codes, part.placed, growth.steps(), growth.step_sets(), aside);
+            }
+        }
+        finish(growth, parts);
+    }
+    return growth.tree();
+}
+
+}  // namespace
+
+void add_level_growth(Results& results) {
+    for (const std::size_t n_classes : {2, 3}) {
+        Team maker(1);
+        const RandomTable table(n_classes);
+        const CodedTable<std::uint8_t> coded(table, 200, maker);
+        TreeRankOptions options;
+        options.max_depth = 5;
+        options.leafrank.max_depth = 3;
+        options.leafrank.min_mass_leaf = 500;
+        options.min_mass_leaf = 1000;
+        options.seed = 23;
+        const auto together = [&](Team& team) {
+            Watch watch;
+            const auto sample = [&](std::size_t) { return coded.sample(true); };
+            return grow_trees<std::uint8_t>(coded.table(true), 1, sample, options, team, watch)[0];
+        };
+        const std::string name = "level-growth-" + std::to_string(n_classes);
+        results.add(name, [&](Team& team) {
+            Digest digest, expected;
+            add_tree(digest, grow_from_parts(coded, options, team));
+            add_tree(expected, together(team));
+            if (digest.value() != expected.value())
+                results.fail(name + " differs from the tree of all rows together");
+            return digest;
+        });
+    }
+}
+
+}  // namespace treerank

@@ -29,7 +29,7 @@ TreeRankOptions small_tree() {
 Options options_for_two_classes() {
     Options all;
     for (const char* name : {"gini", "entropy", "auc", "best-first", "drawn-in-cell",
-                             "drawn-in-node", "random-cuts", "pruned", "by-level", "deep"})
+                             "drawn-in-node", "random-cuts", "pruned", "deep"})
         all[name] = small_tree();
     all["entropy"].leafrank.criterion = Criterion::kEntropy;
     all["auc"].leafrank.criterion = Criterion::kAuc;
@@ -38,7 +38,6 @@ Options options_for_two_classes() {
     all["drawn-in-node"].leafrank.max_features = 3;
     all["random-cuts"].leafrank.random_cuts = true;
     all["pruned"].leafrank.pruning = true;
-    all["by-level"].by_level = true;
     all["deep"].max_depth = -1;
     all["deep"].leafrank.max_depth = -1;
     return all;

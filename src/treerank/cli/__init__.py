@@ -1,1 +1,5 @@
-"""What the command line is made of: tables read with pyarrow, scores written block by block."""
+"""The command line, a file for each command."""
+
+from treerank.cli.app import app, main
+
+__all__ = ["app", "main"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+import treerank
 from treerank.cli._errors import BadInput
 from treerank.cli._scoring import column_types, refuse_infinity, rows_for
 from treerank.cli._sources import Source
@@ -98,3 +100,18 @@ def _spelling(text: str) -> str:
         return repr(float(text))
     except ValueError:
         return text.casefold() if text.casefold() in ("true", "false") else text
+
+
+def write_report(
+    model: Any, rows: Rows, out: Path, seed: int, source: Source, more: dict[str, Any]
+) -> None:
+    """Write the report of a model on some rows."""
+    try:
+        treerank.report(
+            model, rows.features, rows.labels,
+            sample_weight=rows.weights, out=out, random_state=seed, **more,
+        )  # fmt: skip
+    except ModuleNotFoundError as error:
+        raise BadInput(f"{out}: {error}") from None
+    except ValueError as error:
+        raise source.bad(str(error)) from None

@@ -1,0 +1,253 @@
+"""`treerank fit`: fit a model to a table, say how well it ranks, and keep it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+
+import treerank
+from treerank.cli._cluster import cluster_client, on_cluster
+from treerank.cli._errors import BadInput, check_out, one_line_errors
+from treerank.cli._evaluation import Rows, write_report
+from treerank.cli._options import Delimiter, Encoding, Missing, Threads
+from treerank.cli._out_of_core import (
+    LargeTraining,
+    fit_large,
+    held_out_quality,
+    is_large,
+    open_large,
+)
+from treerank.cli._printing import (
+    print_columns,
+    print_kinds,
+    print_out_of_bag,
+    print_quality,
+    print_strata,
+)
+from treerank.cli._sources import Source
+from treerank.cli._training import Training, Wishes, read_training
+
+
+class ModelKind(StrEnum):
+    """What to fit."""
+
+    tree = "tree"
+    forest = "forest"
+    boosting = "boosting"
+
+
+def fit(
+    train: Annotated[
+        list[str],
+        typer.Argument(
+            help="CSV, TSV or Parquet, .gz too; - for stdin. Several Parquet files, a folder or a "
+            "pattern of them may be larger than the memory."
+        ),
+    ],
+    target: Annotated[str, typer.Option(help="Column with the labels.")],
+    save: Annotated[Path | None, typer.Option(help="Where to keep the model.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Where to write a report of the training rows (HTML).")
+    ] = None,
+    model: Annotated[ModelKind, typer.Option(help="One tree to read, or many.")] = ModelKind.tree,
+    positive: Annotated[
+        str | None, typer.Option(help="Label to rank first; by default the largest.")
+    ] = None,
+    order: Annotated[
+        str | None, typer.Option(help="Labels from the worst to the best, parted by commas.")
+    ] = None,
+    weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
+    id: Annotated[list[str] | None, typer.Option(help="Column that names a row.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out.")] = None,
+    type: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=category or COLUMN=number; repeatable.")
+    ] = None,
+    trees: Annotated[int, typer.Option(help="Number of trees of a forest or of boosting.")] = 200,
+    max_depth: Annotated[int, typer.Option(help="Largest depth of a tree.")] = 10,
+    small: Annotated[
+        bool, typer.Option(help="Fewer strata: the smallest tree within one standard error.")
+    ] = False,
+    cv: Annotated[int, typer.Option(help="Folds that judge a tree; 0 for none.")] = 5,
+    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
+    threads: Threads = 1,
+    codes: Annotated[
+        Path | None,
+        typer.Option(help="Folder that keeps the coded rows of several files for other fits."),
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            help="Train on a Dask cluster: its address, or 'local' for workers on this machine."
+        ),
+    ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(help="With --dask: file from which a fit that was broken off goes on."),
+    ] = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf8",
+    missing: Missing = None,
+) -> None:
+    """Fit a model to a table, say how well it ranks, and keep it."""
+    with one_line_errors():
+        for path in (save, report):
+            check_out(path)
+        wishes = Wishes(target, positive, weight, id or (), drop or (), type or ())
+        # Names of columns and classes are printed as they are, whatever is in them.
+        console = Console(highlight=False, markup=False, emoji=False)
+        make = _Maker(model, trees, max_depth, small, seed, threads)
+        if is_large(train) or dask is not None:
+            _check_out_of_core(make, report, codes, dask)
+            large = open_large(train, wishes)
+            estimator = _fit_out_of_core(console, make, large, order, codes, dask, log)
+            return _save(console, estimator, save)
+        if log is not None:
+            raise BadInput("Got --log without --dask; a fit on one machine has no log.")
+        source = Source(train[0], delimiter, encoding, missing or ())
+        data = read_training(source, wishes)
+        estimator = _fit_in_memory(console, make, data, order, source)
+        print_quality(console, estimator, data, cv, seed)
+        _save(console, estimator, save)
+        if report is not None:
+            rows = Rows(data.features, data.labels, data.weights)
+            write_report(estimator, rows, report, seed, source, {})
+            console.print(f"Report in {report}.")
+    return None
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """The model that the options ask for."""
+
+    kind: ModelKind
+    trees: int
+    max_depth: int
+    small: bool
+    seed: int
+    threads: int
+
+    def __call__(self, data: Training | LargeTraining) -> Any:
+        """Return an unfitted estimator for the columns of the data."""
+        shared: dict[str, Any] = {
+            "categorical_features": data.categories or None,
+            "random_state": self.seed,
+            "n_jobs": self.threads,
+        }
+        if self.kind is ModelKind.forest:
+            return treerank.RankingForest(n_estimators=self.trees, oob_score=True, **shared)
+        if self.kind is ModelKind.boosting:
+            return treerank.BoostedTreeRank(n_estimators=self.trees, **shared)
+        return treerank.TreeRank(max_depth=self.max_depth, one_standard_error=self.small, **shared)
+
+
+def _check_out_of_core(
+    make: _Maker, report: Path | None, codes: Path | None, dask: str | None
+) -> None:
+    """Refuse what several files or a cluster cannot do."""
+    if codes is not None and dask is not None:
+        raise BadInput("Got --codes with --dask; on a cluster the workers keep the codes.")
+    if make.kind is ModelKind.boosting:
+        raise BadInput(
+            "Got --model boosting with several files or --dask; expected tree or forest: "
+            "boosting needs one table that fits into the memory."
+        )
+    if report is not None:
+        raise BadInput(
+            "Got --report with several files; expected it with one table that fits into "
+            "the memory: save the model, then `treerank report` on some of the rows."
+        )
+
+
+def _fit_out_of_core(
+    console: Console,
+    make: _Maker,
+    data: LargeTraining,
+    order: str | None,
+    codes: Path | None,
+    dask: str | None,
+    log: Path | None,
+) -> Any:
+    """Fit to several files, on this machine or on a cluster."""
+    estimator = make(data)
+    if dask is None:
+        if log is not None:
+            raise BadInput("Got --log without --dask; a fit on one machine has no log.")
+        _fit_large(console, estimator, data, order, codes)
+        return estimator
+    with cluster_client(dask, make.threads) as client:
+        remote = on_cluster(estimator, client, log)
+        _fit_large(console, remote, data, order, codes)
+    return remote.to_local().set_params(verbose=0)
+
+
+def _fit_large(
+    console: Console, model: Any, data: LargeTraining, order: str | None, codes: Path | None
+) -> None:
+    """Fit to several files; the folds that prune a tree also judge it."""
+    print_kinds(console, data.kinds)
+    model.set_params(label_order=data.label_order(order))
+    start = time.perf_counter()
+    fit_large(model, data, codes)
+    took = time.perf_counter() - start
+    ranked = " < ".join(map(str, model.classes_))
+    n_files, n_rows = len(data.files.paths), data.files.n_rows
+    console.print(f"\n{n_rows:,} rows of {n_files} files; ranked {ranked}.")
+    console.print(f"Fitted in {took:.1f} s.\n")
+    print_strata(console, model)
+    measure = print_out_of_bag(console, model)
+    found = held_out_quality(model)
+    if found is not None:
+        console.print(
+            f"\n{measure} on held-out rows: {found[0]:.3f} ± {found[1]:.3f} (standard error of "
+            "the folds that chose the tree)."
+        )
+
+
+def _fit_in_memory(
+    console: Console, make: _Maker, data: Training, order: str | None, source: Source
+) -> Any:
+    """Fit to one table."""
+    print_columns(console, data)
+    estimator = make(data)
+    if order is not None:
+        estimator.set_params(label_order=_labels_in(order, data))
+    start = time.perf_counter()
+    try:
+        estimator.fit(data.features, data.labels, sample_weight=data.weights)
+    except ValueError as error:
+        raise source.bad(str(error)) from None
+    took = time.perf_counter() - start
+    ranked = " < ".join(map(str, estimator.classes_))
+    counts = ", ".join(
+        f"{np.sum(data.labels == label):,} of {label}" for label in estimator.classes_
+    )
+    console.print(f"\n{data.n_rows:,} rows: {counts}; ranked {ranked}.")
+    console.print(f"Fitted in {took:.1f} s.\n")
+    print_strata(console, estimator)
+    return estimator
+
+
+def _labels_in(order: str, data: Training) -> list[Any]:
+    """Labels of --order as the column has them: numbers where it has numbers."""
+    named = [label.strip() for label in order.split(",")]
+    known = {str(label): label for label in np.unique(data.labels).tolist()}
+    unknown = [label for label in named if label not in known]
+    if unknown:
+        raise BadInput(
+            f"--order names {unknown[0]!r}, which the target does not have; it has "
+            f"{', '.join(known)}."
+        )
+    return [known[label] for label in named]
+
+
+def _save(console: Console, model: Any, path: Path | None) -> None:
+    if path is not None:
+        treerank.save(model, path)
+        console.print(f"Saved to {path}.")

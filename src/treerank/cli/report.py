@@ -1,0 +1,62 @@
+"""`treerank report`: a report of a model on new rows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import treerank
+from treerank.cli._errors import BadInput, check_out, one_line_errors
+from treerank.cli._evaluation import read_rows, write_report
+from treerank.cli._options import Delimiter, Encoding, Missing
+from treerank.cli._sources import Source
+from treerank.cli._training import Wishes
+
+
+def report(
+    model: Annotated[Path, typer.Argument(help="A model file.")],
+    data: Annotated[str, typer.Argument(help="Rows to judge it on, with their labels.")],
+    target: Annotated[str, typer.Option(help="Column with the labels.")],
+    out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
+    train: Annotated[
+        str | None, typer.Option(help="The training rows, to compare with; labels as in DATA.")
+    ] = None,
+    new: Annotated[
+        str | None, typer.Option(help="Later rows, to see what has moved; they need no labels.")
+    ] = None,
+    positive: Annotated[str | None, typer.Option(help="Label that was ranked first.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(help="Column to leave out, if the model knows no names.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of what the report draws.")] = 0,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf8",
+    missing: Missing = None,
+) -> None:
+    """Write a report of a model on new rows: one HTML file that needs no network."""
+    with one_line_errors():
+        check_out(out)
+        if [data, train, new].count("-") > 1:
+            raise BadInput("Got - twice; the standard input can be read once only.")
+        loaded = treerank.load(model)
+        wishes = Wishes(target, positive, weight, (), drop or ())
+        judged, training, later = (
+            None if path is None else Source(path, delimiter, encoding, missing or ())
+            for path in (data, train, new)
+        )
+        assert judged is not None
+        rows = read_rows(loaded, judged, wishes, drop or ())
+        more: dict[str, Any] = {"title": title}
+        if training is not None:
+            more["train"] = tuple(read_rows(loaded, training, wishes, drop or ()))
+        if later is not None:
+            left = set(later.header())
+            apart = [name for name in (target, weight, *(drop or ())) if name in left]
+            more["X_new"] = read_rows(loaded, later, None, apart).features
+        write_report(loaded, rows, out, seed, judged, more)
+        print(f"Report in {out}.", file=sys.stderr)

@@ -1,0 +1,27 @@
+"""`treerank rules`: the strata of a tree in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import treerank
+from treerank.cli._errors import BadInput, one_line_errors
+
+
+def rules(model: Annotated[Path, typer.Argument(help="A model file of a tree.")]) -> None:
+    """Print the strata of a tree and their rules in words."""
+    with one_line_errors():
+        print(as_text(treerank.load(model), model))
+
+
+def as_text(loaded: Any, path: Path) -> str:
+    """Return a model as text, or say that it has none."""
+    from treerank.export import to_text  # noqa: PLC0415
+
+    try:
+        return to_text(loaded)
+    except TypeError as error:
+        raise BadInput(f"{path}: {error}") from None

@@ -6,23 +6,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.isotonic import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning import UINT8_BINS, UINT16_BINS, Binning
 from treerank._classes import class_shares
-from treerank._monotone import check_monotone_splits, monotone_values
+from treerank._monotone import check_monotone_splits, falling, monotone_values
 from treerank._params import check_n_jobs, complain
 from treerank._partition import OrderedPartition
 from treerank._ranking_model import RankingModel
 from treerank._rules import cell_rules
 from treerank._splitter_tree import SplitterTree
-from treerank._tree import CellTree, RankTree, upper_shares
+from treerank._tree import CellTree, RankTree
 from treerank._used_thresholds import keep_used_in_trees
 from treerank._validate import validate_rows
 
 # Up to this many rows every value is a code of its own; above, 255 quantiles do as well.
 EXACT_ROWS = 10_000
+# Strength of shrinkage of the probabilities where the scores are not shrunk: one row, so that no
+# cell is certain of its class. Unlike a row added to each cell it keeps the mean.
+SMOOTHING = 1.0
 
 
 class TreeRanker(RankingModel):
@@ -141,8 +143,7 @@ def rank_leaves(
     """
     leaves = tree.leaves
     if np.isnan(strength):
-        smoothed = OrderedPartition(tree.counts[leaves]).posterior(1.0)
-        upper = np.apply_along_axis(_falling, 0, upper_shares(smoothed))
+        upper = falling(tree.shrunken_shares(SMOOTHING)[leaves], tree.counts[leaves].sum(axis=1))
         scores = _position_scores(tree)[leaves]
         if tree.n_classes == 2:
             scores = scores - _cut(scores, upper[:, 0])
@@ -180,11 +181,6 @@ def check_max_bins(max_bins: Any, n_rows: int) -> int:
     if not whole or not 2 <= max_bins <= UINT16_BINS:
         raise complain("max_bins", max_bins, f"'auto' or an integer from 2 to {UINT16_BINS}")
     return int(max_bins)
-
-
-def _falling(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Nearest values that do not increase along the cells."""
-    return np.asarray(isotonic_regression(values, increasing=False))
 
 
 def _position_scores(tree: CellTree) -> NDArray[np.float64]:

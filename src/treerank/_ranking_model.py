@@ -16,6 +16,8 @@ from treerank._classes import has_two_classes, ranking_quality
 from treerank._params import check_n_jobs
 from treerank._validate import Table, validate_rows
 
+ROWS_AT_ONCE = 4096
+
 
 class RankingModel(ClassifierMixin, BaseEstimator, ABC):
     """Base of the models that rank by one score, which is 0 at even odds of two classes."""
@@ -91,4 +93,10 @@ class TreeEnsemble(RankingModel):
         codes, n_jobs = self._codes(X)
         if self._trees is None:
             return np.empty((codes.shape[1], 0), dtype=np.int32)
-        return np.ascontiguousarray(self._trees.apply(codes, n_jobs).T)
+        leaves = self._trees.apply(codes, n_jobs)
+        by_row = np.empty(leaves.shape[::-1], dtype=np.int32)
+        # A block of rows at a time, so that Ctrl-C does not have to wait for all of them.
+        for first in range(0, len(by_row), ROWS_AT_ONCE):
+            rows = slice(first, first + ROWS_AT_ONCE)
+            by_row[rows] = leaves[:, rows].T
+        return by_row

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -76,6 +77,20 @@ def refuse_infinity(name: str, n_infinite: int, n_rows: int, first: int) -> None
         f"Column {name!r} contains infinity in {n_infinite:,} of {n_rows:,} rows (first: row "
         f"{first}); replace it by a number, or by NaN for missing."
     )
+
+
+def refuse_lone_surrogates(name: str, levels: Iterable[Any]) -> None:
+    """Refuse text that no file and no other program can hold."""
+    for level in levels:
+        if isinstance(level, str) and not level.isascii():
+            try:
+                level.encode()
+            except UnicodeEncodeError:
+                raise ValueError(
+                    f"Column {name!r} has the level {level!r}, which is not valid Unicode (a lone "
+                    "surrogate); read the file with the encoding it was written in, or replace "
+                    "such characters."
+                ) from None
 
 
 def refuse_type(name: str, series: nw.Series[Any]) -> None:

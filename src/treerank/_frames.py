@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import narwhals as nw
@@ -9,10 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def open_frame(table: Any) -> nw.DataFrame[Any] | None:
+    """Return a data frame of any library as narwhals has it; None for anything else."""
+    try:
+        frame = nw.from_native(table, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        names = [str(name) for name in table.columns]
+        [(name, count)] = Counter(names).most_common(1)
+        raise ValueError(
+            f"Got {count} columns named {name!r}; expected names that differ. Rename or drop them."
+        ) from None
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
 def take_rows_of(table: Any, rows: NDArray[np.intp]) -> Any:
     """Rows of a data frame, an array or anything NumPy can read, in the order asked for."""
-    frame = nw.from_native(table, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
+    frame = open_frame(table)
+    if frame is not None:
         return frame[rows.tolist()].to_native()
     return table[rows] if hasattr(table, "shape") else np.asarray(table)[rows]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from treerank._axis_tree import AxisTree
 from treerank._boundary import BoundaryPoints, project
+from treerank._frames import open_frame
 from treerank._j48 import read_j48
 from treerank._labels import check_known_labels
 from treerank._levels import SharedLevels
@@ -168,6 +168,10 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         """Set what follows from the tree alone."""
         self.tree_, self._source = tree, source
         self.classes_ = source.tree.classes
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"Got a tree of one class only, {self.classes_.tolist()!r}; expected two or more."
+            )
         self._interest = _class_number(self.class_of_interest, self.classes_)
         self.class_of_interest_ = self.classes_[self._interest]
         self._leaf_proba = _smooth(source.tree, self.smoothing, self._interest)
@@ -233,8 +237,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
 
         Their content is for the tree to check.
         """
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
-        is_frame = isinstance(frame, nw.DataFrame)
+        is_frame = open_frame(X) is not None
         options = {} if is_frame else {"dtype": None, "ensure_all_finite": False}
         return len(validate_data(self, X, reset=reset, skip_check_array=is_frame, **options))
 
@@ -385,10 +388,18 @@ def _weights_for(tree: Any, weight: NDArray[np.float64] | None) -> dict[str, Any
 def _class_number(wanted: Any, classes: NDArray[Any]) -> int:
     if wanted is None:
         return len(classes) - 1
-    found = np.flatnonzero(classes == wanted)
+    found = [number for number, label in enumerate(classes.tolist()) if _is_label(wanted, label)]
     if len(found) != 1:
         raise complain("class_of_interest", wanted, f"one of {classes.tolist()!r} or None")
-    return int(found[0])
+    return found[0]
+
+
+def _is_label(wanted: Any, label: Any) -> bool:
+    """Whether something given as a label, which may be of any type, is this label."""
+    try:
+        return bool(wanted == label)
+    except (TypeError, ValueError):  # pandas' NA; an array
+        return False
 
 
 def _smooth(tree: AxisTree, smoothing: str | None, interest: int) -> NDArray[np.float64] | None:

@@ -129,7 +129,8 @@ def fit(
         for path in (save, report):
             check_out(path)
         wishes = Wishes(target, positive, weight, id or (), drop or (), type or ())
-        console = Console(highlight=False)
+        # Names of columns and classes are printed as they are, whatever is in them.
+        console = Console(highlight=False, markup=False, emoji=False)
         if log is not None and dask is None:
             raise BadInput("Got --log without --dask; a fit on one machine has no log.")
         if codes is not None and dask is not None:
@@ -174,13 +175,13 @@ def fit(
         if report is not None:
             rows = Rows(data.features, data.labels, data.weights)
             _write_report(estimator, rows, report, seed, source, {})
-            console.print(f"Report in {report}.", markup=False)
+            console.print(f"Report in {report}.")
 
 
 def _save(console: Console, model: Any, path: Path | None) -> None:
     if path is not None:
         treerank.save(model, path)
-        console.print(f"Saved to {path}.", markup=False)
+        console.print(f"Saved to {path}.")
 
 
 def _fit_large(
@@ -189,7 +190,7 @@ def _fit_large(
     """Fit to several files; the folds that prune a tree also judge it."""
     table = Table("column", "taken as", box=None, pad_edge=False)
     for name, kind in data.kinds.items():
-        table.add_row(_plain(name), kind)
+        table.add_row(name, kind)
     console.print(table)
     model.set_params(label_order=data.label_order(order))
     start = time.perf_counter()
@@ -197,16 +198,15 @@ def _fit_large(
     took = time.perf_counter() - start
     ranked = " < ".join(map(str, model.classes_))
     n_files, n_rows = len(data.files.paths), data.files.n_rows
-    console.print(f"\n{n_rows:,} rows of {n_files} files; ranked {ranked}.", markup=False)
-    console.print(f"Fitted in {took:.1f} s.\n", markup=False)
+    console.print(f"\n{n_rows:,} rows of {n_files} files; ranked {ranked}.")
+    console.print(f"Fitted in {took:.1f} s.\n")
     _print_strata(console, model)
     measure = _print_out_of_bag(console, model)
     found = held_out_quality(model)
     if found is not None:
         console.print(
             f"\n{measure} on held-out rows: {found[0]:.3f} ± {found[1]:.3f} (standard error of "
-            "the folds that chose the tree).",
-            markup=False,
+            "the folds that chose the tree)."
         )
 
 
@@ -265,20 +265,15 @@ def _print_columns(console: Console, data: Training) -> None:
         column = data.features[name]
         n_missing = column.null_count
         said = f"{len(column.unique()) - bool(n_missing):,} different"
-        table.add_row(_plain(name), kind, said + (f", {n_missing:,} missing" if n_missing else ""))
+        table.add_row(name, kind, said + (f", {n_missing:,} missing" if n_missing else ""))
     console.print(table)
-
-
-def _plain(text: Any) -> str:
-    """Keep brackets in a name from being read as markup."""
-    return str(text).replace("[", r"\[")
 
 
 def _print_fit(console: Console, model: Any, data: Training, took: float) -> None:
     order = " < ".join(map(str, model.classes_))
     counts = ", ".join(f"{np.sum(data.labels == label):,} of {label}" for label in model.classes_)
-    console.print(f"\n{data.n_rows:,} rows: {counts}; ranked {order}.", markup=False)
-    console.print(f"Fitted in {took:.1f} s.\n", markup=False)
+    console.print(f"\n{data.n_rows:,} rows: {counts}; ranked {order}.")
+    console.print(f"Fitted in {took:.1f} s.\n")
     _print_strata(console, model)
 
 
@@ -292,7 +287,7 @@ def _print_strata(console: Console, model: Any) -> None:
         zip(partition.posterior()[:, -1], partition.rules(), strict=True)
     ):
         rows = f"{partition.counts[k].sum():,g}"
-        table.add_row(str(k), f"{partition.scores[k]:.3f}", rows, f"{share:.1%}", _plain(rule))
+        table.add_row(str(k), f"{partition.scores[k]:.3f}", rows, f"{share:.1%}", rule)
     console.print(table)
 
 
@@ -304,8 +299,7 @@ def _print_out_of_bag(console: Console, model: Any) -> str:
         worth = getattr(interval, measure.lower())
         console.print(
             f"\n{measure} on rows a tree has not seen: {worth:.3f} "
-            f"({interval.level:.0%} interval {interval.lower:.3f} to {interval.upper:.3f}).",
-            markup=False,
+            f"({interval.level:.0%} interval {interval.lower:.3f} to {interval.upper:.3f})."
         )
     return measure
 
@@ -319,7 +313,7 @@ def _print_quality(console: Console, model: Any, data: Training, cv: int, seed: 
     folds = min(cv, smallest)
     if folds < 2:
         own = model.score(data.features, data.labels, data.weights)
-        console.print(f"\n{measure} on the rows it was fitted to: {own:.3f}.", markup=False)
+        console.print(f"\n{measure} on the rows it was fitted to: {own:.3f}.")
         return
     split = StratifiedKFold(folds, shuffle=True, random_state=seed)
     scores = np.array(
@@ -328,8 +322,7 @@ def _print_quality(console: Console, model: Any, data: Training, cv: int, seed: 
     error = scores.std(ddof=1) / np.sqrt(folds)
     console.print(
         f"\n{measure} on held-out rows: {scores.mean():.3f} ± {error:.3f} (standard error, {folds} "
-        "folds).",
-        markup=False,
+        "folds)."
     )
 
 

@@ -12,6 +12,7 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
 import random_inputs
@@ -27,6 +28,8 @@ OURS = Path(treerank.__file__).parent
 TAKES_ANYTHING = BoostedTreeRank | LeafRank | RankingForest | TreeRank
 SIZES = [0.02, 0.03, 0.1, 0.3, 0.3, 0.2, 0.05]
 SKLEARN = Path(sklearn.__file__).parent
+# That some of the models have inside; errors in a thread come out of joblib.
+CLASSIFIERS = {SKLEARN / "tree", SKLEARN / "preprocessing", Path(joblib.__file__).parent}
 
 
 def is_ours(error):
@@ -36,9 +39,8 @@ def is_ours(error):
     """
     frames = traceback.extract_tb(error.__traceback__)
     where = [Path(frame.filename) for frame in frames]
-    if any(SKLEARN in path.parents and SKLEARN / "utils" not in path.parents for path in where):
-        inside = next(i for i, path in enumerate(where) if OURS in path.parents)
-        return any(path.parent.parent == SKLEARN for path in where[inside:])
+    if any(path.parent in CLASSIFIERS for path in where):
+        return True
     line = linecache.getline(frames[-1].filename, frames[-1].lineno)
     deliberate = line.strip().startswith("raise")
     return deliberate and bool({OURS, SKLEARN / "utils"} & set(where[-1].parents))

@@ -90,6 +90,27 @@ def test_a_forest_too_small_to_judge_itself_says_so():
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("ranking", ["global", "local"])
+@pytest.mark.parametrize("metric", ["minmax", "standard", [1e-300, 1.0]])
+def test_rows_too_far_apart_for_distances_are_refused_when_fitting(ranking, metric):
+    x, y = table()
+    if isinstance(metric, str):
+        x[:, 0] *= 1e307
+    refused(
+        GeometricRanker(LeafRank(max_depth=2), ranking=ranking, metric=metric), x, y,
+        "Got values of 'x0' from .* too far apart for distances",
+    )  # fmt: skip
+    shares = GeometricRanker(LeafRank(max_depth=2), ranking=None, metric=metric).fit(x, y)
+    assert np.isfinite(shares.score_samples(x)).all()
+
+
+@pytest.mark.parametrize("value", [pd.NA, "no", ["a", "b"], [1.0], None])
+def test_a_metric_of_an_odd_type_is_named(value):
+    x, y = table()
+    with pytest.raises(ValueError, match="Got metric="):
+        GeometricRanker(LeafRank(), metric=value).fit(x, y)
+
+
 # --- columns ---
 
 
@@ -133,13 +154,32 @@ def test_a_table_without_any_value_gives_a_splitter_nothing_to_learn(splitter):
 def test_columns_of_the_same_name_are_refused(model):
     x, y = table()
     twice = pd.DataFrame(x, columns=["twice", "twice"])
-    refused(model, twice, y, "Got 2 columns named 'twice'; expected names that differ")
+    refused(model, twice, y, "Got 2 columns named 'twice'; expected unique column names")
 
 
 def test_columns_of_the_same_name_are_refused_in_two_samples():
     twice = pd.DataFrame(table()[0], columns=["twice", "twice"])
     with pytest.raises(ValueError, match="Got 2 columns named 'twice'"):
         two_sample_test(twice, twice)
+
+
+def test_lists_are_no_levels():
+    _, y = table(20)
+    X = pd.DataFrame({"a": pd.Series([[1], [2]] * 10, dtype=object)})
+    model = TreeRank(categorical_features=["a"], pruning=None)
+    message = r"Column 'a' has values of type list \(first: row 0, \[1\]\)"
+    refused(model, X, y, message)
+    model.fit(X.map(tuple), y)
+    with pytest.raises(ValueError, match=message):
+        model.score_samples(X)
+
+
+def test_a_tree_of_scikit_learn_refuses_text_by_name():
+    x, y = table(20)
+    X = pd.DataFrame(x, columns=["a", "b"])
+    model = GeometricRanker(DecisionTreeClassifier(max_depth=2)).fit(X, y)
+    with pytest.raises(ValueError, match="does not hold numbers alone"):
+        model.score_samples(X.assign(a="text"))
 
 
 def test_whole_levels_beyond_the_largest_double_can_be_saved(tmp_path):
@@ -160,13 +200,6 @@ def test_labels_of_several_types_are_refused(model):
     for labels in ([0, "one"], ["one", 0]):
         y = np.array(labels * 10, dtype=object)
         refused(model, x, y, "Got labels of several types that have no order")
-
-
-@pytest.mark.parametrize("ranking", ["global", None])
-def test_a_tree_of_one_class_has_nothing_to_rank(ranking):
-    x, _ = table(20)
-    model = GeometricRanker(DecisionTreeClassifier(), ranking=ranking)
-    refused(model, x, np.zeros(20), r"Got a tree of one class only, \[0\.0\]")
 
 
 # --- rivals ---

@@ -93,6 +93,18 @@ def refuse_lone_surrogates(name: str, levels: Iterable[Any]) -> None:
                 ) from None
 
 
+def refuse_unhashable(name: str, values: list[Any]) -> None:
+    """Refuse lists and the like as levels, which cannot be told apart quickly."""
+    for row, value in enumerate(values):
+        try:
+            hash(value)
+        except TypeError:
+            raise ValueError(
+                f"Column {name!r} has values of type {type(value).__name__} (first: row {row}, "
+                f"{value!r}); expected text, numbers, booleans or tuples of these as categories."
+            ) from None
+
+
 def refuse_type(name: str, series: nw.Series[Any]) -> None:
     """Complain of dates and the like."""
     raise ValueError(
@@ -181,6 +193,8 @@ def _objects_are_levels(values: list[Any], name: str, named: bool) -> bool:
     kinds = object_kinds(values)
     if not named:
         kinds.refuse_mixture(name)
+    elif "other" in kinds.counts:
+        refuse_unhashable(name, values)
     return "number" not in kinds.counts
 
 

@@ -36,6 +36,8 @@ from treerank._weights import check_weights, scale_weights
 ADDED_CASES = 10.0
 # Estimates closer than this differ by rounding only.
 SAME_PROBABILITY = 1e-12
+# In one feature: the squares of a few of these can be added.
+LARGEST_DISTANCE = 1e150
 
 
 class GeometricRanker(ClassifierMixin, BaseEstimator):
@@ -157,6 +159,8 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
             tree = self._source.tree
             seen = tree.see(self._source.read(X))
             self.scale_ = _scale(self.metric, seen, tree, weight)
+            if self.ranking is not None:
+                _check_distances(seen, self.scale_, self._source.names)
         return self
 
     def _check_parameters(self) -> None:
@@ -168,10 +172,6 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         """Set what follows from the tree alone."""
         self.tree_, self._source = tree, source
         self.classes_ = source.tree.classes
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"Got a tree of one class only, {self.classes_.tolist()!r}; expected two or more."
-            )
         self._interest = _class_number(self.class_of_interest, self.classes_)
         self.class_of_interest_ = self.classes_[self._interest]
         self._leaf_proba = _smooth(source.tree, self.smoothing, self._interest)
@@ -429,7 +429,10 @@ def _scale(
 ) -> NDArray[np.float64]:
     """What each feature is divided by; 1 for a constant, as in scikit-learn's scalers."""
     if not isinstance(metric, str):
-        scale = np.asarray(metric, dtype=np.float64)
+        try:
+            scale = np.asarray(metric, dtype=np.float64)
+        except (TypeError, ValueError):
+            scale = np.empty(0)
         if scale.shape != (tree.n_features,) or not (np.isfinite(scale) & (scale > 0)).all():
             raise complain(
                 "metric", metric, f"'minmax', 'standard', or {tree.n_features} positive numbers"
@@ -447,13 +450,30 @@ def _scale(
     return np.where(usable & ~categorical, scale, 1.0)
 
 
+def _check_distances(
+    seen: NDArray[np.float64], scale: NDArray[np.float64], names: list[str]
+) -> None:
+    """Refuse rows so far apart that the squares of distances are no doubles."""
+    with np.errstate(over="ignore"):
+        apart = (np.fmax.reduce(seen, axis=0) - np.fmin.reduce(seen, axis=0)) / scale
+    far = apart > LARGEST_DISTANCE  # NaN, for a column without values, is not
+    if far.any():
+        feature = int(np.argmax(far))
+        raise ValueError(
+            f"Got values of {names[feature]!r} from {np.nanmin(seen[:, feature]):g} to "
+            f"{np.nanmax(seen[:, feature]):g}, too far apart for distances; expected less than "
+            f"{LARGEST_DISTANCE:g} units of the metric. Scale the column, or take logarithms."
+        )
+
+
 def _deviation(seen: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """Standard deviation of the known values of each column."""
     known = ~np.isnan(seen)
     mass = np.maximum(weight @ known, np.finfo(np.float64).tiny)
     mean = weight @ np.where(known, seen, 0.0) / mass
     spread = np.where(known, seen - mean, 0.0)
-    return np.asarray(np.sqrt(weight @ spread**2 / mass))
+    with np.errstate(over="ignore"):  # infinite is not usable
+        return np.asarray(np.sqrt(weight @ spread**2 / mass))
 
 
 def _dense_rank(values: NDArray[np.float64]) -> NDArray[np.float64]:

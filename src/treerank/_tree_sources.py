@@ -26,6 +26,7 @@ from treerank._axis_tree import (
 )
 from treerank._binning import encode_levels
 from treerank._columns import Column, frame_column, is_missing
+from treerank._frames import refuse_text
 from treerank._levels import SharedLevels
 from treerank._params import complain
 from treerank._ranker import TreeRanker
@@ -67,6 +68,7 @@ class ScikitLearnSource(TreeSource):
         """Rows as numbers, once the transformers have seen them."""
         if self.front is not None:
             X = self.front.transform(X)
+        refuse_text(X, type(self.estimator).__name__)
         rows = validate_data(
             self.estimator, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
         )
@@ -130,6 +132,7 @@ class ArraySource(TreeSource):
                 f"Got X of type {type(X).__name__}; expected a data frame with the columns "
                 f"{', '.join(self.names)}: the tree knows its features by name."
             )
+        refuse_text(X, "the tree")
         rows = np.asarray(check_array(X, dtype=np.float64, ensure_all_finite="allow-nan"))
         if rows.shape[1] != self.tree.n_features:
             raise ValueError(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
@@ -16,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treerank._frames import open_frame
+from treerank._frames import open_frame, refuse_text
 from treerank._labels import SEVERAL_TYPES
 from treerank._validate import all_or_nothing
 from treerank._weights import check_weights, scale_weights
@@ -184,7 +182,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
     def _validate_numbers(self, X: ArrayLike, *, reset: bool) -> FloatArray:
         """Return X as numbers of moderate size."""
         open_frame(X)
-        _refuse_text(X, type(self).__name__)
+        refuse_text(X, type(self).__name__)
         rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=reset)
         beyond = np.abs(rows) > LARGEST_VALUE
         if beyond.any():
@@ -228,19 +226,3 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         cuts = best_cut_offs(scores, rows.rank, rows.weight, rows.n_classes)
         self.offset_ = float(cuts[0]) if rows.n_classes == 2 else 0.0
         self.cut_offs_ = cuts - self.offset_
-
-
-def _refuse_text(X: ArrayLike, owner: str) -> None:
-    """Refuse what cannot be made numbers: text, dates, integers beyond the largest double."""
-    if issparse(X):
-        return
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of complex numbers, which are refused later
-            np.asarray(X, dtype=np.float64)
-    except (ValueError, TypeError, OverflowError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(
-            f"Got X that does not hold numbers alone ({error}); expected numbers, for {owner} "
-            "takes no text, categories or dates. Encode them first."
-        ) from None

@@ -660,3 +660,25 @@ def test_labels_are_ordered_as_told(folder, tmp_path):
     result = run("fit", tmp_path / "graded.csv", "--target", "grade", "--order", "c,b,x")
     assert result.exit_code == 2
     assert "'x'" in result.output
+
+
+def test_brackets_and_colons_in_names_are_printed_as_they_are(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    grade = np.where(x + rng.normal(size=200) > 0, "[i]neg", "[/b]pos\\")
+    kind = rng.choice(["[red]a", ":smile:"], 200)
+    rows = pd.DataFrame({"[b]x": x, ":x:": x**2, "kind": kind, "grade": grade})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    out = run("fit", tmp_path / "rows.csv", "--target", "grade")
+    assert out.exit_code == 0, out.output
+    said = " ".join(out.output.split())
+    for name in ("[b]x", ":x:", "[/b]pos\\ < [i]neg", "share of [i]neg"):
+        assert name in said
+    rows.to_parquet(tmp_path / "rows.parquet")
+    rows.to_parquet(tmp_path / "more.parquet")
+    paths = [tmp_path / "rows.parquet", tmp_path / "more.parquet"]
+    out = run("fit", *paths, "--target", "grade", "--order", "[/b]pos\\,[i]neg")
+    assert out.exit_code == 0, out.output
+    said = " ".join(out.output.split())
+    for name in ("[b]x", ":x:", "[/b]pos\\ < [i]neg", "share of [i]neg"):
+        assert name in said

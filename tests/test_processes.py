@@ -1,14 +1,19 @@
-"""Forked children, Ctrl-C, progress."""
+"""Forked children, threads that cannot start, Ctrl-C, progress."""
 
 import multiprocessing
+import os
+import signal
 import subprocess
 import sys
+import time
+from functools import partial
 
 import numpy as np
 import oracles
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
-from treerank import LeafRank, TreeRank
+from treerank import BoostedTreeRank, GeometricRanker, LeafRank, RankingForest, TreeRank
 
 
 def table(n=20_000, p=5):
@@ -63,6 +68,86 @@ except KeyboardInterrupt:
     words = done.stdout.split()
     assert words[:2] == ["stopped", "after"], done.stdout + done.stderr
     assert float(words[2]) < 1.0
+
+
+def _stop(number, frame):
+    raise InterruptedError
+
+
+def _processor_time(call, *, stop_after=None):
+    """Seconds of the processor that a call takes, all threads together; a signal may stop it."""
+    begin = time.process_time()
+    if stop_after is None:
+        call()
+        return time.process_time() - begin
+    before = signal.signal(signal.SIGVTALRM, _stop)
+    try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, stop_after)
+        with pytest.raises(InterruptedError):
+            call()
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+    return time.process_time() - begin
+
+
+SCORING = {
+    "tree": (LeafRank(max_depth=None), lambda model, x: model.score_samples(x)),
+    "forest": (RankingForest(n_estimators=40), lambda model, x: model.score_samples(x)),
+    "leaves": (RankingForest(n_estimators=20), lambda model, x: model.apply(x)),
+    "boosted": (BoostedTreeRank(n_estimators=200), lambda model, x: model.score_samples(x)),
+    "geometric": (
+        GeometricRanker(DecisionTreeClassifier(), ranking="global"),
+        lambda model, x: model.score_samples(x),
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "n_jobs"), [*((name, 1) for name in SCORING), ("forest", 2)])
+def test_a_signal_stops_scoring_before_all_rows_are_scored(name, n_jobs):
+    model, score = SCORING[name]
+    x, y = table(5_000)
+    model = model.set_params(n_jobs=n_jobs).fit(x, y)
+    rows, whole = np.tile(x, (20, 1)), 0.0
+    while whole < 0.5:
+        rows = np.tile(rows, (3, 1))
+        whole = _processor_time(partial(score, model, rows))
+    assert _processor_time(partial(score, model, rows), stop_after=whole / 20) < whole / 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits as Linux has them")
+def test_threads_that_cannot_start_are_done_without():
+    # Each thread reserves a stack of a gigabyte, and the limit leaves room for two.
+    script = """
+import resource, threading
+import numpy as np
+from treerank import BoostedTreeRank, RankingForest, TreeRank
+rng = np.random.default_rng(0)
+x = rng.normal(size=(2_000, 5))
+y = (x[:, 0] + rng.normal(size=2_000) > 0).astype(int)
+models = [TreeRank(), RankingForest(n_estimators=5), BoostedTreeRank(n_estimators=5)]
+alone = [model.set_params(n_jobs=1).fit(x, y).score_samples(x) for model in models]
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = pages * resource.getpagesize() + 5 * 2**29
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+for model, expected in zip(models, alone):
+    found = model.set_params(n_jobs=4).fit(x, y).score_samples(x)
+    assert np.array_equal(found, expected), model
+end = threading.Event()
+threads = [threading.Thread(target=end.wait) for _ in range(3)]
+try:
+    for thread in threads:
+        thread.start()
+except RuntimeError:  # as it was for the third thread of the team
+    print("done")
+end.set()
+"""
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        ["bash", "-c", 'ulimit -s 1048576 && exec "$0" -c "$1"', sys.executable, script],
+        capture_output=True, text=True, check=False, timeout=120, env=environment,
+    )  # fmt: skip
+    assert done.stdout == "done\n", done.stdout + done.stderr
 
 
 def test_verbose_shows_progress(capfd):

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "bindings/arrays.hpp"
+#include "bindings/options.hpp"
 #include "core/data/binning.hpp"
 
 namespace treerank {
@@ -23,11 +24,9 @@ nb::list py_find_thresholds(const Numbers<Value>& x, const Vector<std::uint32_t>
     const std::vector<std::uint32_t> rows(sample.data(), sample.data() + sample.size());
     const std::int64_t* w = weights ? weights->data() : nullptr;
     std::vector<std::vector<double>> thresholds;
-    {
-        nb::gil_scoped_release release;
-        Team team(n_jobs);
+    run_released(n_jobs, [&](Team& team) {
         thresholds = find_thresholds(numbers, rows, w, max_bins, team);
-    }
+    });
     nb::list result;
     for (auto& column : thresholds) result.append(to_numpy(std::move(column)));
     return result;
@@ -43,9 +42,8 @@ void py_encode(const Numbers<Value>& x, const std::vector<Vector<double>>& thres
     for (const auto& column : thresholds)
         tables.emplace_back(column.data(), column.data() + column.size());
     const auto numbers = number_matrix(x);
-    nb::gil_scoped_release release;
-    Team team(n_jobs);
-    encode(numbers, tables, codes.data(), codes.shape(1), team);
+    run_released(n_jobs,
+                 [&](Team& team) { encode(numbers, tables, codes.data(), codes.shape(1), team); });
 }
 
 template <class Code>

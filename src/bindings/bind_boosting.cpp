@@ -58,11 +58,9 @@ nb::tuple py_grow_boosted_tree(const Matrix<Code>& codes, const Vector<std::uint
         checked_numbers(chosen, n_features, "grow_boosted_tree: no such feature");
     const BoostingOptions parsed = boosting_options(options);
     BoostedTree tree;
-    {
-        nb::gil_scoped_release release;
-        Team team(n_jobs);
+    run_released(n_jobs, [&](Team& team) {
         tree = grow_boosted_tree(table, of_rows, of_features, parsed, team);
-    }
+    });
     return nb::make_tuple(to_records(std::move(tree.flat.slots)), to_numpy(std::move(tree.value)),
                           to_numpy(std::move(tree.flat.target)),
                           to_records(std::move(tree.flat.category_sets)),

@@ -109,15 +109,9 @@ nb::tuple py_grow_forest(const Matrix<Code>& codes, const Vector<std::uint8_t>& 
     const ForestOptions parsed = forest_options(options);
     if (parsed.sampling.n_draws > n) throw nb::value_error("grow_forest: more draws than rows");
     std::vector<ForestTree> trees;
-    try {
-        Watch watch(reporter(progress));  // holds a Python object: made and ended under the lock
-        nb::gil_scoped_release release;
-        Team team(n_jobs);
+    run_released(n_jobs, progress, [&](Team& team, Watch& watch) {
         trees = grow_forest<Code>(table, parsed, team, watch);
-    } catch (const Interrupted&) {
-        if (PyErr_Occurred()) throw nb::python_error();
-        throw;
-    }
+    });
     return to_arrays(std::move(trees));
 }
 
@@ -171,11 +165,7 @@ auto py_score(const Vector<std::int64_t>& starts, const Slots& slots, const Vect
     const ForestView view =
         forest_view(starts, slots, step, nullptr, set_of, sets, &at_end, codes.shape(0));
     std::vector<double> sums(codes.shape(1));
-    {
-        nb::gil_scoped_release release;
-        Team team(n_jobs);
-        score(view, code_matrix(codes), team, sums.data());
-    }
+    run_released(n_jobs, [&](Team& team) { score(view, code_matrix(codes), team, sums.data()); });
     return to_numpy(std::move(sums));
 }
 
@@ -187,11 +177,8 @@ auto py_score_each(const Vector<std::int64_t>& starts, const Slots& slots,
     const ForestView view =
         forest_view(starts, slots, step, nullptr, set_of, sets, &at_end, codes.shape(0));
     std::vector<float> values(view.n_trees * codes.shape(1));
-    {
-        nb::gil_scoped_release release;
-        Team team(n_jobs);
-        score_each(view, code_matrix(codes), team, values.data());
-    }
+    run_released(n_jobs,
+                 [&](Team& team) { score_each(view, code_matrix(codes), team, values.data()); });
     return to_numpy(std::move(values));
 }
 
@@ -203,11 +190,8 @@ auto py_apply_each(const Vector<std::int64_t>& starts, const Slots& slots,
     const ForestView view =
         forest_view(starts, slots, step, nullptr, set_of, sets, &at_end, codes.shape(0));
     std::vector<std::int32_t> ends(view.n_trees * codes.shape(1));
-    {
-        nb::gil_scoped_release release;
-        Team team(n_jobs);
-        apply_each(view, code_matrix(codes), team, ends.data());
-    }
+    run_released(n_jobs,
+                 [&](Team& team) { apply_each(view, code_matrix(codes), team, ends.data()); });
     return to_numpy(std::move(ends));
 }
 
@@ -230,16 +214,10 @@ nb::tuple py_score_out_of_bag(const Vector<std::int64_t>& starts, const Slots& s
         throw nb::value_error("score_out_of_bag: too many lambdas, or a sample of no rows");
     std::vector<double> sums(chosen.size() * lambdas.size());
     std::vector<std::int32_t> n_trees(chosen.size());
-    try {
-        Watch watch(reporter(progress));
-        nb::gil_scoped_release release;
-        Team team(n_jobs);
+    run_released(n_jobs, progress, [&](Team& team, Watch& watch) {
         score_out_of_bag(view, code_matrix(codes), parsed, chosen, lambdas, team, watch,
                          sums.data(), n_trees.data());
-    } catch (const Interrupted&) {
-        if (PyErr_Occurred()) throw nb::python_error();
-        throw;
-    }
+    });
     return nb::make_tuple(to_numpy(std::move(sums)), to_numpy(std::move(n_trees)));
 }
 

@@ -1,4 +1,5 @@
 #include "bindings/arrays.hpp"
+#include "bindings/options.hpp"
 #include "core/geometric/geometric.hpp"
 
 namespace treerank {
@@ -24,11 +25,9 @@ nb::tuple py_find_boundary(const Records& nodes, const Records& sets,
     if (!is_sound(tree, matrix.features, side_of_leaf.size()))
         throw nb::value_error("find_boundary: the tree is damaged, or is of other features");
     Boundary found;
-    {
-        nb::gil_scoped_release release;
-        Team team(n_jobs);
+    run_released(n_jobs, [&](Team& team) {
         found = find_boundary(tree, to_vector(side_of_leaf), matrix, to_vector(scale), team);
-    }
+    });
     return nb::make_tuple(to_numpy(std::move(found.leaf)), to_numpy(std::move(found.distance)),
                           to_numpy(std::move(found.nearest)));
 }

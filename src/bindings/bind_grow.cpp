@@ -55,19 +55,13 @@ nb::list py_grow_trees(const Matrix<Code>& codes, const Vector<std::uint8_t>& la
     const std::size_t n_trees = repeats ? repeats->shape(0) : 1;
     const TreeRankOptions parsed = treerank_options(options);
     std::vector<RankTree> trees;
-    try {
-        Watch watch(reporter(progress));  // holds a Python object: made and ended under the lock
-        nb::gil_scoped_release release;
-        Team team(n_jobs);
+    run_released(n_jobs, progress, [&](Team& team, Watch& watch) {
         const auto sample = [&](std::size_t tree) {
             return rows_of_sample(table.labels, repeats ? repeats->data() + tree * n : nullptr,
                                   table.weights, n);
         };
         trees = grow_trees<Code>(table, n_trees, sample, parsed, team, watch);
-    } catch (const Interrupted&) {
-        if (PyErr_Occurred()) throw nb::python_error();
-        throw;
-    }
+    });
     nb::list result;
     for (auto& tree : trees) result.append(to_tuple(std::move(tree)));
     return result;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "bindings/arrays.hpp"
+#include "bindings/options.hpp"
 #include "core/tree/dependence.hpp"
 #include "core/tree/flat_tree.hpp"
 
@@ -40,11 +41,7 @@ auto py_apply(const Records& slots, const Vector<std::int32_t>& target,
               const Records& category_sets, const Matrix<Code>& codes, std::size_t n_jobs) {
     const FlatTree flat = flat_tree(slots, target, category_sets, codes.shape(0));
     std::vector<std::int32_t> cells(codes.shape(1));
-    {
-        nb::gil_scoped_release release;
-        Team team(n_jobs);
-        apply(flat, code_matrix(codes), team, cells.data());
-    }
+    run_released(n_jobs, [&](Team& team) { apply(flat, code_matrix(codes), team, cells.data()); });
     return to_numpy(std::move(cells));
 }
 
@@ -70,12 +67,10 @@ auto py_sum_over_rows(const Records& slots, const Vector<std::int32_t>& target,
         static_cast<std::size_t>(last_cell) >= cell_values.size())
         throw nb::value_error("sum_over_rows: arrays of different lengths");
     std::vector<double> sums;
-    {
-        nb::gil_scoped_release release;
-        Team team(n_jobs);
+    run_released(n_jobs, [&](Team& team) {
         sums = sum_over_rows(flat, code_matrix(codes), weights ? weights->data() : nullptr,
                              cell_values.data(), a, b, team);
-    }
+    });
     return to_numpy(std::move(sums));
 }
 

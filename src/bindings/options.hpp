@@ -105,4 +105,23 @@ inline Watch::Report reporter(const nb::object& progress) {
     };
 }
 
+// Calls work(team, watch) without Python's lock. A signal, or an error in `progress`, ends it,
+// and is raised in the caller.
+template <class Work>
+void run_released(std::size_t n_jobs, const nb::object& progress, const Work& work) {
+    try {
+        Watch watch(reporter(progress));  // holds a Python object: made and ended under the lock
+        nb::gil_scoped_release release;
+        Team team(n_jobs, &watch);
+        work(team, watch);
+    } catch (const Interrupted&) {
+        if (PyErr_Occurred()) throw nb::python_error();
+        throw;
+    }
+}
+template <class Work>
+void run_released(std::size_t n_jobs, const Work& work) {
+    run_released(n_jobs, nb::none(), [&](Team& team, Watch&) { work(team); });
+}
+
 }  // namespace treerank

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.isotonic import isotonic_regression
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,14 +16,18 @@ from treerank._input.parameters import check_n_jobs, complain
 from treerank._input.validation import Table, validate_rows
 from treerank._reading.partition import OrderedPartition
 from treerank._reading.rules import cell_rules
-from treerank._select.monotone import check_monotone_splits, monotone_values
+from treerank._select.monotone import check_monotone_splits, falling, monotone_values
 from treerank._select.quality import class_shares, has_two_classes, ranking_quality
 from treerank._trees.compact import keep_used_in_trees
-from treerank._trees.ranking_tree import CellTree, RankTree, upper_shares
+from treerank._trees.ranking_tree import CellTree, RankTree
 from treerank._trees.splitter_tree import SplitterTree
 
 # Up to this many rows every value is a code of its own; above, 255 quantiles do as well.
 EXACT_ROWS = 10_000
+ROWS_AT_ONCE = 4096
+# Strength of shrinkage of the probabilities where the scores are not shrunk: one row, so that no
+# cell is certain of its class. Unlike a row added to each cell it keeps the mean.
+SMOOTHING = 1.0
 
 
 class RankingModel(ClassifierMixin, BaseEstimator, ABC):
@@ -101,7 +104,13 @@ class TreeEnsemble(RankingModel):
         codes, n_jobs = self._codes(X)
         if self._trees is None:
             return np.empty((codes.shape[1], 0), dtype=np.int32)
-        return np.ascontiguousarray(self._trees.apply(codes, n_jobs).T)
+        leaves = self._trees.apply(codes, n_jobs)
+        by_row = np.empty(leaves.shape[::-1], dtype=np.int32)
+        # A block of rows at a time, so that Ctrl-C does not have to wait for all of them.
+        for first in range(0, len(by_row), ROWS_AT_ONCE):
+            rows = slice(first, first + ROWS_AT_ONCE)
+            by_row[rows] = leaves[:, rows].T
+        return by_row
 
 
 class TreeRanker(RankingModel):
@@ -220,8 +229,7 @@ def rank_leaves(
     """
     leaves = tree.leaves
     if np.isnan(strength):
-        smoothed = OrderedPartition(tree.counts[leaves]).posterior(1.0)
-        upper = np.apply_along_axis(_falling, 0, upper_shares(smoothed))
+        upper = falling(tree.shrunken_shares(SMOOTHING)[leaves], tree.counts[leaves].sum(axis=1))
         scores = _position_scores(tree)[leaves]
         if tree.n_classes == 2:
             scores = scores - _cut(scores, upper[:, 0])
@@ -259,11 +267,6 @@ def check_max_bins(max_bins: Any, n_rows: int) -> int:
     if not whole or not 2 <= max_bins <= UINT16_BINS:
         raise complain("max_bins", max_bins, f"'auto' or an integer from 2 to {UINT16_BINS}")
     return int(max_bins)
-
-
-def _falling(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Nearest values that do not increase along the cells."""
-    return np.asarray(isotonic_regression(values, increasing=False))
 
 
 def _position_scores(tree: CellTree) -> NDArray[np.float64]:

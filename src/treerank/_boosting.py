@@ -35,6 +35,8 @@ MAX_DEPTH = 20
 MANY_ROWS = 20_000
 # A score that ranks no better than chance still needs a cut-off.
 LEAST_SLOPE = 1e-6
+# That all rows together can have.
+LARGEST_WEIGHT = 2**52
 
 
 class BoostedTreeRank(TreeEnsemble):
@@ -238,7 +240,7 @@ class BoostedTreeRank(TreeEnsemble):
         patience = check_integer("n_iter_no_change", self.n_iter_no_change, 1)
         n_rounds = check_integer("n_estimators", self.n_estimators, 1)
         leafrank_depth = 3 if data.table.n_rows >= MANY_ROWS else 2
-        if self.leafrank_depth != "auto":
+        if not (isinstance(self.leafrank_depth, str) and self.leafrank_depth == "auto"):
             leafrank_depth = _check_depth("leafrank_depth", self.leafrank_depth)
         assert n_rounds is not None
         assert patience is not None
@@ -250,6 +252,8 @@ class BoostedTreeRank(TreeEnsemble):
         if self.validation_fraction >= 1:
             raise complain("validation_fraction", self.validation_fraction, "a share in (0, 1)")
         least = float(self.min_samples_leaf)
+        if least > LARGEST_WEIGHT:
+            raise complain("min_samples_leaf", self.min_samples_leaf, "at most 2**52")
         return BoostingPlan(
             loss=loss,
             n_rounds=n_rounds,

@@ -396,6 +396,13 @@ class RankingForest(ParquetFit, TreeEnsemble):
         seen = np.isfinite(scores)
         weight = None if unseen.units is None else unseen.units[seen] / rows.scale
         labels = unseen.labels[seen]
+        n_classes = len(np.unique(labels))
+        if n_classes < len(rows.sizes):
+            raise ValueError(
+                f"Got oob_score=True with {self._trees.n_trees} trees, which leave out rows of "
+                f"{n_classes} classes; expected some of all {len(rows.sizes)}. Grow more trees, "
+                "or set oob_score=False."
+            )
         if len(rows.sizes) > 2:
             self.oob_vus_interval_ = vus_interval(labels, scores[seen], sample_weight=weight)
             self.oob_vus_ = self.oob_vus_interval_.vus

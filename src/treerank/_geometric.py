@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -15,6 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from treerank._input.categories import SharedLevels
+from treerank._input.frames import open_frame
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_choice, check_n_jobs, complain
 from treerank._input.validation import all_or_nothing
@@ -36,6 +36,8 @@ from treerank._trees.axis_tree import AxisTree
 ADDED_CASES = 10.0
 # Estimates closer than this differ by rounding only.
 SAME_PROBABILITY = 1e-12
+# In one feature: the squares of a few of these can be added.
+LARGEST_DISTANCE = 1e150
 
 
 class GeometricRanker(ClassifierMixin, BaseEstimator):
@@ -157,6 +159,8 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
             tree = self._source.tree
             seen = tree.see(self._source.read(X))
             self.scale_ = _scale(self.metric, seen, tree, weight)
+            if self.ranking is not None:
+                _check_distances(seen, self.scale_, self._source.names)
         return self
 
     def _check_parameters(self) -> None:
@@ -233,8 +237,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
 
         Their content is for the tree to check.
         """
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
-        is_frame = isinstance(frame, nw.DataFrame)
+        is_frame = open_frame(X) is not None
         options = {} if is_frame else {"dtype": None, "ensure_all_finite": False}
         return len(validate_data(self, X, reset=reset, skip_check_array=is_frame, **options))
 
@@ -385,10 +388,18 @@ def _weights_for(tree: Any, weight: NDArray[np.float64] | None) -> dict[str, Any
 def _class_number(wanted: Any, classes: NDArray[Any]) -> int:
     if wanted is None:
         return len(classes) - 1
-    found = np.flatnonzero(classes == wanted)
+    found = [number for number, label in enumerate(classes.tolist()) if _is_label(wanted, label)]
     if len(found) != 1:
         raise complain("class_of_interest", wanted, f"one of {classes.tolist()!r} or None")
-    return int(found[0])
+    return found[0]
+
+
+def _is_label(wanted: Any, label: Any) -> bool:
+    """Whether something given as a label, which may be of any type, is this label."""
+    try:
+        return bool(wanted == label)
+    except (TypeError, ValueError):  # pandas' NA; an array
+        return False
 
 
 def _smooth(tree: AxisTree, smoothing: str | None, interest: int) -> NDArray[np.float64] | None:
@@ -418,7 +429,10 @@ def _scale(
 ) -> NDArray[np.float64]:
     """What each feature is divided by; 1 for a constant, as in scikit-learn's scalers."""
     if not isinstance(metric, str):
-        scale = np.asarray(metric, dtype=np.float64)
+        try:
+            scale = np.asarray(metric, dtype=np.float64)
+        except (TypeError, ValueError):
+            scale = np.empty(0)
         if scale.shape != (tree.n_features,) or not (np.isfinite(scale) & (scale > 0)).all():
             raise complain(
                 "metric", metric, f"'minmax', 'standard', or {tree.n_features} positive numbers"
@@ -436,13 +450,30 @@ def _scale(
     return np.where(usable & ~categorical, scale, 1.0)
 
 
+def _check_distances(
+    seen: NDArray[np.float64], scale: NDArray[np.float64], names: list[str]
+) -> None:
+    """Refuse rows so far apart that the squares of distances are no doubles."""
+    with np.errstate(over="ignore"):
+        apart = (np.fmax.reduce(seen, axis=0) - np.fmin.reduce(seen, axis=0)) / scale
+    far = apart > LARGEST_DISTANCE  # NaN, for a column without values, is not
+    if far.any():
+        feature = int(np.argmax(far))
+        raise ValueError(
+            f"Got values of {names[feature]!r} from {np.nanmin(seen[:, feature]):g} to "
+            f"{np.nanmax(seen[:, feature]):g}, too far apart for distances; expected less than "
+            f"{LARGEST_DISTANCE:g} units of the metric. Scale the column, or take logarithms."
+        )
+
+
 def _deviation(seen: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """Standard deviation of the known values of each column."""
     known = ~np.isnan(seen)
     mass = np.maximum(weight @ known, np.finfo(np.float64).tiny)
     mean = weight @ np.where(known, seen, 0.0) / mass
     spread = np.where(known, seen - mean, 0.0)
-    return np.asarray(np.sqrt(weight @ spread**2 / mass))
+    with np.errstate(over="ignore"):  # infinite is not usable
+        return np.asarray(np.sqrt(weight @ spread**2 / mass))
 
 
 def _dense_rank(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_array
 
-from treerank._input.frames import take_rows_of
+from treerank._input.frames import open_frame, take_rows_of
 from treerank._input.parameters import complain
 from treerank._input.seed import seed_of
 from treerank._treerank import TreeRank
@@ -128,8 +128,8 @@ def _all_differ(scores: NDArray[np.float64]) -> bool:
 
 def _join_samples(x: Any, y: Any) -> tuple[Any, NDArray[np.intp]]:
     """All rows, and 0 for those of x, 1 for those of y."""
-    frames = [nw.from_native(sample, eager_only=True, pass_through=True) for sample in (x, y)]
-    if all(isinstance(frame, nw.DataFrame) for frame in frames):
+    frames = [frame for sample in (x, y) if (frame := open_frame(sample)) is not None]
+    if len(frames) == 2:
         if frames[0].columns != frames[1].columns:
             raise ValueError(
                 f"Got samples with columns {frames[0].columns[:6]} and {frames[1].columns[:6]}; "

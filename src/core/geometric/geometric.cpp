@@ -354,9 +354,11 @@ Boundary find_boundary(const AxisTree& tree, const std::vector<std::uint8_t>& si
     team.run((rows.rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t t) {
         Search search(tree, nodes, rows.features);
         const std::size_t first = t * kRowsPerTask;
-        for (std::size_t i = first; i < std::min(rows.rows, first + kRowsPerTask); ++i)
+        for (std::size_t i = first; i < std::min(rows.rows, first + kRowsPerTask); ++i) {
+            team.check();
             search.find(rows.data + i * rows.features, found.leaf[i], found.distance[i],
                         found.nearest[i]);
+        }
     });
     return found;
 }

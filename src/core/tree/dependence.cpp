@@ -51,11 +51,12 @@ class GroupWalk {
           left_second_(left_places(tree, second)) {}
 
     // Adds the sums over rows [begin, end) to table.
-    void walk(std::size_t begin, std::size_t end, double* table) const {
+    void walk(std::size_t begin, std::size_t end, const Team& team, double* table) const {
         std::vector<std::uint32_t> rows(end - begin), scratch(end - begin);
         std::iota(rows.begin(), rows.end(), static_cast<std::uint32_t>(begin));
         std::vector<Group> stack{{0, 0, rows.size(), all_places(first_), all_places(second_)}};
         while (!stack.empty()) {
+            team.check();
             const Group group = stack.back();
             stack.pop_back();
             const Slot slot = tree_.slots[group.slot];
@@ -157,7 +158,7 @@ std::vector<double> sum_over_rows(const FlatTree& tree, const CodeMatrix<Code>& 
     const std::size_t n_blocks = std::clamp(codes.rows / kRowsPerBlock, std::size_t{1}, kMaxBlocks);
     std::vector<double> tables(n_blocks * size, 0.0);
     team.run(n_blocks, [&](std::size_t b) {
-        group_walk.walk(b * codes.rows / n_blocks, (b + 1) * codes.rows / n_blocks,
+        group_walk.walk(b * codes.rows / n_blocks, (b + 1) * codes.rows / n_blocks, team,
                         tables.data() + b * size);
     });
     for (std::size_t b = 1; b < n_blocks; ++b)

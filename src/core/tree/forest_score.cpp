@@ -122,8 +122,9 @@ class Walker {
 // Calls take(tree, row, slot, value) for all trees and the rows of a block, from `first` on.
 template <bool HasCategories, class Block, class Take>
 void walk_block(const ForestView& forest, const Block& block, std::size_t first, std::size_t n,
-                const Take& take) {
+                const Team& team, const Take& take) {
     for (std::size_t t = 0; t < forest.n_trees; ++t) {
+        team.check();
         const Steps<HasCategories, Block> steps{TreeView(forest, t), block};
         const auto take_row = [&](std::size_t row, std::uint32_t slot, float value) {
             take(t, first + row, slot, value);
@@ -137,11 +138,11 @@ void walk_block(const ForestView& forest, const Block& block, std::size_t first,
 
 template <class Block, class Take>
 void walk_block(const ForestView& forest, const Block& block, std::size_t first, std::size_t n,
-                const Take& take) {
+                const Team& team, const Take& take) {
     if (forest.set_of != nullptr)
-        walk_block<true>(forest, block, first, n, take);
+        walk_block<true>(forest, block, first, n, team, take);
     else
-        walk_block<false>(forest, block, first, n, take);
+        walk_block<false>(forest, block, first, n, team, take);
 }
 
 // Calls take(tree, row, slot, value) for all trees and rows, a block of rows at a time. Where
@@ -157,12 +158,12 @@ void walk_forest(const ForestView& forest, const CodeMatrix<Code>& codes, Team& 
         const std::size_t first = b * size, n = std::min(codes.rows - first, size);
         if (!by_row) {
             const CodeBlock<Code, false> block{codes.data + first, codes.stride};
-            return walk_block(forest, block, first, n, take);
+            return walk_block(forest, block, first, n, team, take);
         }
         const auto copy = std::make_unique_for_overwrite<Code[]>(n * p);
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t f = 0; f < p; ++f) copy[i * p + f] = codes.column(f)[first + i];
-        walk_block(forest, CodeBlock<Code, true>{copy.get(), p}, first, n, take);
+        walk_block(forest, CodeBlock<Code, true>{copy.get(), p}, first, n, team, take);
     });
 }
 

@@ -1,6 +1,8 @@
 #include "core/util/thread_pool.hpp"
 
 #include <chrono>
+#include <new>
+#include <system_error>
 
 namespace treerank {
 
@@ -38,8 +40,12 @@ void Watch::check() {
     }
 }
 
-Team::Team(std::size_t n_threads) {
-    for (std::size_t i = 1; i < n_threads; ++i) workers_.emplace_back([this] { work(); });
+Team::Team(std::size_t n_threads, Watch* watch) : watch_(watch) {
+    try {
+        for (std::size_t i = 1; i < n_threads; ++i) workers_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
+    }
 }
 
 Team::~Team() {
@@ -53,7 +59,10 @@ Team::~Team() {
 
 void Team::drain() {
     try {
-        for (std::size_t i; (i = next_.fetch_add(1)) < n_;) (*job_)(i);
+        for (std::size_t i; (i = next_.fetch_add(1)) < n_;) {
+            check();
+            (*job_)(i);
+        }
     } catch (...) {
         next_.store(n_);  // let the others finish what they hold and stop
         std::lock_guard lock(mutex_);
@@ -79,7 +88,10 @@ void Team::work() {
 
 void Team::run(std::size_t n, const std::function<void(std::size_t)>& job) {
     if (workers_.empty() || n <= 1) {
-        for (std::size_t i = 0; i < n; ++i) job(i);
+        for (std::size_t i = 0; i < n; ++i) {
+            check();
+            job(i);
+        }
         return;
     }
     {

@@ -47,7 +47,10 @@ class Watch {
 
 class Team {
   public:
-    explicit Team(std::size_t n_threads);
+    // Where the system refuses further threads (a limit on memory or on threads), those that
+    // have started do all the work: results do not depend on how many there are. With a watch,
+    // each job begins by asking whether to go on.
+    explicit Team(std::size_t n_threads, Watch* watch = nullptr);
     ~Team();
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
@@ -58,11 +61,17 @@ class Team {
     // caller works too. The first exception is thrown again here.
     void run(std::size_t n, const std::function<void(std::size_t)>& job);
 
+    // For jobs that take long; throws Interrupted.
+    void check() const {
+        if (watch_ != nullptr) watch_->check();
+    }
+
   private:
     void work();
     void drain();
     bool called(std::uint64_t seen) const { return closing_.load() || round_.load() != seen; }
 
+    Watch* watch_;
     std::mutex mutex_;
     std::condition_variable wake_;
     std::condition_variable done_;

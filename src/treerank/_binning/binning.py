@@ -18,7 +18,12 @@ from treerank import _core
 from treerank._input import column_stats
 from treerank._input.categories import SharedLevels
 from treerank._input.column_stats import Sample, Seen, look_over
-from treerank._input.columns import Column, is_missing, warn_of_doubtful_category
+from treerank._input.columns import (
+    Column,
+    is_missing,
+    refuse_lone_surrogates,
+    warn_of_doubtful_category,
+)
 from treerank._input.validation import Table
 from treerank._input.weights import Weights
 
@@ -112,6 +117,7 @@ def fit_binning(sample: Sample, seen: Seen, max_bins: int, n_jobs: int) -> Binni
                 values = _as_matrix(column)
                 [thresholds[j]] = _core.find_thresholds(values, rows, units, max_bins, n_jobs)
             else:
+                refuse_lone_surrogates(column.name, masses)
                 levels[j] = _choose_levels(masses)
                 warn_of_doubtful_category(column, sorted(masses, key=_level_order), seen.n_rows)
     code_type = np.dtype(np.uint8 if max_bins <= UINT8_BINS else np.uint16)

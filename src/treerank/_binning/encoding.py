@@ -46,6 +46,11 @@ def fit_encoding(table: Table, binning: Binning, weights: Weights) -> tuple[Enco
     for j in np.flatnonzero(~binning.is_categorical.astype(bool)):
         median[j] = _median(_numbers(table, int(j)), units)
     matrix, feature = _encode(table, binning, median)
+    if len(feature) == 0:
+        raise ValueError(
+            f"Got a table whose columns ({', '.join(map(repr, table.names[:6]))}) have no value at "
+            "all; expected some, for the splitter to learn from. Drop them, or use LeafRank."
+        )
     return Encoding(median, feature, Box.around(matrix.T)), matrix
 
 

@@ -144,7 +144,7 @@ def _grow_tree(
     options = {
         "max_depth": plan.max_depth,
         "leafrank_depth": plan.leafrank_depth,
-        "min_mass_leaf": max(1, round(plan.min_samples_leaf * rows.scale)),
+        "min_mass_leaf": min(max(1, round(plan.min_samples_leaf * rows.scale)), mass + 1),
         "row_mass": rows.scale,
         "l2": plan.l2,
         "gradient_unit": gradient_unit / rows.scale,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -76,6 +77,32 @@ def refuse_infinity(name: str, n_infinite: int, n_rows: int, first: int) -> None
         f"Column {name!r} contains infinity in {n_infinite:,} of {n_rows:,} rows (first: row "
         f"{first}); replace it by a number, or by NaN for missing."
     )
+
+
+def refuse_lone_surrogates(name: str, levels: Iterable[Any]) -> None:
+    """Refuse text that no file and no other program can hold."""
+    for level in levels:
+        if isinstance(level, str) and not level.isascii():
+            try:
+                level.encode()
+            except UnicodeEncodeError:
+                raise ValueError(
+                    f"Column {name!r} has the level {level!r}, which is not valid Unicode (a lone "
+                    "surrogate); read the file with the encoding it was written in, or replace "
+                    "such characters."
+                ) from None
+
+
+def refuse_unhashable(name: str, values: list[Any]) -> None:
+    """Refuse lists and the like as levels, which cannot be told apart quickly."""
+    for row, value in enumerate(values):
+        try:
+            hash(value)
+        except TypeError:
+            raise ValueError(
+                f"Column {name!r} has values of type {type(value).__name__} (first: row {row}, "
+                f"{value!r}); expected text, numbers, booleans or tuples of these as categories."
+            ) from None
 
 
 def refuse_type(name: str, series: nw.Series[Any]) -> None:
@@ -166,6 +193,8 @@ def _objects_are_levels(values: list[Any], name: str, named: bool) -> bool:
     kinds = object_kinds(values)
     if not named:
         kinds.refuse_mixture(name)
+    elif "other" in kinds.counts:
+        refuse_unhashable(name, values)
     return "number" not in kinds.counts
 
 

@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+
+def open_frame(table: Any) -> nw.DataFrame[Any] | None:
+    """Return a data frame of any library as narwhals has it; None for anything else."""
+    try:
+        frame = nw.from_native(table, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        names = [str(name) for name in table.columns]
+        [(name, count)] = Counter(names).most_common(1)
+        raise ValueError(
+            f"Got {count} columns named {name!r}; expected unique column names. Rename them, or "
+            "drop some."
+        ) from None
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def refuse_text(X: Any, owner: str) -> None:
+    """Refuse what cannot be made numbers: text, dates, integers beyond the largest double."""
+    if issparse(X):
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of complex numbers, which are refused later
+            np.asarray(X, dtype=np.float64)
+    except (ValueError, TypeError, OverflowError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(
+            f"Got X that does not hold numbers alone ({error}); expected numbers, for {owner} "
+            "takes no text, categories or dates. Encode them first."
+        ) from None
 
 
 def take_rows_of(table: Any, rows: NDArray[np.intp]) -> Any:
     """Rows of a data frame, an array or anything NumPy can read, in the order asked for."""
-    frame = nw.from_native(table, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
+    frame = open_frame(table)
+    if frame is not None:
         return frame[rows.tolist()].to_native()
     return table[rows] if hasattr(table, "shape") else np.asarray(table)[rows]
 

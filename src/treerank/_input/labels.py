@@ -36,12 +36,12 @@ def check_labels(
     missing = missing_labels(values)
     if missing.any():
         refuse_missing(int(missing.sum()), n_rows, int(np.argmax(missing)))
-    check_classification_targets(values)
     try:
         distinct = np.unique(values)
         places = np.searchsorted(distinct, values)
     except TypeError:
         raise SEVERAL_TYPES from None
+    check_classification_targets(values)
     classes = settle_classes(distinct, declared, label_order, max_classes)
     return class_numbers(distinct, classes)[places], classes
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from treerank import _core
 from treerank._input.columns import Column, frame_column
+from treerank._input.frames import open_frame
 from treerank._input.labels import check_labels
 from treerank._input.weights import Weights, check_weights, quantise
 
@@ -142,8 +143,8 @@ def _open_table(
     estimator: Any, X: Any, *, reset: bool
 ) -> tuple[int, NDArray[Any] | None, nw.DataFrame[Any] | None]:
     """Return (rows, array, frame); one of the last two is None."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
+    frame = open_frame(X)
+    if frame is not None:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if len(frame) == 0 or frame.shape[1] == 0:
             raise ValueError(

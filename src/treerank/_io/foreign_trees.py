@@ -21,6 +21,7 @@ from treerank._base import TreeRanker
 from treerank._binning.binning import encode_levels
 from treerank._input.categories import SharedLevels
 from treerank._input.columns import Column, frame_column, is_missing
+from treerank._input.frames import refuse_text
 from treerank._input.parameters import complain
 from treerank._input.validation import validate_rows
 from treerank._trees.axis_tree import (
@@ -67,6 +68,7 @@ class ScikitLearnSource(TreeSource):
         """Rows as numbers, once the transformers have seen them."""
         if self.front is not None:
             X = self.front.transform(X)
+        refuse_text(X, type(self.estimator).__name__)
         rows = validate_data(
             self.estimator, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
         )
@@ -130,6 +132,7 @@ class ArraySource(TreeSource):
                 f"Got X of type {type(X).__name__}; expected a data frame with the columns "
                 f"{', '.join(self.names)}: the tree knows its features by name."
             )
+        refuse_text(X, "the tree")
         rows = np.asarray(check_array(X, dtype=np.float64, ensure_all_finite="allow-nan"))
         if rows.shape[1] != self.tree.n_features:
             raise ValueError(

@@ -49,11 +49,7 @@ def monotone_values(
     """
     n_tests = (tree.cells["last_test"] - tree.cells["first_test"])[tree.is_split]
     if (n_tests > 3).any():  # more than one test and its two ends
-        mass = tree.counts[cells].sum(axis=1)
-        falling = [
-            isotonic_regression(column, sample_weight=mass, increasing=False) for column in values.T
-        ]
-        return np.array(falling).T
+        return falling(values, tree.counts[cells].sum(axis=1))
     boxes = [_bounding_box(tree, binning, int(cell)) for cell in cells]
     above = np.eye(len(cells), dtype=bool)  # above[a, b]: b must be at least a
     for feature in np.flatnonzero(monotonic):
@@ -69,6 +65,12 @@ def monotone_values(
     largest_below = np.max(np.where(above.T, columns, -np.inf), axis=2)
     smallest_above = np.min(np.where(above, columns, np.inf), axis=2)
     return np.asarray((largest_below + smallest_above).T / 2)
+
+
+def falling(values: NDArray[np.float64], mass: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Nearest values (cells x any) that do not rise along the cells; their means stay."""
+    columns = [isotonic_regression(v, sample_weight=mass, increasing=False) for v in values.T]
+    return np.column_stack(columns)
 
 
 def _can_rise(a: Box, b: Box, feature: int, binning: Binning) -> bool:

@@ -95,6 +95,8 @@ def _by_half(scores: NDArray[np.float64], second: NDArray[np.bool_]) -> NDArray[
     that rank, so that the halves can be compared.
     """
     seen = np.isfinite(scores[:, 0])
+    if not seen.any():
+        return np.full(len(scores), np.nan)
     scale = np.sort(scores[seen, 2])
     ranks = rankdata(scores[seen, :2], axis=0) - 1.0
     own = np.where(second[seen], ranks[:, 1], ranks[:, 0])

@@ -17,7 +17,7 @@ from treerank.baselines._kernel_features import (
     nystroem_features,
 )
 from treerank.baselines._parameters import check_choice, check_integer, check_number
-from treerank.baselines._ranking_classifier import RankingClassifier, TrainingRows
+from treerank.baselines._ranking_classifier import RankingClassifier, TrainingRows, fit_scaler
 
 FloatArray = NDArray[np.float64]
 
@@ -45,15 +45,15 @@ class KernelRanker(RankingClassifier):
 
     def _check_parameters(self) -> None:
         check_choice("kernel", self.kernel, ("linear", "rbf"))
-        if self.gamma != "scale":
-            if isinstance(self.gamma, str):
-                raise ValueError(f"Got gamma={self.gamma!r}; expected a number > 0 or 'scale'.")
+        if not isinstance(self.gamma, str):
             check_number("gamma", self.gamma, above=0)
+        elif self.gamma != "scale":
+            raise ValueError(f"Got gamma={self.gamma!r}; expected a number > 0 or 'scale'.")
         check_choice("approximation", self.approximation, ("auto", "exact", "nystroem"))
         check_integer("n_components", self.n_components, least=1)
 
     def _fit_rows(self, rows: TrainingRows) -> FloatArray:
-        self.scaler_ = StandardScaler().fit(rows.X, sample_weight=rows.weight)
+        self.scaler_ = fit_scaler(rows)
         features = self._map_features(self.scaler_.transform(rows.X))
         coef, scores = self._fit_linear(features.values, rows)
         self.scoring_rule_ = features.score_of(coef)

@@ -8,15 +8,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import roc_auc_score
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_X_y
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from treerank._input.frames import open_frame, refuse_text
+from treerank._input.labels import SEVERAL_TYPES
+from treerank._input.validation import all_or_nothing
 from treerank._input.weights import check_weights, scale_weights
 from treerank.baselines._cut_offs import best_cut_offs
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
+
+# About the largest single, which the trees of scikit-learn compute in; its square, summed up
+# over rows and features, is a double.
+LARGEST_VALUE = 1e38
 
 
 class TrainingRows(NamedTuple):
@@ -26,6 +35,13 @@ class TrainingRows(NamedTuple):
     rank: IntArray
     weight: FloatArray
     n_classes: int
+
+
+def fit_scaler(rows: TrainingRows) -> StandardScaler:
+    """Standardise by weighted means and variances; of a constant, rounding may be below 0."""
+    scaler = StandardScaler().fit(rows.X, sample_weight=rows.weight)
+    scaler.var_ = np.maximum(scaler.var_, 0.0)
+    return scaler
 
 
 def _has_two_classes(estimator: RankingClassifier) -> bool:
@@ -66,10 +82,12 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        rows = self._validate_rows(X, y, sample_weight)
-        self._check_parameters()
-        scores = self._fit_rows(rows)
-        self._set_cut_offs(scores, rows)
+        with all_or_nothing(self):
+            rows = self._validate_rows(X, y, sample_weight)
+            self._check_parameters()
+            with np.errstate(all="ignore"):
+                scores = self._finite_scores(rows)
+            self._set_cut_offs(scores, rows)
         return self
 
     def score_samples(self, X: ArrayLike) -> FloatArray:
@@ -84,8 +102,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_rows,)
         """
         check_is_fitted(self)
-        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._raw_scores(rows) - self.offset_
+        return self._raw_scores(self._validate_numbers(X, reset=False)) - self.offset_
 
     @available_if(_has_two_classes)  # type: ignore[untyped-decorator]
     def decision_function(self, X: ArrayLike) -> FloatArray:
@@ -146,12 +163,46 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         """Score checked rows, without the shift."""
         raise NotImplementedError
 
+    def _finite_scores(self, rows: TrainingRows) -> FloatArray:
+        """Learn the score; refuse values with which doubles do not do."""
+        trouble: Exception | None = None
+        try:
+            scores = self._fit_rows(rows)
+        except (ArithmeticError, ValueError) as error:  # of a solver that met infinity or NaN
+            trouble = error
+        if trouble is None and np.isfinite(scores).all():
+            return scores
+        largest = rows.X.flat[np.argmax(np.abs(rows.X))]
+        raise ValueError(
+            f"Got X with values up to {largest:g}, with which {self!r} leaves the range of doubles"
+            f"{f' ({trouble})' if trouble else ''}; expected less extreme values. Scale the "
+            "columns (StandardScaler), or change the parameters."
+        ) from trouble
+
+    def _validate_numbers(self, X: ArrayLike, *, reset: bool) -> FloatArray:
+        """Return X as numbers of moderate size."""
+        open_frame(X)
+        refuse_text(X, type(self).__name__)
+        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=reset)
+        beyond = np.abs(rows) > LARGEST_VALUE
+        if beyond.any():
+            row, column = np.argwhere(beyond)[0].tolist()
+            raise ValueError(
+                f"Got X[{row}, {column}]={rows[row, column]:g}; expected numbers from "
+                f"-{LARGEST_VALUE:g} to {LARGEST_VALUE:g}. Take logarithms, or scale the column."
+            )
+        return rows
+
     def _validate_rows(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> TrainingRows:
-        rows: FloatArray
+        rows = self._validate_numbers(X, reset=True)
         labels: NDArray[Any]
-        rows, labels = validate_data(self, X, y, dtype=np.float64)
+        try:
+            _, labels = check_X_y(rows, y, dtype=None)
+            np.unique(labels)
+        except TypeError:
+            raise SEVERAL_TYPES from None
         check_classification_targets(labels)
         checked = check_weights(sample_weight, len(rows))
         weight = np.ones(len(rows)) if checked is None else scale_weights(checked)

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from treerank._growth.pairwise_logistic import pairwise_logistic
 from treerank.baselines._pairwise_hinge import pair_mass
 from treerank.baselines._parameters import check_integer, check_number
-from treerank.baselines._ranking_classifier import RankingClassifier, TrainingRows
+from treerank.baselines._ranking_classifier import RankingClassifier, TrainingRows, fit_scaler
 
 FloatArray = NDArray[np.float64]
 
@@ -99,7 +99,7 @@ class RankNet(RankingClassifier):
         check_integer("max_iter", self.max_iter, least=1)
 
     def _fit_rows(self, rows: TrainingRows) -> FloatArray:
-        self.scaler_ = StandardScaler().fit(rows.X, sample_weight=rows.weight)
+        self.scaler_ = fit_scaler(rows)
         scaled = rows._replace(X=self.scaler_.transform(rows.X))
         start = draw_network(
             scaled.X.shape[1], self.hidden_units, check_random_state(self.random_state)
@@ -112,6 +112,8 @@ class RankNet(RankingClassifier):
             method="L-BFGS-B",
             options={"gtol": self.tol, "ftol": 0.0, "maxiter": self.max_iter},
         )
+        if not np.isfinite(found.fun):
+            raise FloatingPointError("the loss is not finite")
         self.network_ = unflatten(found.x, scaled.X.shape[1])
         self.loss_ = float(found.fun)
         self.n_iter_ = int(found.nit)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from treerank._input.parameters import check_choice
-from treerank.export._sql_forest import forest_query
-from treerank.export._sql_tree import tree_query
-from treerank.export._sql_words import DIALECTS
-from treerank.export._walks import MANY_TREES, check_exportable
+from treerank.export._sql_forest import deep_tree_query, forest_query
+from treerank.export._sql_tree import nesting, tree_query
+from treerank.export._sql_words import DIALECTS, Aliases, check_names, check_returned
+from treerank.export._walks import MANY_TREES, check_exportable, walks_of
 
 
 def to_sql(
@@ -19,7 +19,8 @@ def to_sql(
 
     A tree becomes a CASE expression that finds the stratum, with a short table of the strata
     joined to it. A forest becomes a table of its tests, down which all rows walk at once in a
-    recursive query; boosted trees do too. Scores are equal to `score_samples`; of forests to the
+    recursive query; boosted trees do too, and trees that are too deep for nested CASE
+    expressions. Scores are equal to `score_samples`; of forests to the
     bit in PostgreSQL and DuckDB, and within 1e-6 in SQLite, which has no single precision.
 
     NULL, NaN and levels that the model has not seen are missing values to it, as in Python.
@@ -35,14 +36,17 @@ def to_sql(
     dialect : {"postgresql", "duckdb", "sqlite"}, default="postgresql"
     columns : sequence of str, optional
         Columns of the table to return beside the score. By default all, for a tree; for a
-        forest they have to be named, and tell the rows apart.
+        forest and for a deep tree (more than 12 tests one after another in SQLite, 500 in
+        DuckDB, 1,000 in PostgreSQL) they have to be named.
 
     Returns
     -------
     str
         One SELECT statement, without a semicolon. Columns `score`, for a tree `stratum`, and
         `probability` of the last of two classes, or `probability_<class>` of each of several; no
-        probabilities for a forest with ``aggregation="mean_rank"``.
+        probabilities for a forest with ``aggregation="mean_rank"``. They come after the
+        columns of the table; should all of these be returned, and have one of the same name,
+        both are there.
 
     Examples
     --------
@@ -57,27 +61,40 @@ def to_sql(
         (0, 0.4263400974652152, 0.9263400974652152),
         (1, -0.3329791679709786, 0.1670208320290214)
     )
-    SELECT placed."id", placed.stratum, strata.score, strata.probability
-    FROM (
-      SELECT source.*,
-        CASE WHEN CAST(source."worst perimeter" AS REAL) > 105.95
-          THEN 1
-          ELSE 0
-        END AS stratum
-      FROM "cases" AS source
-    ) AS placed
-    JOIN strata ON strata.stratum = placed.stratum
+    SELECT source."id", strata.stratum, strata.score, strata.probability
+    FROM "cases" AS source
+    JOIN strata ON strata.stratum =
+      CASE WHEN CAST(source."worst perimeter" AS REAL) > 105.95
+        THEN 1
+        ELSE 0
+      END
     """
     check_exportable(model)
     check_choice("dialect", dialect, list(DIALECTS))
     words = DIALECTS[dialect]
+    walks = walks_of(model)
+    check_names(walks, words)
+    if columns is not None:
+        columns = list(columns)
+        check_returned(columns, model.classes_, words)
     kept = None if columns is None else [words.name(column) for column in columns]
-    if not isinstance(model, MANY_TREES):
-        return tree_query(model, words.table(table), words, kept)
+    alias = Aliases(words, table, [*walks.names, *(columns or [])])
+    if isinstance(model, MANY_TREES):
+        if not kept:
+            raise ValueError(
+                f"Got columns={columns!r}; expected the columns to return beside the score, such "
+                "as the key: the query of many trees numbers the rows, and cannot return all "
+                "columns as they are."
+            )
+        return forest_query(model, walks, words.table(table), words, alias, kept)
+    depth = nesting(model.tree_)
+    if depth <= words.max_nesting:
+        return tree_query(model, walks, words.table(table), words, alias, kept)
     if not kept:
         raise ValueError(
-            f"Got columns={columns!r}; expected the columns to return beside the score, such as "
-            "the key: the query of many trees numbers the rows, and cannot return all columns as "
-            "they are."
+            f"Got columns={columns!r} for a tree of {depth} CASE expressions inside one another; "
+            f"expected the columns to return beside the score, such as the key: in {dialect} a "
+            f"tree of more than {words.max_nesting} becomes a query that numbers the rows. Or fit "
+            "with a smaller max_depth."
         )
-    return forest_query(model, words.table(table), words, kept)
+    return deep_tree_query(model, walks, words.table(table), words, alias, kept)

@@ -10,59 +10,124 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from treerank._base import TreeRanker
 from treerank._boosting import BoostedTreeRank
 from treerank._forest import RankingForest
-from treerank.export._sql_words import DIALECTS, Columns, Dialect, probability_names
-from treerank.export._walks import END, IN_SET, MISSING_GOES_LEFT, Walks, walks_of
+from treerank.export._sql_tree import score_names, strata_table
+from treerank.export._sql_words import DIALECTS, Aliases, Columns, Dialect, probability_names
+from treerank.export._walks import END, IN_SET, MISSING_GOES_LEFT, Walks
 
 LARGEST_EXPONENT = 700.0  # e to this is a double, in every database
 
 
 def forest_query(
-    model: RankingForest | BoostedTreeRank, table: str, words: Dialect, kept: list[str]
+    model: RankingForest | BoostedTreeRank,
+    walks: Walks,
+    table: str,
+    words: Dialect,
+    alias: Aliases,
+    kept: list[str],
 ) -> str:
     """Write the query for a forest, or for boosted trees."""
-    walks = walks_of(model)
-    joins = words is DIALECTS["sqlite"]
-    parts = _joined_walk(walks, table, words) if joins else _array_walk(walks, table, words)
-    names = ", ".join(f"numbered.{name}" for name in kept)
+    own = _Own(alias, kept)
+    totals = _totals(walks, words)
     order = " ORDER BY tree" if words.ordered_sum else ""
     divisor = words.digits(walks.divisor)
 
     def mean(total: str) -> str:
         return f"SUM(CAST({total} AS {words.double}){order}) / {divisor}"
 
-    totals = _totals(walks)
     means = [f"{mean('total')} - {words.digits(walks.offset)} AS score"]
     means += [f"{mean(total)} AS {total}" for total in totals if total != "total"]
-    found = ", ".join(["scored.score", *_probabilities(model, words)])
+    scored = alias("scored")
+    found = [f"{scored}.score", *_probabilities(model, words, scored)]
     return (
-        "WITH RECURSIVE\n" + ",\n".join(parts) + "\n"
-        f"SELECT {names}, {found}\n"
-        "FROM numbered\n"
-        f"JOIN (\n  SELECT treerank_row, {', '.join(means)}\n"
-        f"  FROM walk WHERE kind = {END}\n  GROUP BY treerank_row\n"
-        ") AS scored ON scored.treerank_row = numbered.treerank_row"
+        "WITH RECURSIVE\n" + ",\n".join(_walk(walks, table, words, own, totals)) + "\n"
+        f"SELECT {', '.join(own.returned + found)}\n"
+        f"FROM {own.numbered}\n"
+        f"JOIN (\n  SELECT row_id, {', '.join(means)}\n"
+        f"  FROM {own.walk} WHERE kind = {END}\n  GROUP BY row_id\n"
+        f") AS {scored} ON {scored}.row_id = {own.numbered}.row_id"
     )
 
 
-def _probabilities(model: RankingForest | BoostedTreeRank, words: Dialect) -> list[str]:
+def deep_tree_query(
+    model: TreeRanker, walks: Walks, table: str, words: Dialect, alias: Aliases, kept: list[str]
+) -> str:
+    """Write the query for one tree whose CASE expressions a database would not read."""
+    own, strata = _Own(alias, kept), alias("strata")
+    found = [f"{strata}.{name}" for name in ("stratum", *score_names(model, words))]
+    parts = [
+        strata_table(model, strata, words),
+        *_walk(walks, table, words, own, _totals(walks, words)),
+    ]
+    return (
+        "WITH RECURSIVE\n" + ",\n".join(parts) + "\n"
+        f"SELECT {', '.join(own.returned + found)}\n"
+        f"FROM {own.numbered}\n"
+        f"JOIN {own.walk} ON {own.walk}.row_id = {own.numbered}.row_id AND "
+        f"{own.walk}.kind = {END}\n"
+        f"JOIN {strata} ON {strata}.stratum = {own.walk}.total"
+    )
+
+
+class _Own:
+    """Tables of the query's own.
+
+    Their columns have names of its own, too: those to return are renamed where the table is
+    read, and get their names back at the end.
+    """
+
+    def __init__(self, alias: Aliases, kept: list[str]) -> None:
+        self.source, self.numbered, self.root = alias("source"), alias("numbered"), alias("root")
+        self.walk, self.node, self.member = alias("walk"), alias("node"), alias("member")
+        self.known, self.asked, self.arrived = alias("known"), alias("asked"), alias("arrived")
+        self.kept = {f"kept_{i}": name for i, name in enumerate(kept)}
+
+    @property
+    def returned(self) -> list[str]:
+        """Columns of the table to return."""
+        return [f"{self.numbered}.{ours} AS {name}" for ours, name in self.kept.items()]
+
+    def numbered_rows(self, values: dict[str, str], table: str) -> str:
+        """Rows of the table with a number, the columns to return, and values of features."""
+        names = ", ".join(["row_id", *self.kept, *values])
+        columns = [f"{self.source}.{name}" for name in self.kept.values()]
+        read = ",\n    ".join(["row_number() OVER ()", *columns, *values.values()])
+        return (
+            f"{self.numbered}({names}) AS MATERIALIZED (\n"
+            f"  SELECT {read}\n  FROM {table} AS {self.source}\n)"
+        )
+
+
+def _walk(
+    walks: Walks, table: str, words: Dialect, own: _Own, totals: dict[str, _Total]
+) -> list[str]:
+    """Common table expressions down to the walk of all rows."""
+    by = _joined_walk if words is DIALECTS["sqlite"] else _array_walk
+    return by(walks, table, words, own, totals)
+
+
+def _probabilities(
+    model: RankingForest | BoostedTreeRank, words: Dialect, scored: str
+) -> list[str]:
     """Class probabilities as `predict_proba` has them; a consensus of ranks has none in SQL."""
     n_cuts = len(model.classes_) - 1
     if isinstance(model, BoostedTreeRank):
         above = [
-            _logistic(*line, words) for line in zip(model._slopes, model._intercepts, strict=True)
+            _logistic(*line, words, scored)
+            for line in zip(model._slopes, model._intercepts, strict=True)
         ]
     elif model._ranks is not None:
         return []
     elif n_cuts == 1:
-        above = [f"scored.score + {words.digits(0.5)}"]
+        above = [f"{scored}.score + {words.digits(0.5)}"]
     else:
-        above = [f"scored.above_{k}" for k in range(1, n_cuts + 1)]
+        above = [f"{scored}.above_{k}" for k in range(1, n_cuts + 1)]
     zero, one = words.digits(0), words.digits(1)
     clipped = [f"{words.least}({words.greatest}({share}, {zero}), {one})" for share in above]
     # What is above a class cannot be more than what is above a lower one.
@@ -74,9 +139,9 @@ def _probabilities(model: RankingForest | BoostedTreeRank, words: Dialect) -> li
     return [f"{share} AS {n}" for share, n in zip(shares[-len(names) :], names, strict=True)]
 
 
-def _logistic(slope: float, intercept: float, words: Dialect) -> str:
+def _logistic(slope: float, intercept: float, words: Dialect, scored: str) -> str:
     """Probability whose log-odds are a line in the score; within what a database can raise e to."""
-    odds = f"{words.digits(-slope)} * scored.score - {words.digits(intercept)}"
+    odds = f"{words.digits(-slope)} * {scored}.score - {words.digits(intercept)}"
     largest = words.digits(LARGEST_EXPONENT)
     least = words.digits(-LARGEST_EXPONENT)
     one = words.digits(1)
@@ -84,11 +149,20 @@ def _logistic(slope: float, intercept: float, words: Dialect) -> str:
     return f"{one} / ({one} + EXP({clipped}))"
 
 
-def _totals(walks: Walks) -> dict[str, list[float]]:
-    """What arriving at a slot adds: to the score, and to the share above each class."""
+class _Total(NamedTuple):
+    """What arriving at each slot adds, and the type in which it is added."""
+
+    steps: list[Any]
+    type: str
+
+
+def _totals(walks: Walks, words: Dialect) -> dict[str, _Total]:
+    """Add up the score, and the share above each class; of a tree, the stratum at the end."""
+    if walks.target is not None:
+        return {"total": _Total(np.maximum(walks.target, 0).tolist(), words.integer)}
     layers = {f"above_{k}": layer for k, layer in enumerate(walks.layers, start=1)}
     return {
-        name: step.astype(np.float64).tolist()
+        name: _Total(step.astype(np.float64).tolist(), words.single)
         for name, step in {"total": walks.step, **layers}.items()
     }
 
@@ -119,53 +193,56 @@ def _values(walks: Walks, words: Dialect, source: str) -> dict[int, str]:
 # --- PostgreSQL and DuckDB: arrays that are looked up, counted from 1 ---
 
 
-def _array_walk(walks: Walks, table: str, words: Dialect) -> list[str]:
-    """Common table expressions down to `walk`, by arrays."""
-    values = _values(walks, words, "source")
+def _array_walk(
+    walks: Walks, table: str, words: Dialect, own: _Own, totals: dict[str, _Total]
+) -> list[str]:
+    """Common table expressions down to the walk, by arrays."""
+    values = _values(walks, words, own.source)
     place = {feature: i for i, feature in enumerate(values)}
     nodes = _nodes(walks)
     nodes["feature"] = [place.get(feature, 0) + 1 for feature in nodes["feature"]]
-    kind, feature, follows, set_number = (
-        _array(nodes[name], words.integer, words)
-        for name in ("kind", "feature", "follows", "set_number")
+    kind, feature, follows = (
+        _array(nodes[name], words.integer, words) for name in ("kind", "feature", "follows")
     )
-    threshold = _array(nodes["threshold"], words.double, words)
     steps = {
-        name: f"{_array(step, words.single, words)}[slot + 1]"
-        for name, step in _totals(walks).items()
+        name: f"{_array(total.steps, total.type, words)}[slot + 1]"
+        for name, total in totals.items()
     }
-    totals = ", ".join(steps)
-    added = ", ".join(f"CAST({name} + {step} AS {words.single})" for name, step in steps.items())
-    code = f"CAST(value AS {words.integer})"
-    members = _array(walks.members.ravel().astype(int).tolist(), words.integer, words)
-    in_set = f"{members}[{set_number}[slot + 1] * {walks.members.shape[1]} + {code} + 1] = 1"
-    goes_right = f"CASE WHEN value <= {threshold}[slot + 1] THEN 0 "
-    if (walks.kind == IN_SET).any():
-        goes_right = f"CASE WHEN kind = {IN_SET} THEN CASE WHEN {in_set} THEN 0 ELSE 1 END "
-        goes_right += f"WHEN value <= {threshold}[slot + 1] THEN 0 "
-    goes_right += f"WHEN value IS NULL AND kind = {MISSING_GOES_LEFT} THEN 0 ELSE 1 END"
+    names = ", ".join(steps)
+    added = [f"CAST({name} + {step} AS {totals[name].type})" for name, step in steps.items()]
     roots = ", ".join(f"({t}, {slot})" for t, slot in enumerate(walks.roots.tolist()))
     return [
-        "numbered AS MATERIALIZED (\n"
-        f"  SELECT row_number() OVER () AS treerank_row, source.*,\n"
-        f"    ARRAY[{', '.join(values.values())}] AS treerank_values\n  FROM {table} AS source\n)",
-        f"root(tree, slot) AS (VALUES {roots})",
-        f"walk(treerank_row, tree, slot, kind, {totals}, treerank_values) AS (\n"
-        f"  SELECT treerank_row, tree, slot, {kind}[slot + 1], {', '.join(steps.values())}, "
-        "treerank_values\n"
-        "  FROM numbered CROSS JOIN root\n"
+        own.numbered_rows({"features": f"ARRAY[{', '.join(values.values())}]"}, table),
+        f"{own.root}(tree, slot) AS (VALUES {roots})",
+        f"{own.walk}(row_id, tree, slot, kind, {names}, features) AS (\n"
+        f"  SELECT row_id, tree, slot, {kind}[slot + 1], {', '.join(steps.values())}, features\n"
+        f"  FROM {own.numbered} CROSS JOIN {own.root}\n"
         "  UNION ALL\n"
-        f"  SELECT treerank_row, tree, slot, {kind}[slot + 1],\n"
-        f"    {added}, treerank_values\n"
+        f"  SELECT row_id, tree, slot, {kind}[slot + 1],\n"
+        f"    {', '.join(added)}, features\n"
         "  FROM (\n"
-        f"    SELECT treerank_row, tree, {totals}, treerank_values,\n"
-        f"      {follows}[slot + 1] + {goes_right} AS slot\n"
+        f"    SELECT row_id, tree, {names}, features,\n"
+        f"      {follows}[slot + 1] + {_goes_right(walks, nodes, words)} AS slot\n"
         "    FROM (\n"
-        f"      SELECT *, treerank_values[{feature}[slot + 1]] AS value\n"
-        f"      FROM walk WHERE kind <> {END}\n"
-        "    ) AS asked\n"
-        "  ) AS arrived\n)",
+        f"      SELECT *, features[{feature}[slot + 1]] AS value\n"
+        f"      FROM {own.walk} WHERE kind <> {END}\n"
+        f"    ) AS {own.asked}\n"
+        f"  ) AS {own.arrived}\n)",
     ]
+
+
+def _goes_right(walks: Walks, nodes: dict[str, list[Any]], words: Dialect) -> str:
+    """Give 1 where a row goes right from its slot, by arrays."""
+    threshold = _array(nodes["threshold"], words.double, words)
+    goes_right = f"CASE WHEN value <= {threshold}[slot + 1] THEN 0 "
+    if (walks.kind == IN_SET).any():
+        set_number = _array(nodes["set_number"], words.integer, words)
+        members = _array(walks.members.ravel().astype(int).tolist(), words.integer, words)
+        code = f"CAST(value AS {words.integer})"
+        in_set = f"{members}[{set_number}[slot + 1] * {walks.members.shape[1]} + {code} + 1] = 1"
+        goes_right = f"CASE WHEN kind = {IN_SET} THEN CASE WHEN {in_set} THEN 0 ELSE 1 END "
+        goes_right += f"WHEN value <= {threshold}[slot + 1] THEN 0 "
+    return goes_right + f"WHEN value IS NULL AND kind = {MISSING_GOES_LEFT} THEN 0 ELSE 1 END"
 
 
 def _array(values: list[Any], element: str, words: Dialect) -> str:
@@ -178,29 +255,50 @@ def _array(values: list[Any], element: str, words: Dialect) -> str:
 # --- SQLite: joins ---
 
 
-def _joined_walk(walks: Walks, table: str, words: Dialect) -> list[str]:
-    """Common table expressions down to `walk`, by joins."""
+def _joined_walk(
+    walks: Walks, table: str, words: Dialect, own: _Own, totals: dict[str, _Total]
+) -> list[str]:
+    """Common table expressions down to the walk, by joins."""
     sets, codes = np.nonzero(walks.members)
     member = {"set_number": [-2, *sets.tolist()], "code": [0, *codes.tolist()]}
-    totals = _totals(walks)
+    steps = {name: total.steps for name, total in totals.items()}
+    values = _values(walks, words, own.source)
     known = "\n  UNION ALL ".join(
-        f"SELECT treerank_row, {j}, {value} FROM numbered"
-        for j, value in _values(walks, words, "numbered").items()
+        f"SELECT row_id, {j}, value_{j} FROM {own.numbered}" for j in values
     )
     return [
-        "numbered AS MATERIALIZED (\n"
-        f"  SELECT row_number() OVER () AS treerank_row, source.* FROM {table} AS source\n)",
-        _table("node", {"slot": list(range(len(walks.kind)))} | _nodes(walks) | totals),
-        _table("root", {"tree": list(range(walks.n_trees)), "slot": walks.roots.tolist()}),
-        _table("member", member),
-        f"known(treerank_row, feature, value) AS MATERIALIZED (\n  {known}\n)",
-        f"walk(treerank_row, tree, slot, kind, {', '.join(totals)}) AS (\n"
-        + _JOINED_STEP.format(
-            begun=", ".join(f"node.{name}" for name in totals),
-            added=", ".join(f"walk.{name} + arrived.{name}" for name in totals),
-        )
+        own.numbered_rows({f"value_{j}": value for j, value in values.items()}, table),
+        _table(own.node, {"slot": list(range(len(walks.kind)))} | _nodes(walks) | steps),
+        _table(own.root, {"tree": list(range(walks.n_trees)), "slot": walks.roots.tolist()}),
+        _table(own.member, member),
+        f"{own.known}(row_id, feature, value) AS MATERIALIZED (\n  {known}\n)",
+        f"{own.walk}(row_id, tree, slot, kind, {', '.join(steps)}) AS (\n"
+        + _joined_step(own, list(steps))
         + "\n)",
     ]
+
+
+def _joined_step(own: _Own, totals: list[str]) -> str:
+    """Begin at the roots, and go on from where the walk has got to."""
+    numbered, root, node, walk, known = own.numbered, own.root, own.node, own.walk, own.known
+    asked, arrived, member = own.asked, own.arrived, own.member
+    begun = ", ".join(f"{node}.{name}" for name in totals)
+    added = ", ".join(f"{walk}.{name} + {arrived}.{name}" for name in totals)
+    return f"""\
+  SELECT {numbered}.row_id, {root}.tree, {root}.slot, {node}.kind, {begun}
+  FROM {numbered} CROSS JOIN {root} JOIN {node} ON {node}.slot = {root}.slot
+  UNION ALL
+  SELECT {walk}.row_id, {walk}.tree, {arrived}.slot, {arrived}.kind, {added}
+  FROM {walk}
+  JOIN {node} AS {asked} ON {asked}.slot = {walk}.slot AND {walk}.kind <> {END}
+  JOIN {known} ON {known}.row_id = {walk}.row_id AND {known}.feature = {asked}.feature
+  LEFT JOIN {member}
+    ON {member}.set_number = {asked}.set_number AND {member}.code = {known}.value
+  JOIN {node} AS {arrived} ON {arrived}.slot = {asked}.follows + CASE
+    WHEN {asked}.kind = {IN_SET} THEN CASE WHEN {member}.code IS NULL THEN 1 ELSE 0 END
+    WHEN {known}.value <= {asked}.threshold THEN 0
+    WHEN {known}.value IS NULL AND {asked}.kind = {MISSING_GOES_LEFT} THEN 0
+    ELSE 1 END"""
 
 
 def _table(name: str, columns: dict[str, list[Any]]) -> str:
@@ -209,19 +307,3 @@ def _table(name: str, columns: dict[str, list[Any]]) -> str:
     read = ", ".join(f"json_extract(value, '$[{i}]')" for i in range(len(columns)))
     head = f"{name}({', '.join(columns)}) AS MATERIALIZED"
     return f"{head} (\n  SELECT {read} FROM json_each('{rows}')\n)"
-
-
-_JOINED_STEP = f"""\
-  SELECT numbered.treerank_row, root.tree, root.slot, node.kind, {{begun}}
-  FROM numbered CROSS JOIN root JOIN node ON node.slot = root.slot
-  UNION ALL
-  SELECT walk.treerank_row, walk.tree, arrived.slot, arrived.kind, {{added}}
-  FROM walk
-  JOIN node AS asked ON asked.slot = walk.slot AND walk.kind <> {END}
-  JOIN known ON known.treerank_row = walk.treerank_row AND known.feature = asked.feature
-  LEFT JOIN member ON member.set_number = asked.set_number AND member.code = known.value
-  JOIN node AS arrived ON arrived.slot = asked.follows + CASE
-    WHEN asked.kind = {IN_SET} THEN CASE WHEN member.code IS NULL THEN 1 ELSE 0 END
-    WHEN known.value <= asked.threshold THEN 0
-    WHEN known.value IS NULL AND asked.kind = {MISSING_GOES_LEFT} THEN 0
-    ELSE 1 END"""

@@ -1,43 +1,83 @@
-"""A tree as SQL: nested CASE expressions that find the stratum."""
+"""A tree as SQL: nested CASE expressions that find the stratum, and a table of the strata."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treerank._base import TreeRanker
 from treerank._trees.ranking_tree import RankTree
-from treerank.export._sql_words import Columns, Dialect, probability_names
-from treerank.export._walks import Walks, walks_of
+from treerank.export._sql_words import Aliases, Columns, Dialect, probability_names
+from treerank.export._walks import Walks
 
 
-def tree_query(model: TreeRanker, table: str, words: Dialect, kept: list[str] | None) -> str:
-    """Write the query for a TreeRank or LeafRank."""
-    walks = walks_of(model)
-    case = _Cases(model, walks, Columns(walks, words, "source")).cell(0, 4)
-    names = probability_names(model.classes_, words)
-    shares = model._posterior[:, -len(names) :]
-    strata = ",\n".join(
+def tree_query(
+    model: TreeRanker,
+    walks: Walks,
+    table: str,
+    words: Dialect,
+    alias: Aliases,
+    kept: list[str] | None,
+) -> str:
+    """Write the query for a TreeRank or LeafRank.
+
+    The table is read under an alias and nothing is computed beside its columns, so that whatever
+    they are called, none is taken for one of the query's own.
+    """
+    source, strata = alias("source"), alias("strata")
+    case = _Cases(model, walks, Columns(walks, words, source)).stratum_of_row()
+    passed = [f"{source}.*"] if kept is None else [f"{source}.{name}" for name in kept]
+    found = [f"{strata}.{name}" for name in ("stratum", *score_names(model, words))]
+    return (
+        f"WITH {strata_table(model, strata, words)}\n"
+        f"SELECT {', '.join(passed + found)}\n"
+        f"FROM {table} AS {source}\n"
+        f"JOIN {strata} ON {strata}.stratum =\n  {case}"
+    )
+
+
+def score_names(model: TreeRanker, words: Dialect) -> list[str]:
+    """Columns that say what a stratum is worth."""
+    return ["score", *probability_names(model.classes_, words)]
+
+
+def strata_table(model: TreeRanker, name: str, words: Dialect) -> str:
+    """Write the scores and probabilities of the strata as a common table expression."""
+    names = score_names(model, words)
+    shares = model._posterior[:, 1 - len(names) :]
+    rows = ",\n".join(
         f"    ({', '.join([str(k), *map(words.digits, [score, *of_stratum])])})"
         for k, (score, of_stratum) in enumerate(zip(model.partition_.scores, shares, strict=True))
     )
-    passed = "placed.*" if kept is None else ", ".join(f"placed.{name}" for name in kept)
-    stratum = "" if kept is None else " placed.stratum,"
-    found = ", ".join(f"strata.{name}" for name in ("score", *names))
-    return (
-        f"WITH strata(stratum, score, {', '.join(names)}) AS (\n  VALUES\n{strata}\n)\n"
-        f"SELECT {passed},{stratum} {found}\n"
-        f"FROM (\n  SELECT source.*,\n    {case} AS stratum\n  FROM {table} AS source\n"
-        f") AS placed\nJOIN strata ON strata.stratum = placed.stratum"
-    )
+    return f"{name}(stratum, {', '.join(names)}) AS (\n  VALUES\n{rows}\n)"
+
+
+def nesting(tree: RankTree) -> int:
+    """CASE expressions that stand inside one another in the query of a tree."""
+    below = _depths(tree.tests["left"], tree.tests["right"])
+    splits = tree.cells[tree.is_split]
+    # A single test is a condition; several are a CASE inside it.
+    inner = below[splits["first_test"]]
+    deepest = splits["depth"] + 1 + np.where(inner > 1, inner, 0)
+    return int(deepest.max(initial=0))
+
+
+def _depths(left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Levels of tests below each node; children come after their parents."""
+    depth = np.zeros(len(left), dtype=np.int64)
+    for node in np.flatnonzero(left >= 0)[::-1]:
+        depth[node] = 1 + max(depth[left[node]], depth[right[node]])
+    return depth
 
 
 class _Cases:
     """Cells of a ranking tree as nested CASE expressions.
 
     A split by several tests is a CASE of its own that gives 1 for the better side, so that the
-    length of the query grows with the number of tests and not with the number of paths.
+    length of the query grows with the number of tests and not with the number of paths. Children
+    come after their parents in the arrays: written from the end, each finds its parts there.
     """
 
     def __init__(self, model: TreeRanker, walks: Walks, columns: Columns) -> None:
@@ -48,34 +88,44 @@ class _Cases:
         bits = np.unpackbits(sets.reshape(-1, 32), axis=1, bitorder="little")
         self.members = bits.astype(bool)
 
-    def cell(self, cell: int, indent: int) -> str:
-        """Stratum of the rows in a cell."""
-        record = self.tree.cells[cell]
-        if record["left"] < 0:
-            return str(int(self.stratum[cell]))
+    def stratum_of_row(self) -> str:
+        """Stratum of a row."""
+        said: dict[int, str] = {}
+        for cell in range(self.tree.n_cells - 1, -1, -1):
+            record = self.tree.cells[cell]
+            if record["left"] < 0:
+                said[cell] = str(int(self.stratum[cell]))
+                continue
+            better, worse = said.pop(int(record["left"])), said.pop(int(record["right"]))
+            condition, turned = self.split(record)
+            yes, no = (worse, better) if turned else (better, worse)
+            pad = " " * (2 + 2 * int(record["depth"]))
+            said[cell] = f"CASE WHEN {condition}\n{pad}  THEN {yes}\n{pad}  ELSE {no}\n{pad}END"
+        return said[0]
+
+    def split(self, record: Any) -> tuple[str, bool]:
+        """What a split asks, and whether yes means the worse child."""
         test = self.tree.tests[record["first_test"]]
-        children = int(record["left"]), int(record["right"])
         ends = [self.tree.tests[test[side]] for side in ("left", "right")]
         if all(end["left"] < 0 for end in ends):  # a single test
             condition, turned = self.condition(test)
-            if bool(ends[0]["side"]) != turned:
-                children = children[::-1]
-        else:
-            condition = f"{self.side(int(record['first_test']))} = 1"
-        pad = " " * indent
-        yes, no = (self.cell(child, indent + 2) for child in children)
-        return f"CASE WHEN {condition}\n{pad}  THEN {yes}\n{pad}  ELSE {no}\n{pad}END"
+            return condition, bool(ends[0]["side"]) != turned
+        return f"{self.side(int(record['first_test']), int(record['last_test']))} = 1", False
 
-    def side(self, number: int) -> str:
+    def side(self, first: int, last: int) -> str:
         """Give 1 where a row goes to the better child."""
-        test = self.tree.tests[number]
-        if test["left"] < 0:
-            return "1" if test["side"] == 0 else "0"
-        condition, turned = self.condition(test)
-        yes, no = self.side(int(test["left"])), self.side(int(test["right"]))
-        if turned:
-            yes, no = no, yes
-        return yes if yes == no else f"CASE WHEN {condition} THEN {yes} ELSE {no} END"
+        said: dict[int, str] = {}
+        for number in range(last - 1, first - 1, -1):
+            test = self.tree.tests[number]
+            if test["left"] < 0:
+                said[number] = "1" if test["side"] == 0 else "0"
+                continue
+            condition, turned = self.condition(test)
+            yes, no = said.pop(int(test["left"])), said.pop(int(test["right"]))
+            if turned:
+                yes, no = no, yes
+            said[number] = yes if yes == no else f"CASE WHEN {condition} THEN {yes} ELSE {no} END"
+        return said[first]
 
     def condition(self, test: Any) -> tuple[str, bool]:
         """What a test asks, and whether yes means right."""

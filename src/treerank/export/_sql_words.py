@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,12 @@ class Dialect:
         How a text column is compared byte by byte; ``{}`` stands for the column.
     ordered_sum : bool
         Whether a sum can be told the order of its terms.
+    max_nesting : int
+        CASE expressions that may stand inside one another; with room to spare.
+    longest_name : int or None
+        Bytes of a name that count.
+    any_case : bool
+        Whether names that differ in upper and lower case alone are the same.
     least, greatest : str
         The function that gives the least, or greatest, of several numbers.
     """
@@ -44,6 +51,9 @@ class Dialect:
     false: str
     text: str
     ordered_sum: bool
+    max_nesting: int
+    longest_name: int | None = None
+    any_case: bool = False
     least: str = "LEAST"
     greatest: str = "GREATEST"
 
@@ -53,6 +63,11 @@ class Dialect:
         if "\0" in name or not name:
             raise ValueError(f"Got the name {name!r}; expected text without a zero character.")
         return '"' + name.replace('"', '""') + '"'
+
+    def folded(self, name: str) -> str:
+        """Return what names have in common that the database takes for the same."""
+        name = "".join(c.lower() if c.isascii() else c for c in name) if self.any_case else name
+        return name.encode()[: self.longest_name].decode(errors="ignore")
 
     def table(self, name: str) -> str:
         """Quote the name of a table, which may have a schema before it."""
@@ -82,26 +97,69 @@ DIALECTS = {
     "postgresql": Dialect(
         double="float8", single="float4", integer="integer", cast="{}::{}", number="{}::float8",
         nan="'NaN'::float8", boolean="boolean", true="TRUE", false="FALSE", text="{}::text",
-        ordered_sum=True,
+        ordered_sum=True, max_nesting=1000, longest_name=63,
     ),
     "duckdb": Dialect(
         double="DOUBLE", single="FLOAT", integer="INTEGER", cast="{}::{}", number="'{}'::DOUBLE",
         nan="'NaN'::DOUBLE", boolean="BOOLEAN", true="TRUE", false="FALSE", text="{}::VARCHAR",
-        ordered_sum=True,
+        ordered_sum=True, max_nesting=500, any_case=True,
     ),
     "sqlite": Dialect(
         double="REAL", single="REAL", integer="INTEGER", cast="CAST({} AS {})", number="{}", nan="",
         boolean="INTEGER", true="1", false="0", text="CAST({} AS TEXT) COLLATE BINARY",
-        ordered_sum=False, least="MIN", greatest="MAX",
+        ordered_sum=False, max_nesting=12, any_case=True, least="MIN", greatest="MAX",
     ),
 }  # fmt: skip
 
 
+class Aliases:
+    """Names for the tables of the query itself: none is that of a table or column it reads."""
+
+    def __init__(self, words: Dialect, table: str, columns: Iterable[str]) -> None:
+        self.words = words
+        self.taken = {words.folded(name) for name in (*table.split("."), *columns)}
+
+    def __call__(self, name: str) -> str:
+        """Return the name, made longer as long as it is taken."""
+        while self.words.folded(name) in self.taken:
+            name += "_"
+        return name
+
+
+def check_names(walks: Walks, words: Dialect) -> None:
+    """Refuse columns that the database could not tell apart."""
+    seen: dict[str, str] = {}
+    for name in (walks.names[j] for j in walks.used_features.tolist()):
+        other = seen.setdefault(words.folded(name), name)
+        if other is not name:
+            raise ValueError(
+                f"Got a model of columns {other!r} and {name!r}, which are the same name in this "
+                "dialect: expected names that differ in more than case or their far ends. Rename "
+                "one of them and fit again."
+            )
+
+
+def check_returned(columns: list[str], classes: Any, words: Dialect) -> None:
+    """Refuse columns to return that have the names of what the model adds."""
+    added = {words.folded(name) for name in ("stratum", "score", *_probabilities(classes))}
+    for column in columns:
+        if words.folded(column) in added:
+            raise ValueError(
+                f"Got {column!r} among columns, which is also the name of a column that the model "
+                "adds; expected other names. Leave it out, or score a view that renames it."
+            )
+
+
 def probability_names(classes: Any, words: Dialect) -> list[str]:
     """Columns of the class probabilities: of the last of two classes, or of every one."""
+    names = _probabilities(classes)
+    return names if len(names) == 1 else [words.name(name) for name in names]
+
+
+def _probabilities(classes: Any) -> list[str]:
     if len(classes) == 2:
         return ["probability"]
-    return [words.name(f"probability_{label}") for label in classes.tolist()]
+    return [f"probability_{label}" for label in classes.tolist()]
 
 
 class Columns:

@@ -33,7 +33,8 @@ def pack_value(value: Any, what: str) -> Any:
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int | float) and type(value) in SCALARS:
-        return value if math.isfinite(value) else {"float": say_not_finite(value)}
+        known = isinstance(value, int) or math.isfinite(value)  # an int may be no double
+        return value if known else {"float": say_not_finite(value)}
     name = type(value).__name__
     if UNFITTED.get(name) is type(value):
         return {name: pack_parameters(value)}

@@ -107,6 +107,36 @@ def all_cuts(codes, masses):
                 yield cut, missing_left, left, total - left
 
 
+def believed(rows, deviation, variance, n_free=6):
+    """Share of its deviation from the node's mean that each level of a category keeps.
+
+    `rows` and `deviation` have the rows of each level and the sum of their deviations, each of
+    which has this variance. Levels differ by chance, by (levels - 1) rows / (rows - 1) variances
+    in all if rows were dealt out to them at random; `n_free` of these are not charged. What they
+    differ by beyond that is the variance between levels, and a level's mean is then estimated as
+    that of a normal sample with a normal prior.
+    """
+    k, n = len(rows), rows.sum()
+    charged = k - 1 - n_free
+    if charged <= 0:
+        return np.ones(k)
+    if variance <= 0:  # rows do not differ at all
+        return np.zeros(k)
+    excess = (deviation**2 / rows).sum() / variance - charged * n / (n - 1)
+    if excess <= 0:
+        return np.zeros(k)
+    between = excess * (k - 1) / charged / (n - (rows**2).sum() / n)  # in variances of a row
+    return rows / (rows + 1 / between)
+
+
+def believed_masses(masses):
+    """Masses of levels (levels x classes), their shares moved towards those of the node."""
+    rows, share = masses.sum(axis=1), masses[:, 1].sum() / masses.sum()
+    deviation = masses[:, 1] - share * rows
+    positive = share * rows + believed(rows, deviation, share * (1 - share)) * deviation
+    return np.column_stack([rows - positive, positive])
+
+
 def best_union(masses, cell):
     """Largest beta - alpha over all unions of leaves: every leaf that adds is in it."""
     return np.maximum(masses[:, 1] / cell[1] - masses[:, 0] / cell[0], 0).sum()
@@ -193,6 +223,11 @@ def audit_leafrank(tree, c, codes, labels, weight, rows, options, categorical):
         left = np.array([goes_left(tree, test, int(codes[feature, r])) for r in here[at]], bool)
         here[int(test["left"])], here[int(test["right"])] = here[at][left], here[at][~left]
         parts = [class_mass(labels, weight, here[int(test[side])]) for side in ("left", "right")]
+        if feature in categorical:
+            occupied, masses = level_masses(codes[feature], labels, weight, here[at])
+            masses = believed_masses(masses)
+            is_left = np.array([goes_left(tree, test, int(code)) for code in occupied])
+            parts = [masses[is_left].sum(axis=0), masses[~is_left].sum(axis=0)]
         gain = cut_gain(options["criterion"], *parts, cell)
         assert np.isclose(gain, best, rtol=1e-9), (feature, gain, best)
         first = min(f for f, g in gains.items() if np.isclose(g, best, rtol=1e-12, atol=0))
@@ -209,9 +244,9 @@ def all_gains(codes, labels, weight, rows, cell, options, categorical):
     """Best gain of each feature that has an admissible test."""
     gains = {}
     for f, column in enumerate(codes):
-        occupied = np.unique(column[rows])
-        masses = np.array([class_mass(labels, weight, rows[column[rows] == v]) for v in occupied])
+        occupied, masses = level_masses(column, labels, weight, rows)
         if f in categorical:
+            masses = believed_masses(masses)
             parts = [
                 (masses[list(s)].sum(axis=0), masses.sum(axis=0) - masses[list(s)].sum(axis=0))
                 for size in range(1, len(masses))
@@ -228,6 +263,14 @@ def all_gains(codes, labels, weight, rows, cell, options, categorical):
         if found:
             gains[f] = max(found)
     return gains
+
+
+def level_masses(column, labels, weight, rows):
+    """Codes that occur in some rows, and the mass of each class that they have."""
+    occupied = np.unique(column[rows])
+    return occupied, np.array(
+        [class_mass(labels, weight, rows[column[rows] == code]) for code in occupied]
+    )
 
 
 def class_mass(labels, weight, rows):
@@ -618,29 +661,51 @@ class GradientRows(NamedTuple):
     def curvature(self, rows):
         return self.sums(rows)[1] * self.options["hessian_unit"]
 
-    def value(self, rows, bounds, penalty=0.0):
-        gradient = self.sums(rows)[0] * self.options["gradient_unit"]
-        l2 = self.options["l2"] + penalty
-        return np.clip(-gradient / max(self.curvature(rows) + l2, 1e-3), *bounds)
+    def slope(self, rows):
+        return self.sums(rows)[0] * self.options["gradient_unit"]
 
-    def gain(self, rows, bounds, penalty=0.0):
+    def value(self, rows, bounds):
+        curvature = max(self.curvature(rows) + self.options["l2"], 1e-3)
+        return np.clip(-self.slope(rows) / curvature, *bounds)
+
+    def gain(self, rows, bounds, slope=None):
         """Twice the fall of the loss, to second order, at the value within the bounds."""
-        gradient = self.sums(rows)[0] * self.options["gradient_unit"]
-        curvature = max(self.curvature(rows) + self.options["l2"] + penalty, 1e-3)
-        free, value = -gradient / curvature, self.value(rows, bounds, penalty)
+        slope = self.slope(rows) if slope is None else slope
+        curvature = max(self.curvature(rows) + self.options["l2"], 1e-3)
+        free = -slope / curvature
+        value = np.clip(free, *bounds)
         if value == free:
-            return gradient * gradient / curvature
-        return -2 * gradient * value - curvature * value**2
+            return slope * slope / curvature
+        return -2 * slope * value - curvature * value**2
 
-    def gain_of_parts(self, left, right, bounds, sign, penalty):
+    def gain_of_parts(self, left, right, bounds, sign, slopes):
+        """Gain of two parts; `slopes` are what is believed of their gradients, or None."""
         for part in (left, right):
             if self.sums(part)[2] < self.options["min_mass_leaf"] or self.curvature(part) < 1e-3:
                 return 0.0
-        low, high = (self.value(part, bounds, penalty) for part in (left, right))
+        low, high = (self.value(part, bounds) for part in (left, right))
         if sign * (high - low) < 0 or (sign and high == low):
             return 0.0
-        whole = self.gain(np.concatenate([left, right]), bounds)
-        return self.gain(left, bounds, penalty) + self.gain(right, bounds, penalty) - whole
+        one, other = slopes or (self.slope(left), self.slope(right))
+        whole = self.gain(np.concatenate([left, right]), bounds, one + other)
+        return self.gain(left, bounds, one) + self.gain(right, bounds, other) - whole
+
+    def believed_slopes(self, feature, rows):
+        """What is believed of the gradient of each level, by code, and how it ranks the level."""
+        mean = self.slope(rows) / max(self.curvature(rows), 1e-3)
+        codes = self.codes[feature, rows]
+        levels = {code: rows[codes == code] for code in np.unique(codes)}
+        unit = self.options["independent_mass"]
+        size = np.array([self.sums(level)[2] / unit for level in levels.values()])
+        curvature = np.array([self.curvature(level) for level in levels.values()])
+        deviation = np.array([self.slope(level) for level in levels.values()]) - mean * curvature
+        own = np.array([self.slope([row]) - mean * self.curvature([row]) for row in rows])
+        weight = self.weight[rows].astype(float)
+        variance = (unit**2 * (own / weight) ** 2 * weight).sum() / weight.sum()
+        deviation = believed(size, deviation, variance) * deviation
+        value = deviation / np.maximum(curvature + self.options["l2"], 1e-3)
+        slope = dict(zip(levels, mean * curvature + deviation, strict=True))
+        return slope, dict(zip(levels, value, strict=True))
 
     def bounds_between(self, worse, better, bounds):
         """Bounds of two sides of which the second must not lie below the first."""
@@ -722,11 +787,15 @@ def _best_gradient_test(data, rows, chosen, bounds):
     """The test of the highest gain, as (feature, whether each code goes left)."""
     best, found = 1e-10, None
     for feature in chosen:
-        many_levels = data.categorical[feature] and len(np.unique(data.codes[feature, rows])) > 4
+        slope = data.believed_slopes(feature, rows)[0] if data.categorical[feature] else None
         for goes_left in _gradient_tests(data, rows, feature):
             is_left = goes_left[data.codes[feature, rows]]
+            slopes = slope and [
+                sum(s for code, s in slope.items() if goes_left[code] == side)
+                for side in (True, False)
+            ]
             gain = data.gain_of_parts(
-                rows[is_left], rows[~is_left], bounds, data.monotonic[feature], 10.0 * many_levels
+                rows[is_left], rows[~is_left], bounds, data.monotonic[feature], slopes
             )
             if gain > best:
                 best, found = gain, (feature, goes_left)
@@ -739,19 +808,8 @@ def _gradient_tests(data, rows, feature):
     n_codes = data.codes[feature].max() + 1
     seen = np.unique(codes)
     if data.categorical[feature]:
-        _, hessian, mass = data.sums(rows)
-        mean = hessian * data.options["hessian_unit"] / mass
-        prior = 10 * data.options["row_mass"] * mean + data.options["l2"]
-        centre = (
-            data.sums(rows)[0] * data.options["gradient_unit"] / max(data.curvature(rows), 1e-3)
-        )
-
-        def place(code):
-            level = rows[codes == code]
-            gradient = data.sums(level)[0] * data.options["gradient_unit"]
-            return (gradient + prior * centre) / max(data.curvature(level) + prior, 1e-3), code
-
-        levels = sorted(seen, key=place)
+        value = data.believed_slopes(feature, rows)[1]
+        levels = sorted(seen, key=lambda code: (value[code], code))
         for k in range(1, len(levels)):
             left = np.isin(np.arange(n_codes), levels[:k])
             _send_with_most(left, ~np.isin(np.arange(n_codes), seen), data, rows, codes)

@@ -44,7 +44,7 @@ def grow(codes, gradients, weights, categorical, monotonic, rows, chosen, option
 
 @pytest.mark.core
 @given(
-    n=st.integers(2, 30), seed=st.integers(0, 10_000), n_codes=st.integers(2, 7),
+    n=st.integers(2, 50), seed=st.integers(0, 10_000), n_codes=st.integers(2, 14),
     max_depth=st.integers(1, 3), leafrank_depth=st.integers(1, 3), by_stratum=st.booleans(),
     weighted=st.booleans(), least=st.integers(1, 4), l2=st.sampled_from([0.0, 0.5]),
     monotonic=st.sampled_from([(0, 0, 0), (1, 0, 0), (-1, 1, 0)]),
@@ -62,7 +62,7 @@ def test_tree_equals_its_slow_twin(
     chosen = np.array([0, 2] if seed % 2 else [0, 1, 2], dtype=np.int32)
     options = {
         "max_depth": max_depth, "leafrank_depth": leafrank_depth, "min_mass_leaf": least,
-        "row_mass": 1.0, "l2": l2, "gradient_unit": 2.0**-8, "hessian_unit": 2.0**-8,
+        "independent_mass": 1.0, "l2": l2, "gradient_unit": 2.0**-8, "hessian_unit": 2.0**-8,
         "learning_rate": 1.0, "by_stratum": by_stratum,
     }  # fmt: skip
     categorical = (0, 0, 1)
@@ -90,7 +90,7 @@ def test_leaves_that_a_bound_made_equal_stay_together(seed, monkeypatch):
     hessian = rng.integers(1, 500, n).astype(np.int32)
     options = {
         "max_depth": 1, "leafrank_depth": int(rng.integers(2, 4)), "min_mass_leaf": 1,
-        "row_mass": 1.0, "l2": float(rng.choice([0, 0.5])), "gradient_unit": 2.0**-8,
+        "independent_mass": 1.0, "l2": float(rng.choice([0, 0.5])), "gradient_unit": 2.0**-8,
         "hessian_unit": 2.0**-8, "learning_rate": 1.0, "by_stratum": bool(rng.integers(2)),
     }  # fmt: skip
     found, _ = grow(

@@ -578,6 +578,38 @@ def test_categories_that_differ_between_partitions_are_put_together(threads):
     assert_same_tree(TreeRank().fit(together, y), model)
 
 
+def test_columns_that_identify_rows_are_left_out_with_one_warning(threads):
+    x, y = table(300)
+    whole = frame(x).assign(row=[f"r{i}" for i in range(300)])
+    model = DaskTreeRank(client=threads)
+    with pytest.warns(UserWarning, match=r"'row' \(300 levels in 300 rows\)") as caught:
+        model.fit(cut_frame(whole, [100, 120]), cut_frame(pd.Series(y), [100, 120]))
+    assert sum("identify rows" in str(w.message) for w in caught) == 1
+    with pytest.warns(UserWarning, match="identify rows"):
+        local = TreeRank().fit(whole, y)
+    assert_same_tree(local, model)
+
+
+@pytest.mark.parametrize("kind", ["tree", "forest"])
+def test_uneven_weights_judge_many_levels_as_in_memory(threads, kind):
+    x, y = table(900)
+    rng = np.random.default_rng(3)
+    whole = frame(x).assign(town=rng.integers(0, 60, 900).astype(str))
+    y = np.where(rng.random(900) < 0.4, whole["town"].astype(int) % 2, y)
+    weight = rng.exponential(size=900)
+    lazy = [cut_frame(values, [200, 650]) for values in (whole, pd.Series(y), pd.Series(weight))]
+    names = {"categorical_features": ["town", "kind", "flag"], "random_state": 0}
+    if kind == "tree":
+        model = DaskTreeRank(client=threads, **names).fit(*lazy)
+        local = TreeRank(**names).fit(whole, y, sample_weight=weight)
+        assert_same_tree(local, model)
+    else:
+        model = DaskRankingForest(client=threads, n_estimators=4, **names).fit(*lazy)
+        local = RankingForest(n_estimators=4, **names).fit(whole, y, sample_weight=weight)
+        assert_same_forest(local, model)
+    assert local.feature_importances_[whole.columns.get_loc("town")] > 0
+
+
 def test_workers_without_the_package_or_with_another_version_are_refused(threads, monkeypatch):
     from importlib.metadata import PackageNotFoundError
 

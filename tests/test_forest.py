@@ -57,7 +57,7 @@ def rank_trees(model, x, y, weights=None):
         units = None if weights is None else weights * counts.astype(np.int64)
         repeats = np.zeros((t + 1, len(y)), np.uint8)  # the number of a tree is part of its key
         repeats[t] = counts
-        options = plan.kinds[kind].for_core(1.0)
+        options = plan.kinds[kind].for_core(1.0, plan.sampling.design_effect(len(y)))
         labels = np.asarray(y, np.uint8)
         grown = _core.grow_trees(
             codes, labels, repeats, units, binning.n_codes, binning.is_categorical,

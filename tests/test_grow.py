@@ -70,6 +70,21 @@ def test_a_categorical_test_is_the_best_of_all_sets_of_levels(n, seed, criterion
     audit(model, x, y, np.ones(n), splitter, categorical={1})
 
 
+@settings(max_examples=15, deadline=None)
+@given(st.integers(15, 150), st.integers(0, 2**32 - 1), st.sampled_from(["gini", "entropy", "auc"]),
+       st.sampled_from([0.0, 3.0]))  # fmt: skip
+def test_many_levels_are_judged_by_what_is_believed_of_them(n, seed, criterion, effect):
+    x, y = table(n, 2, seed, missing=0.1, n_levels=9)
+    rng = np.random.default_rng(seed)
+    y = (effect * (np.nan_to_num(x[:, 1]) % 2 - 0.5) + rng.normal(size=n) > 0).astype(int)
+    y[:2] = 0, 1
+    splitter = LeafRank(criterion=criterion, max_depth=2)
+    model = grown(
+        x, y, splitter=splitter, max_depth=2, min_samples_leaf=1, categorical_features=[1]
+    )
+    audit(model, x, y, np.ones(n), splitter, categorical={1})
+
+
 @pytest.mark.parametrize("max_bins", [16, 255, 1_000])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_large_nodes_decide_as_small_ones_do(max_bins, weighted):

@@ -44,7 +44,7 @@ def grow_both(model, x, y, weight, cuts, aside_rows, histogram_bytes=2**27):
         histogram_bytes,
     )  # fmt: skip
     parts = LocalParts(parts_of(coded.codes, data, [min(c, len(data.labels)) for c in cuts]))
-    spec = TreeSpec(AllRows(), options.for_core(scale), 0)
+    spec = TreeSpec(AllRows(), options.for_core(scale, data.weights.design_effect), 0)
     [arrays] = grow_level_trees(parts, [spec], setting)
     return together, tree_from_core(arrays, scale), parts
 
@@ -109,7 +109,7 @@ def a_growth(n_features=2):
     options = TreeRank()._options(Table(10, ["a"] * n_features, None, []))
     return _core.LevelGrowth(
         codes, np.zeros(n_features, np.uint8), np.zeros(n_features, np.int8),
-        options.for_core(1.0), np.array([5.0, 5.0]), 0, None, 0.0, 2**20,
+        options.for_core(1.0, 1.0), np.array([5.0, 5.0]), 0, None, 0.0, 2**20,
     )  # fmt: skip
 
 

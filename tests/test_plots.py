@@ -62,7 +62,7 @@ def customers():
 @pytest.fixture(scope="module")
 def customer_tree(customers):
     """About twenty strata."""
-    return TreeRank(min_samples_leaf=50, pruning=None).fit(*customers)
+    return TreeRank(min_samples_leaf=40, pruning=None).fit(*customers)
 
 
 @pytest.fixture(scope="module")
@@ -374,6 +374,14 @@ def test_long_lists_of_levels_are_counted(customers):
     assert condition.startswith("job is any of job0, job1, job10, ")
     assert condition.endswith("… (12\N{NO-BREAK SPACE}levels)")
     assert any("(12 levels)" in text for text in words(display))
+
+
+def test_one_level_of_a_long_name_is_said_as_it_is():
+    name = "a level with a name of more than forty-eight characters"
+    x = pd.DataFrame({"job": [name, "other"] * 50})
+    model = LeafRank().fit(x, [1, 0] * 50)
+    [[[condition]]] = [rule for rule in TreeDisplay.from_estimator(model).rules if rule]
+    assert condition == f"job is {name}"
 
 
 def test_missing_is_said_after_a_shortened_list(customers):

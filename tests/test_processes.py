@@ -169,7 +169,7 @@ def test_progress_ends_at_one_and_an_error_in_it_is_raised():
     binning = model._binning
     codes = np.empty((5, len(y)), dtype=binning.code_type)
     _core.encode(x, binning.thresholds, codes, 1)
-    options = model._options(_Shape).for_core(1.0)
+    options = model._options(_Shape).for_core(1.0, 1.0)
     arguments = (codes, y.astype(np.uint8), None, None, binning.n_codes,
                  binning.is_categorical, np.zeros(5, np.int8), options, 1)  # fmt: skip
     seen = []

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from treerank import LeafRank, TreeRank
 from treerank._trees.boxes import contains, intersect, is_covered, simplify
+from treerank.inspection import explain
 
 EVERYTHING = [0b1111, 0b1111, 0b111]
 
@@ -122,6 +123,29 @@ def test_each_rule_holds_for_just_the_rows_of_its_stratum(n, seed, depth):
     strata = model.apply(frame)
     for k, rule in enumerate(model.partition_.rules()):
         assert np.array_equal(evaluate(rule, frame), strata == k), rule
+
+
+def test_long_lists_of_levels_are_cut_short():
+    rng = np.random.default_rng(0)
+    town = rng.integers(0, 600, 6_000)
+    frame = pd.DataFrame({"town": np.char.add("t", np.char.zfill(town.astype(str), 3))})
+    y = (rng.random(6_000) < np.where(town < 40, 0.95, 0.05)).astype(int)
+    model = LeafRank().fit(frame, y)
+    for rule, side in zip(model.partition_.rules(), [True, False], strict=True):
+        assert len(rule) < 100
+        listed = rule.split("any of ")[1].split(", ")
+        assert len(listed) == 6
+        assert listed[5].startswith("… (")
+        told = int(listed[5].removeprefix("… (").removesuffix(" levels)"))
+        found = np.unique(frame["town"][(model.apply(frame) == 0) == side])
+        n_found = len(np.unique(frame["town"])) - len(found) if "is not" in rule else len(found)
+        assert told == n_found
+    assert max(map(len, str(explain(model, frame[:1])[0]).split("\n"))) < 100
+    few = frame[town < 60]
+    short = LeafRank().fit(few, (rng.random(len(few)) < (town[town < 60] < 10)).astype(int))
+    assert (
+        short.partition_.rules()[0] == f"town is any of {', '.join(f't{i:03d}' for i in range(10))}"
+    )
 
 
 def test_rules_never_speak_of_missing_values_that_were_not_there():

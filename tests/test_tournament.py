@@ -96,7 +96,7 @@ def candidates(x, y, inside, pairs):
         repeats = (inside & np.isin(y, (worse, better))).astype(np.uint8)[np.newaxis]
         [arrays] = _core.grow_trees(
             codes, (y == better).astype(np.uint8), repeats, None, binning.n_codes,
-            binning.is_categorical, np.zeros(2, np.int8), options.for_core(1.0), 1, None,
+            binning.is_categorical, np.zeros(2, np.int8), options.for_core(1.0, 1.0), 1, None,
         )  # fmt: skip
         tree = tree_from_core(arrays, 1.0)
         if tree.n_cells == 3:

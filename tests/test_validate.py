@@ -93,12 +93,6 @@ def test_more_levels_than_codes_share_one():
     assert model.score(x, y) > 0.7
 
 
-def test_a_level_per_row_gets_a_warning(loans):
-    x, y = loans
-    with pytest.warns(UserWarning, match="'name' has a level of its own"):
-        TreeRank().fit(x.assign(name=[f"person {i}" for i in range(len(x))]), y)
-
-
 def test_columns_in_another_order_or_missing_are_refused(loans):
     x, y = loans
     model = TreeRank().fit(x, y)

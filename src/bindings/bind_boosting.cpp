@@ -16,7 +16,7 @@ BoostingOptions boosting_options(const nb::dict& d) {
     options.max_depth = nb::cast<std::int32_t>(d["max_depth"]);
     options.leafrank_depth = nb::cast<std::int32_t>(d["leafrank_depth"]);
     options.min_mass_leaf = nb::cast<std::int64_t>(d["min_mass_leaf"]);
-    options.row_mass = nb::cast<double>(d["row_mass"]);
+    options.independent_mass = nb::cast<double>(d["independent_mass"]);
     options.l2 = nb::cast<double>(d["l2"]);
     options.gradient_unit = nb::cast<double>(d["gradient_unit"]);
     options.hessian_unit = nb::cast<double>(d["hessian_unit"]);

@@ -58,6 +58,7 @@ inline LeafRankOptions leafrank_options(const nb::dict& d) {
     options.random_cuts = nb::cast<bool>(d["random_cuts"]);
     options.pruning = nb::cast<bool>(d["pruning"]);
     options.row_mass = nb::cast<double>(d["row_mass"]);
+    options.independent_mass = nb::cast<double>(d["independent_mass"]);
     return options;
 }
 

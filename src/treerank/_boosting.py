@@ -222,7 +222,8 @@ class BoostedTreeRank(TreeEnsemble):
             plan = self._plan(data)
             units, scale = boosting_units(data.weights)
             rank = data.labels.astype(np.intp)
-            rows = BoostingRows(codes, rank, units, scale, len(data.classes))
+            effect = data.weights.design_effect
+            rows = BoostingRows(codes, rank, units, scale, effect, len(data.classes))
             rows, validation = self._hold_out(rows, plan)
             with progress_bar("boosting", self.verbose) as report:
                 boosted = boost(rows, validation, self._binning, plan, report)

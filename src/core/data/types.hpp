@@ -158,6 +158,9 @@ struct LeafRankOptions {
     bool random_cuts = false;        // one random cut a feature instead of the best one
     bool pruning = false;            // by cross-validation inside the cell
     double row_mass = 1;             // units of mass that make one row
+    // Units of mass that count as one row when chance is judged: more than `row_mass` where
+    // weights are uneven or rows are drawn several times.
+    double independent_mass = 1;
 };
 
 // Beyond two classes, a cell's candidates are the best splits of pairs of classes.

@@ -1,6 +1,8 @@
 #include "core/grow/boosting.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <tuple>
@@ -14,6 +16,7 @@ namespace treerank {
 namespace {
 
 constexpr std::size_t kFeaturesPerPass = 4;
+constexpr int kGradientBits = 31;                           // of a row's gradient, with its sign
 constexpr std::size_t kWorkForTeam = std::size_t{1} << 16;  // rows times features
 
 using Histogram = std::vector<GradientSum>;
@@ -45,7 +48,13 @@ class Grower {
         for (const std::int32_t feature : chosen_) {
             offset_[feature] = histogram_size_;
             histogram_size_ += table.features.n_codes[feature];
+            many_levels_ = many_levels_ || (table.features.categorical[feature] != 0 &&
+                                            table.features.n_codes[feature] > kFreeLevels + 1);
         }
+        std::int64_t mass = 0;
+        for (const std::uint32_t row : rows) mass += Weighted ? table.weights[row] : 1;
+        const int room = 62 - std::bit_width(static_cast<std::uint64_t>(mass));
+        square_shift_ = std::max(0, kGradientBits - room / 2);
     }
 
     BoostedTree grow() {
@@ -134,9 +143,38 @@ class Grower {
         return {std::move(whole), std::move(small)};
     }
 
+    // How much the gradients of rows vary about the node's mean, where levels are judged by it.
+    // In whole numbers of as many digits as their squares can be summed in.
+    double row_variance(const Segment& at) const {
+        if (!many_levels_) return 0;
+        const auto short_of = [&](std::int32_t number) {
+            return (std::int64_t{number} + (std::int64_t{1} << square_shift_ >> 1)) >>
+                   square_shift_;
+        };
+        std::int64_t gg = 0, gh = 0, hh = 0;
+        for (std::size_t i = at.first; i < at.first + at.n; ++i) {
+            const std::uint32_t row = row_id(rows_[i]);
+            const std::int64_t weight = Weighted ? table_.weights[row] : 1;
+            const std::int64_t g = short_of(table_.gradients[row].gradient);
+            const std::int64_t h = short_of(table_.gradients[row].hessian);
+            gg += weight * g * g;
+            gh += weight * g * h;
+            hh += weight * h * h;
+        }
+        const double mean =
+            scale_.gradient(at.sum) / std::max(scale_.hessian(at.sum), kLeastHessian);
+        const double short_unit = std::ldexp(options_.independent_mass, square_shift_);
+        const double g_unit = scale_.gradient_unit * short_unit;
+        const double h_unit = mean * scale_.hessian_unit * short_unit;
+        const double sum = g_unit * g_unit * static_cast<double>(gg) -
+                           2 * g_unit * h_unit * static_cast<double>(gh) +
+                           h_unit * h_unit * static_cast<double>(hh);
+        return sum / static_cast<double>(at.sum.mass);
+    }
+
     NewtonCut best_cut(const Segment& at, const Histogram& histogram) const {
         const NewtonSearch search(at.sum, at.bounds, scale_, options_.min_mass_leaf,
-                                  options_.row_mass);
+                                  options_.independent_mass, row_variance(at));
         std::vector<NewtonCut> cuts(chosen_.size());
         share_out(team_for(histogram.size() / 16), chosen_.size(), [&](std::size_t i) {
             const std::int32_t feature = chosen_[i];
@@ -342,6 +380,8 @@ class Grower {
     std::vector<GradientSum> gathered_;  // by row of the segment that is being counted
     std::vector<std::size_t> offset_;    // where a chosen feature's sums start
     std::size_t histogram_size_ = 0;
+    bool many_levels_ = false;  // of some chosen feature
+    int square_shift_ = 0;  // digits of gradients that squares leave out
     RankTree tree_;
     std::vector<Segment> nodes_;  // by test node
     std::vector<Segment> cells_;  // by cell

@@ -45,7 +45,7 @@ struct BoostingOptions {
     std::int32_t max_depth = 2;       // of the ranking tree, in splits of cells
     std::int32_t leafrank_depth = 2;  // of the tree inside a split
     std::int64_t min_mass_leaf = 1;
-    double row_mass = 1;  // units of mass that make one row
+    double independent_mass = 1;  // units of mass that count as one row when chance is judged
     double l2 = 0;
     double gradient_unit = 1;  // what 1 stands for in a sum of gradients ...
     double hessian_unit = 1;   // ... and of curvatures

@@ -24,6 +24,7 @@ CutSearch LeafRankTree::search_of(const OpenNode& open) const {
     search.positive_cost = cell_.negative;
     search.negative_cost = cell_.positive;
     search.min_mass_leaf = options_.min_mass_leaf;
+    search.independent_mass = options_.independent_mass;
     search.lower = open.lower;
     search.upper = open.upper;
     return search;

@@ -17,6 +17,7 @@ struct CutSearch {
     double positive_cost = 1;
     double negative_cost = 1;
     double min_mass_leaf = 1;
+    double independent_mass = 1;  // counts as one row when chance is judged
     // Monotone constraints: the sign wanted and the bounds handed down to this node.
     std::int8_t monotonic = 0;
     double lower = 0;

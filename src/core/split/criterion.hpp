@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/histogram/kernels.hpp"
+#include "core/split/level_evidence.hpp"
 
 namespace treerank {
 
@@ -125,9 +126,31 @@ inline BestCut best_cut(const OccupiedCodes& occupied, const CutSearch& search) 
     return best;
 }
 
+// The masses of levels with their classes moved towards the shares of the node, as far as the
+// levels are not to be believed; empty where they are not at all.
+inline std::vector<ClassMass> believed_masses(const OccupiedCodes& occupied,
+                                              const CutSearch& search) {
+    const double share = search.node.positive / search.node.total();
+    LevelEvidence evidence;
+    for (const ClassMass mass : occupied.masses)
+        evidence.add(mass.total() / search.independent_mass,
+                     (mass.positive - share * mass.total()) / search.independent_mass);
+    const double smoothing = evidence.smoothing(share * (1 - share)) * search.independent_mass;
+    if (std::isinf(smoothing)) return {};
+    std::vector<ClassMass> believed = occupied.masses;
+    if (smoothing == 0) return believed;
+    for (ClassMass& mass : believed) {
+        const double total = mass.total(), expected = share * total;
+        mass.positive = expected + (mass.positive - expected) * total / (total + smoothing);
+        mass.negative = total - mass.positive;
+    }
+    return believed;
+}
+
 // The partition rule (ALGORITHMS, section 4): levels ordered by the ratio of
-// positives to negatives, best first, cut where the gain is largest. Missing is a
-// level like any other. Returns how many of `order` go left.
+// positives to negatives, best first, cut where the gain is largest, both by what
+// is believed of them. Missing is a level like any other. Returns how many of
+// `order` go left, and their mass as it is.
 struct BestLevels {
     double gain = 0;
     std::size_t n_left = 0;
@@ -137,18 +160,23 @@ struct BestLevels {
 
 inline BestLevels best_levels(const OccupiedCodes& occupied, const CutSearch& search) {
     BestLevels best;
-    best.order.resize(occupied.codes.size());
+    const std::vector<ClassMass> believed = believed_masses(occupied, search);
+    best.order.resize(believed.size());
     std::iota(best.order.begin(), best.order.end(), 0);
     std::sort(best.order.begin(), best.order.end(), [&](std::int32_t a, std::int32_t b) {
-        const ClassMass x = occupied.masses[a], y = occupied.masses[b];
+        const ClassMass x = believed[a], y = believed[b];
         const double one = x.positive * y.negative, other = y.positive * x.negative;
         return one != other ? one > other : a < b;
     });
-    ClassMass left;
+    CutSearch believing = search;
+    believing.node = ClassMass{};
+    for (const ClassMass mass : believed) believing.node = believing.node + mass;
+    ClassMass left, believed_left;
     for (std::size_t i = 0; i + 1 < best.order.size(); ++i) {
         left = left + occupied.masses[best.order[i]];
+        believed_left = believed_left + believed[best.order[i]];
         if (!admissible(search, left)) continue;
-        const double gain = gain_of(search, left);
+        const double gain = gain_of(believing, believed_left);
         if (gain > best.gain) {
             best.gain = gain;
             best.n_left = i + 1;

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <vector>
 
 #include "core/grow/boosting.hpp"
+#include "core/split/level_evidence.hpp"
 
 namespace treerank {
 
@@ -15,14 +15,6 @@ namespace treerank {
 inline constexpr double kLeastHessian = 1e-3;
 // Gains below this are rounding.
 inline constexpr double kLeastGain = 1e-10;
-// Many levels give many sets to choose from, so that the best of them looks better than it
-// is: their sides are valued with so much more curvature than they have ...
-inline constexpr double kSetPenalty = 10;
-// ... unless the levels are as few as these.
-inline constexpr std::size_t kFewLevels = 4;
-// Rows of an average level that a level's value is mixed with when levels are put in order.
-inline constexpr double kLevelSmoothing = 10;
-
 // What the value of a node may be, so that a constrained feature moves scores one way only.
 struct Bounds {
     double lower = -std::numeric_limits<double>::infinity();
@@ -41,20 +33,18 @@ struct NewtonScale {
     double hessian(const GradientSum& sum) const {
         return static_cast<double>(sum.hessian) * hessian_unit;
     }
-    // Twice the fall of the loss, to second order, when all rows of the node take its value.
-    double gain(const GradientSum& sum) const {
-        const double g = gradient(sum);
-        return g * g / std::max(hessian(sum) + l2, kLeastHessian);
+    double curvature(double hessian) const { return std::max(hessian + l2, kLeastHessian); }
+    double value(const GradientSum& sum) const { return -gradient(sum) / curvature(hessian(sum)); }
+    // Twice the fall of the loss, to second order, when all rows of the node take its value,
+    // or the nearest that the bounds allow. `g` and `h` are the sums of gradient and curvature.
+    double gain(double g, double h, const Bounds& bounds) const {
+        if (bounds.free()) return g * g / curvature(h);
+        const double wanted = -g / curvature(h), v = bounds.clip(wanted);
+        if (v == wanted) return g * g / curvature(h);
+        return -v * (2 * g + curvature(h) * v);
     }
-    double value(const GradientSum& sum) const {
-        return -gradient(sum) / std::max(hessian(sum) + l2, kLeastHessian);
-    }
-    // The same gain where the value has to stay within bounds.
     double gain(const GradientSum& sum, const Bounds& bounds) const {
-        if (bounds.free()) return gain(sum);
-        const double wanted = value(sum), v = bounds.clip(wanted);
-        if (v == wanted) return gain(sum);
-        return -v * (2 * gradient(sum) + std::max(hessian(sum) + l2, kLeastHessian) * v);
+        return gain(gradient(sum), hessian(sum), bounds);
     }
 };
 
@@ -71,13 +61,16 @@ struct NewtonCut {
 // Looks at the cuts of one node, feature by feature.
 class NewtonSearch {
   public:
+    // `row_variance`: of what a row adds to the gradient beyond the node's mean, a row being so
+    // much mass; needed for categories alone.
     NewtonSearch(const GradientSum& node, const Bounds& bounds, const NewtonScale& scale,
-                 std::int64_t min_mass, double row_mass)
+                 std::int64_t min_mass, double independent_mass, double row_variance)
         : node_(node),
           bounds_(bounds),
           scale_(scale),
           min_mass_(min_mass),
-          row_mass_(row_mass),
+          independent_mass_(independent_mass),
+          row_variance_(row_variance),
           node_gain_(scale.gain(node, bounds)) {}
 
     // `counts`: the sums by code, missing first. `sign`: whether values may only rise (+1) or
@@ -88,15 +81,20 @@ class NewtonSearch {
     }
 
   private:
-    double gain_of(const GradientSum& left, const NewtonScale& scale, std::int8_t sign) const {
+    bool admissible(const GradientSum& left, const GradientSum& right) const {
+        return left.mass >= min_mass_ && right.mass >= min_mass_ &&
+               scale_.hessian(left) >= kLeastHessian && scale_.hessian(right) >= kLeastHessian;
+    }
+
+    double gain_of(const GradientSum& left, std::int8_t sign) const {
         const GradientSum right = node_ - left;
-        if (left.mass < min_mass_ || right.mass < min_mass_) return 0;
-        if (scale_.hessian(left) < kLeastHessian || scale_.hessian(right) < kLeastHessian) return 0;
+        if (!admissible(left, right)) return 0;
         if (sign != 0) {
-            const double rise = bounds_.clip(scale.value(right)) - bounds_.clip(scale.value(left));
+            const double rise =
+                bounds_.clip(scale_.value(right)) - bounds_.clip(scale_.value(left));
             if (sign * rise <= 0) return 0;
         }
-        return scale.gain(left, bounds_) + scale.gain(right, bounds_) - node_gain_;
+        return scale_.gain(left, bounds_) + scale_.gain(right, bounds_) - node_gain_;
     }
 
     NewtonCut best_threshold(const GradientSum* counts, std::int32_t n_codes,
@@ -112,8 +110,8 @@ class NewtonSearch {
             best_is_last = false;
             left = left + counts[code];
             last = code;
-            const double without = gain_of(left, scale_, sign);
-            const double with = missing.mass > 0 ? gain_of(left + missing, scale_, sign) : 0;
+            const double without = gain_of(left, sign);
+            const double with = missing.mass > 0 ? gain_of(left + missing, sign) : 0;
             if (std::max(without, with) > best.gain) {
                 best.gain = std::max(without, with);
                 best.cut = last;
@@ -128,33 +126,64 @@ class NewtonSearch {
         return best;
     }
 
-    // The levels in order of their values: the best of all sets is among the first so many
-    // of them (Fisher 1958), but for the smoothing that keeps rare levels from the ends.
-    NewtonCut best_set(const GradientSum* counts, std::int32_t n_codes) const {
-        std::vector<std::int32_t> levels;
-        std::vector<double> order(n_codes);
-        const double mean = node_.mass > 0 ? scale_.hessian(node_) / double(node_.mass) : 0;
-        const double prior = kLevelSmoothing * row_mass_ * mean + scale_.l2;
-        const double centre =
-            scale_.gradient(node_) / std::max(scale_.hessian(node_), kLeastHessian);
+    // A level as far as it can be believed: where levels differ by chance, its gradient is close
+    // to what its curvature would have at the mean of the node.
+    struct Level {
+        std::int32_t code;
+        double gradient, hessian;
+        double deviation;  // of its value from the node's, but for the sign
+    };
+
+    // None where the levels differ no more than by chance.
+    std::vector<Level> believed_levels(const GradientSum* counts, std::int32_t n_codes) const {
+        const double mean = scale_.gradient(node_) / std::max(scale_.hessian(node_), kLeastHessian);
+        const auto rows_of = [&](std::int32_t code) {
+            return static_cast<double>(counts[code].mass) / independent_mass_;
+        };
+        std::vector<Level> levels;
+        LevelEvidence evidence;
         for (std::int32_t code = 0; code < n_codes; ++code) {
             if (counts[code].mass == 0) continue;
-            levels.push_back(code);
-            order[code] = (scale_.gradient(counts[code]) + prior * centre) /
-                          std::max(scale_.hessian(counts[code]) + prior, kLeastHessian);
+            const double g = scale_.gradient(counts[code]), h = scale_.hessian(counts[code]);
+            levels.push_back({code, g, h, g - mean * h});
+            evidence.add(rows_of(code), levels.back().deviation);
         }
-        std::sort(levels.begin(), levels.end(), [&](std::int32_t a, std::int32_t b) {
-            return order[a] != order[b] ? order[a] < order[b] : a < b;
+        const double smoothing = evidence.smoothing(row_variance_);
+        if (std::isinf(smoothing)) return {};
+        for (Level& level : levels) {
+            if (smoothing > 0) {
+                const double rows = rows_of(level.code);
+                level.deviation *= rows / (rows + smoothing);
+                level.gradient = mean * level.hessian + level.deviation;
+            }
+            level.deviation /= scale_.curvature(level.hessian);
+        }
+        std::sort(levels.begin(), levels.end(), [](const Level& a, const Level& b) {
+            return a.deviation != b.deviation ? a.deviation < b.deviation : a.code < b.code;
         });
-        NewtonScale careful = scale_;
-        if (levels.size() > kFewLevels) careful.l2 += kSetPenalty;
+        return levels;
+    }
+
+    // The levels in order of their values: the best of all sets is among the first so many
+    // of them (Fisher 1958).
+    NewtonCut best_set(const GradientSum* counts, std::int32_t n_codes) const {
+        const std::vector<Level> levels = believed_levels(counts, n_codes);
         NewtonCut best;
         best.categorical = true;
+        const double hessian = scale_.hessian(node_);
+        double gradient = 0, left_gradient = 0;
+        for (const Level& level : levels) gradient += level.gradient;
+        const double whole = scale_.gain(gradient, hessian, bounds_);
         GradientSum left;
         std::size_t n_left = 0;
         for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
-            left = left + counts[levels[i]];
-            const double gain = gain_of(left, careful, 0);
+            left = left + counts[levels[i].code];
+            left_gradient += levels[i].gradient;
+            if (!admissible(left, node_ - left)) continue;
+            const double left_hessian = scale_.hessian(left);
+            const double gain =
+                scale_.gain(left_gradient, left_hessian, bounds_) +
+                scale_.gain(gradient - left_gradient, hessian - left_hessian, bounds_) - whole;
             if (gain > best.gain) {
                 best.gain = gain;
                 best.left = left;
@@ -166,7 +195,7 @@ class NewtonSearch {
         const bool unseen_left = 2 * best.left.mass > node_.mass;
         for (std::int32_t code = 0; code < n_codes; ++code)
             if (unseen_left && counts[code].mass == 0) best.set.insert(code);
-        for (std::size_t i = 0; i < n_left; ++i) best.set.insert(levels[i]);
+        for (std::size_t i = 0; i < n_left; ++i) best.set.insert(levels[i].code);
         return best;
     }
 
@@ -174,7 +203,8 @@ class NewtonSearch {
     Bounds bounds_;
     NewtonScale scale_;
     std::int64_t min_mass_;
-    double row_mass_;
+    double independent_mass_;
+    double row_variance_;
     double node_gain_;
 };
 

@@ -18,12 +18,8 @@ from treerank import _core
 from treerank._input import column_stats
 from treerank._input.categories import SharedLevels
 from treerank._input.column_stats import Sample, Seen, look_over
-from treerank._input.columns import (
-    Column,
-    is_missing,
-    refuse_lone_surrogates,
-    warn_of_doubtful_category,
-)
+from treerank._input.columns import Column, is_missing, refuse_lone_surrogates
+from treerank._input.doubtful_columns import Category, warn_of_doubtful
 from treerank._input.validation import Table
 from treerank._input.weights import Weights
 
@@ -40,7 +36,7 @@ class Binning:
 
     `thresholds[j]` is empty for a category, `levels[j]` is None for a number. Levels are
     listed by code; the last entry of a feature with too many is `SharedLevels`, which have
-    one code.
+    one code. A category that identifies rows has none: to the model all its values are missing.
     """
 
     thresholds: list[NDArray[np.float64]]
@@ -111,6 +107,7 @@ def fit_binning(sample: Sample, seen: Seen, max_bins: int, n_jobs: int) -> Binni
         thresholds = _core.find_thresholds(table.matrix, rows, units, max_bins, n_jobs)
     else:
         thresholds = [np.empty(0)] * n
+        categories = []
         for j, column in enumerate(table.columns):
             masses = seen.masses[j]
             if masses is None:
@@ -118,8 +115,10 @@ def fit_binning(sample: Sample, seen: Seen, max_bins: int, n_jobs: int) -> Binni
                 [thresholds[j]] = _core.find_thresholds(values, rows, units, max_bins, n_jobs)
             else:
                 refuse_lone_surrogates(column.name, masses)
-                levels[j] = _choose_levels(masses)
-                warn_of_doubtful_category(column, sorted(masses, key=_level_order), seen.n_rows)
+                category = Category(column.name, column.is_guess, masses.keys(), seen.n_known[j])
+                levels[j] = [] if category.identifies_rows else _choose_levels(masses)
+                categories.append(category)
+        warn_of_doubtful(categories)
     code_type = np.dtype(np.uint8 if max_bins <= UINT8_BINS else np.uint16)
     return Binning(thresholds, levels, code_type, seen.has_missing)
 

@@ -51,6 +51,7 @@ class BoostingRows(NamedTuple):
     rank: NDArray[np.intp]
     units: NDArray[np.int64] | None
     scale: float  # units to a weight of 1
+    design_effect: float  # rows of weight 1 that say as much as one that counts once
     n_classes: int
 
     @property
@@ -145,7 +146,7 @@ def _grow_tree(
         "max_depth": plan.max_depth,
         "leafrank_depth": plan.leafrank_depth,
         "min_mass_leaf": min(max(1, round(plan.min_samples_leaf * rows.scale)), mass + 1),
-        "row_mass": rows.scale,
+        "independent_mass": rows.scale * rows.design_effect,
         "l2": plan.l2,
         "gradient_unit": gradient_unit / rows.scale,
         "hessian_unit": hessian_unit / rows.scale,

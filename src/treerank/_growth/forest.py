@@ -81,7 +81,7 @@ def _grow_in_core(
     first: int,
     n_jobs: int,
 ) -> ForestArrays:
-    options = core_options(plan, first, data.weights.scale)
+    options = core_options(plan, first, data.weights.scale, data.weights.design_effect)
     with progress_bar("growing", plan.verbose) as progress:
         grown = _core.grow_forest(
             codes, data.labels, data.weights.as_units, binning.n_codes, binning.is_categorical,
@@ -90,10 +90,13 @@ def _grow_in_core(
     return wrap_forest(grown, plan, data.table.n_features, class_sizes(data))
 
 
-def core_options(plan: ForestPlan, first: int, scale: float) -> dict[str, Any]:
+def core_options(
+    plan: ForestPlan, first: int, scale: float, design_effect: float
+) -> dict[str, Any]:
     """Options of the trees from the first on, as the core takes them."""
+    effect = design_effect * plan.sampling.design_effect(plan.n_rows)
     return {
-        "kinds": [kind.for_core(scale) for kind in plan.kinds],
+        "kinds": [kind.for_core(scale, effect) for kind in plan.kinds],
         "kind_of": plan.kind_of[first:],
         "first_tree": first,
         "sampling": vars(plan.sampling),

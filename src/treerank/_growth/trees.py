@@ -31,11 +31,12 @@ class LeafRankOptions:
     random_cuts: bool = False  # one random cut a drawn feature
     pruning: bool = False  # by cross-validation inside each cell
 
-    def for_core(self, scale: float) -> dict[str, Any]:
+    def for_core(self, scale: float, design_effect: float) -> dict[str, Any]:
         """Masses in units of the core."""
         return {
             **vars(self),
             "row_mass": scale,
+            "independent_mass": scale * design_effect,
             "min_mass_leaf": self.min_mass_leaf * scale,
             "min_mass_split": self.min_mass_split * scale,
         }
@@ -56,13 +57,13 @@ class TreeRankOptions:
     tournament: str = "all"
     tournament_gain: str = "vus"
 
-    def for_core(self, scale: float, first_tree: int = 0) -> dict[str, Any]:
+    def for_core(self, scale: float, design_effect: float, first_tree: int = 0) -> dict[str, Any]:
         """Masses in units of the core; draws of the trees are keyed by their numbers."""
         assert self.leafrank is not None
         return {
             **vars(self),
             "first_tree": first_tree,
-            "leafrank": self.leafrank.for_core(scale),
+            "leafrank": self.leafrank.for_core(scale, design_effect),
             "min_mass_leaf": self.min_mass_leaf * scale,
             "min_mass_split": self.min_mass_split * scale,
         }
@@ -93,8 +94,8 @@ def grow_trees(
     def grow(repeats: Any, units: Any, first_tree: int) -> list[RankTree]:
         grown = _core.grow_trees(
             codes, labels, repeats, units, binning.n_codes, binning.is_categorical, monotonic,
-            options.for_core(weights.scale, first_tree), n_jobs, progress, values,
-            len(data.classes),
+            options.for_core(weights.scale, weights.design_effect, first_tree), n_jobs, progress,
+            values, len(data.classes),
         )  # fmt: skip
         return [tree_from_core(arrays, weights.scale) for arrays in grown]
 

@@ -199,6 +199,7 @@ class ColumnSeen:
     is_empty_number: bool  # of a type of numbers, without any
     is_guess: bool
     has_missing: bool
+    n_known: int  # rows that have a level
     masses: Counter[Any]  # of levels
     n_infinite: int
     first_infinite: int
@@ -227,7 +228,7 @@ class TableSeen:
         rows = np.arange(self.n_sampled, dtype=np.uint32)
         if self.matrix is not None:
             table = Table(self.n_sampled, names, self.matrix, [])
-            seen = Seen(self.n_rows, self.has_missing, [None] * len(names))
+            seen = Seen([0] * len(names), self.has_missing, [None] * len(names))
             return Sample(table, rows, self.units), seen
         columns: list[Column] = []
         masses: list[Counter[Any] | None] = []
@@ -246,7 +247,8 @@ class TableSeen:
             masses.append(None)
         has_missing = np.array([column.has_missing for column in self.columns], dtype=bool)
         table = Table(self.n_sampled, names, None, columns)
-        return Sample(table, rows, self.units), Seen(self.n_rows, has_missing, masses)
+        n_known = [column.n_known for column in self.columns]
+        return Sample(table, rows, self.units), Seen(n_known, has_missing, masses)
 
 
 def _is_levels(column: ColumnSeen, name: str) -> bool:
@@ -297,6 +299,7 @@ def _join_columns(parts: Sequence[ColumnSeen], n_sampled: list[int]) -> ColumnSe
         is_empty_number=any(part.is_empty_number for part in parts),
         is_guess=any(part.is_guess for part in parts),
         has_missing=any(part.has_missing for part in parts),
+        n_known=sum(part.n_known for part in parts),
         masses=masses,
         n_infinite=sum(part.n_infinite for part in parts),
         first_infinite=first_infinite,
@@ -407,9 +410,9 @@ def _column_seen(
     if named or not is_number:
         factor = factorise(series)
         masses, has_missing = factor.masses(units), factor.has_missing
-        values = None
+        n_known, values = factor.n_known, None
     else:
-        values = None if is_empty else _numbers(series, name)
+        n_known, values = 0, None if is_empty else _numbers(series, name)
         masses, has_missing = Counter(), n_rows > 0 if values is None else _any_nan(values)
     is_infinite = np.isinf(np.empty(0) if values is None else values)
     n_infinite = int(is_infinite.sum())
@@ -418,6 +421,7 @@ def _column_seen(
         is_empty_number=is_empty and dtype.is_numeric(),
         is_guess=dtype in (nw.String, nw.Object),
         has_missing=has_missing,
+        n_known=n_known,
         masses=masses,
         n_infinite=n_infinite,
         first_infinite=int(np.argmax(is_infinite)) if n_infinite else -1,
@@ -451,4 +455,5 @@ def _array_column_seen(
         masses = Factor(distinct.tolist(), places.astype(np.int32)).masses(units)
     kinds = Kinds(len(values), {"number": len(values)}, {"number": (0, 0.0)})
     sample = None if named else values[rows].astype(np.float64)
-    return ColumnSeen(kinds, True, False, has_missing, masses, 0, -1, sample)
+    n_known = int(np.count_nonzero(~np.isnan(values))) if named else 0
+    return ColumnSeen(kinds, True, False, has_missing, n_known, masses, 0, -1, sample)

@@ -34,9 +34,14 @@ class Factor:
         return len(self.places)
 
     @property
+    def n_known(self) -> int:
+        """Rows that have a level."""
+        return int(np.count_nonzero(self.places >= 0))
+
+    @property
     def has_missing(self) -> bool:
         """Whether a row has no level."""
-        return bool(len(self.places)) and int(self.places.min()) < 0
+        return self.n_known < len(self)
 
     def masses(self, units: NDArray[np.int64] | None) -> Counter[Any]:
         """Units of the rows of each level that has some."""

@@ -43,50 +43,38 @@ class Sample:
 class Seen:
     """What all rows say of the columns: missing values, and the mass of each level.
 
-    `masses[j]` is None for a number. What blocks of rows say adds up.
+    `masses[j]` is None for a number.
     """
 
-    n_rows: int
+    n_known: list[int]  # rows that have a level
     has_missing: NDArray[np.bool_]
     masses: list[Counter[Any] | None]
-
-    def __add__(self, other: Seen) -> Seen:
-        masses = [
-            None if mine is None or theirs is None else mine + theirs
-            for mine, theirs in zip(self.masses, other.masses, strict=True)
-        ]
-        has_missing = self.has_missing | other.has_missing
-        return Seen(self.n_rows + other.n_rows, has_missing, masses)
 
 
 def look_over(table: Table, units: NDArray[np.int64] | None) -> Seen:
     """See which levels and missing values the rows have."""
     n = table.n_features
+    n_known = [0] * n
     has_missing = np.zeros(n, dtype=bool)
     masses: list[Counter[Any] | None] = [None] * n
     if table.matrix is not None:
         if table.n_rows and np.isnan(table.matrix.min()):  # one quick pass; by column if it must be
             has_missing = np.isnan(table.matrix.min(axis=0))
-        return Seen(table.n_rows, has_missing, masses)
+        return Seen(n_known, has_missing, masses)
     for j, column in enumerate(table.columns):
         if column.is_categorical:
-            if column.factor is not None:
-                has_missing[j] = column.factor.has_missing
-                masses[j] = column.factor.masses(units)
-                continue
-            counts = _count_levels(column, units)
-            has_missing[j] = any(map(is_missing, counts))
-            masses[j] = Counter({v: m for v, m in counts.items() if not is_missing(v)})
+            counts = Counter(column.values)
+            n_known[j] = sum(m for v, m in counts.items() if not is_missing(v))
+            has_missing[j] = n_known[j] < table.n_rows
+            of_level = counts if units is None else _level_masses(column, counts, units)
+            masses[j] = Counter({v: m for v, m in of_level.items() if not is_missing(v)})
         else:
             has_missing[j] = bool(np.isnan(column.values).any())
-    return Seen(table.n_rows, has_missing, masses)
+    return Seen(n_known, has_missing, masses)
 
 
-def _count_levels(column: Column, units: NDArray[np.int64] | None) -> Counter[Any]:
+def _level_masses(column: Column, counts: Counter[Any], units: NDArray[np.int64]) -> Counter[Any]:
     """Mass of each value, missing ones included."""
-    counts = Counter(column.values)
-    if units is None:
-        return counts
     number = {value: i for i, value in enumerate(counts)}
     place = np.fromiter(map(number.__getitem__, column.values), np.intp, len(column.values))
     mass = np.zeros(len(number), dtype=np.int64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
     from treerank._input.categories import Factor
 
 Levels = list[Any]
-
-# A category of more levels is worth a second look.
-MANY_LEVELS = 20
 
 
 @dataclass(frozen=True)
@@ -204,34 +200,3 @@ def _kind(value: Any) -> str:
     if isinstance(value, Real | Decimal):
         return "missing" if is_missing(value) else "number"
     return "missing" if is_missing(value) else "other"
-
-
-def warn_of_doubtful_category(column: Column, levels: Levels, n_rows: int) -> None:
-    """Warn of text that looks like numbers, and of a level per row."""
-    n_levels = len(levels)
-    if n_levels <= MANY_LEVELS:
-        return
-    odd = [level for level in levels if not _reads_as_number(level)] if column.is_guess else levels
-    if len(odd) <= 0.1 * n_levels:
-        but = f", all but {', '.join(map(repr, odd[:3]))}" if odd else ""
-        warnings.warn(
-            f"Column {column.name!r} is text, yet its {n_levels:,} levels read as numbers{but}. It "
-            "is taken as a category; turn it into numbers, or name it in categorical_features.",
-            UserWarning,
-            stacklevel=2,
-        )
-    elif n_levels == n_rows:
-        warnings.warn(
-            f"Column {column.name!r} has a level of its own in each of {n_rows:,} rows: it looks "
-            "like an identifier. Drop it, or turn it into numbers.",
-            UserWarning,
-            stacklevel=2,
-        )
-
-
-def _reads_as_number(level: Any) -> bool:
-    try:
-        float(str(level).replace(",", ""))
-    except ValueError:
-        return False
-    return True

@@ -36,11 +36,14 @@ class Weights:
 
     `repeats`: small whole weights, one byte a row; `units`: anything else, in
     fixed point, `scale` units to a weight of 1. Both None: every row counts once.
+    `design_effect` (Kish 1965) is by how much relative weights, being uneven, raise the variance
+    of a sum: so many rows of weight 1 say as much as one that counts once. 1 for repeated rows.
     """
 
     repeats: NDArray[np.uint8] | None = None
     units: NDArray[np.int64] | None = None
     scale: float = 1.0
+    design_effect: float = 1.0
 
     @property
     def as_units(self) -> NDArray[np.int64] | None:
@@ -60,13 +63,15 @@ class Weights:
 class WeightSums:
     """What decides the units of weights; sums of blocks add up exactly.
 
-    `total` is in units of 2^-1074, the smallest double. `distinct` has the weights that occur,
-    smallest first, or nothing if they are too many to be counts.
+    `total` is in units of 2^-1074, the smallest double; `squares` is the sum of the squares of the
+    weights' ratios to the largest, and not exact. `distinct` has the weights that occur, smallest
+    first, or nothing if they are too many to be counts.
     """
 
     n_rows: int = 0  # that have weight
     total: int = 0
     largest: float = 0.0
+    squares: float = 0.0
     distinct: tuple[float, ...] = ()
 
     def __add__(self, other: WeightSums) -> WeightSums:
@@ -75,10 +80,12 @@ class WeightSums:
         distinct: tuple[float, ...] = ()
         if self.distinct and other.distinct:
             distinct = _few(np.union1d(self.distinct, other.distinct))
+        largest = max(self.largest, other.largest)
         return WeightSums(
             self.n_rows + other.n_rows,
             self.total + other.total,
-            max(self.largest, other.largest),
+            largest,
+            sum(s.squares * (s.largest / largest) ** 2 for s in (self, other)),
             distinct,
         )
 
@@ -86,6 +93,16 @@ class WeightSums:
     def mean(self) -> Fraction:
         """Mean of the weights, exact."""
         return Fraction(self.total, self.n_rows << _SMALLEST)
+
+    @property
+    def design_effect(self) -> float:
+        """Mean of the squares by the square of the mean.
+
+        To six binary digits, so that no rounding on the way to it, by the cut into blocks or by
+        a constant that all weights are multiplied by, makes a difference.
+        """
+        mean = float(self.mean / Fraction(self.largest))
+        return round(64 * self.squares / (self.n_rows * mean**2)) / 64
 
     @property
     def largest_count(self) -> int | None:
@@ -117,7 +134,9 @@ def sum_weights(weight: NDArray[np.float64]) -> WeightSums:
     total = sum(
         _exact_total(weight[i : i + _EXACT_ROWS]) for i in range(0, len(weight), _EXACT_ROWS)
     )
-    return WeightSums(len(weight), total, float(weight.max()), _few(np.unique(weight)))
+    largest = float(weight.max())
+    squares = float(np.square(weight / largest).sum())
+    return WeightSums(len(weight), total, largest, squares, _few(np.unique(weight)))
 
 
 def _exact_total(weight: NDArray[np.float64]) -> int:
@@ -158,7 +177,7 @@ def quantise(weight: NDArray[np.float64] | None, sums: WeightSums | None = None)
     scale = min(2.0 ** np.floor(np.log2(2.0**51 / sums.n_rows)), _FINEST_SCALE)
     relative = np.ldexp(weight, -power) / mean
     units = np.maximum(np.rint(relative * scale), 1.0).astype(np.int64)
-    return Weights(units=units, scale=float(scale))
+    return Weights(units=units, scale=float(scale), design_effect=sums.design_effect)
 
 
 def scale_weights(weight: NDArray[np.float64]) -> NDArray[np.float64]:

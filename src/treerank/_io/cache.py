@@ -94,6 +94,7 @@ def keep(
         "classes": data.classes.tolist(),
         "class_type": data.classes.dtype.str,
         "scale": data.weights.scale,
+        "design_effect": data.weights.design_effect,
         "levels": [None if known is None else _say_levels(known) for known in binning.levels],
         "has_missing": binning.has_missing.tolist(),
         "checksums": {
@@ -178,7 +179,9 @@ def _restore(
     about: dict[str, Any], codes: NDArray[Any], rows: dict[str, NDArray[Any]], names: list[str]
 ) -> tuple[TrainingData, Coded]:
     n_features, n_rows = codes.shape
-    weights = Weights(rows.get("repeats"), rows.get("units"), about["scale"])
+    weights = Weights(
+        rows.get("repeats"), rows.get("units"), about["scale"], about["design_effect"]
+    )
     classes = np.array(about["classes"], dtype=np.dtype(about["class_type"]))
     data = TrainingData(
         Table(n_rows, names, None, []), classes, rows["labels"], weights,

@@ -348,4 +348,4 @@ def _join_weights(weights: list[NDArray[np.float64]], sums: WeightSums) -> Weigh
     if first.repeats is not None:
         return Weights(repeats=np.concatenate([p.repeats for p in parts if p.repeats is not None]))
     units = np.concatenate([p.units for p in parts if p.units is not None])
-    return Weights(units=units, scale=first.scale)
+    return Weights(units=units, scale=first.scale, design_effect=first.design_effect)

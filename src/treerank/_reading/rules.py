@@ -18,6 +18,10 @@ from treerank._trees.boxes import MAX_BOXES, Allowed, Box, intersect, simplify
 from treerank._trees.cell_boxes import all_codes, side_boxes
 from treerank._trees.ranking_tree import RankTree
 
+# Nobody reads more levels than this: of a longer list the first few are said, and their number.
+LONGEST_LIST = 10
+FIRST_LEVELS = 5
+
 
 def cell_rules(
     tree: RankTree, binning: Binning, names: list[str], cells: NDArray[np.intp]
@@ -149,18 +153,25 @@ def _number(value: float) -> str:
 
 
 def _say_levels(name: str, values: Allowed, levels: list[Any]) -> str:
-    chosen = [level for i, level in enumerate(levels, start=1) if values >> i & 1]
-    others = [level for i, level in enumerate(levels, start=1) if not values >> i & 1]
-    if len(others) < len(chosen):
-        return _say_list(name, others, "is not")
-    return _say_list(name, chosen, "is")
-
-
-def _say_list(name: str, levels: list[Any], verb: str) -> str:
+    verb, listed = shorter_list(values, levels)
     said = [
         f"one of {len(level)} rare levels" if isinstance(level, SharedLevels) else str(level)
-        for level in levels
+        for level in listed
     ]
-    return (
-        f"{name} {verb} {said[0]}" if len(said) == 1 else f"{name} {verb} any of {', '.join(said)}"
-    )
+    if len(said) == 1:
+        return f"{name} {verb} {said[0]}"
+    if len(said) > LONGEST_LIST:
+        said = [*said[:FIRST_LEVELS], f"… ({count_levels(listed):,} levels)"]
+    return f"{name} {verb} any of {', '.join(said)}"
+
+
+def shorter_list(values: Allowed, levels: list[Any]) -> tuple[str, list[Any]]:
+    """Levels that are allowed, after "is", or those that are not, after "is not"."""
+    chosen = [level for i, level in enumerate(levels, start=1) if values >> i & 1]
+    others = [level for i, level in enumerate(levels, start=1) if not values >> i & 1]
+    return ("is not", others) if len(others) < len(chosen) else ("is", chosen)
+
+
+def count_levels(levels: list[Any]) -> int:
+    """Count levels, those that share a code too."""
+    return sum(len(level) if isinstance(level, tuple) else 1 for level in levels)

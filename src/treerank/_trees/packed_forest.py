@@ -24,6 +24,10 @@ class Sampling:
         """Whether trees have out-of-bag rows."""
         return self.n_draws > 0 and (self.replace or self.n_draws < n_rows)
 
+    def design_effect(self, n_rows: int) -> float:
+        """Rows of a tree that say as much as one: rows drawn again say nothing new."""
+        return 1.0 + (self.n_draws - 1) / n_rows if self.replace and self.n_draws > 0 else 1.0
+
     def counts(self, tree: int, n_rows: int) -> NDArray[np.uint8]:
         """How often each row was drawn for a tree."""
         return self.some_counts(tree, n_rows, 0, n_rows)

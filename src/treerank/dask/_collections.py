@@ -47,6 +47,7 @@ class CodedParts:
     sample: Sample
     n_rows: int
     scale: float
+    design_effect: float
 
     @property
     def table(self) -> Table:
@@ -103,8 +104,11 @@ def code_blocks(cluster: Cluster, estimator: Any, given: Blocks) -> CodedParts:
     binning = fit_binning(sample, columns, check_max_bins(estimator.max_bins, n_rows), 1)
     coding = cluster.give((binning, names, classes, sums), len(blocks))
     parts = _start(cluster, _code, numbered, coding)
-    scale = 1.0 if sums is None else quantise(np.ones(1), sums).scale
-    return CodedParts(parts, first_rows, names, classes, binning, sample, n_rows, scale)
+    weights = quantise(None if sums is None else np.ones(1), sums)
+    return CodedParts(
+        parts, first_rows, names, classes, binning, sample, n_rows, weights.scale,
+        weights.design_effect,
+    )  # fmt: skip
 
 
 def open_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Blocks:

@@ -49,13 +49,12 @@ class DaskForestRows:
         """Grow the trees of the plan, a batch after another."""
         n_trees, n_features = len(plan.kind_of), len(self.coded.names)
         n_classes = len(self.coded.classes)
-        kinds = [kind.for_core(self.scale) for kind in plan.kinds]
+        options = core_options(plan, 0, self.scale, self.coded.design_effect)
         specs = [
-            TreeSpec(Drawn(plan.sampling, t, plan.n_rows), kinds[plan.kind_of[t]], t)
+            TreeSpec(Drawn(plan.sampling, t, plan.n_rows), options["kinds"][plan.kind_of[t]], t)
             for t in range(n_trees)
         ]
         setting = setting_of(self.coded, self.monotonic, self.cluster.n_workers, "learned")
-        options = core_options(plan, 0, self.scale)
         forest: ForestArrays | None = None
         with progress_bar("growing", plan.verbose) as progress:
             for first in range(0, n_trees, BATCH):

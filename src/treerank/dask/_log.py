@@ -122,6 +122,7 @@ def digest_of(estimator: Any, coded: CodedParts, content: Any) -> str:
         coded.classes.tolist(),
         repr(binning.levels),
         coded.scale,
+        coded.design_effect,
     ]
     seen.update(json.dumps(said, default=str).encode())
     for array in [*binning.thresholds, np.asarray(content)]:

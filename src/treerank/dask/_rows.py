@@ -87,7 +87,7 @@ class DaskRows:
         samples: list[Sample] = [AllRows()]
         if folds is not None:
             samples += [WithoutFold(f, folds) for f in range(folds)]
-        core_options = options.for_core(scale)
+        core_options = options.for_core(scale, self.coded.design_effect)
         specs = [TreeSpec(sample, core_options, t) for t, sample in enumerate(samples)]
         setting = setting_of(self.coded, self.monotonic, self.cluster.n_workers, options.missing)
         with progress_bar("growing", self.verbose) as progress:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank._base import TreeRanker
 from treerank._binning.binning import Binning
 from treerank._input.parameters import check_choice, check_integer, check_number, complain
-from treerank._reading.rules import say_boxes, simple_side
+from treerank._reading.rules import count_levels, say_boxes, shorter_list, simple_side
 from treerank._trees.boxes import Box
 from treerank._trees.ranking_tree import RankTree
 from treerank._trees.splitter_tree import SplitterTree, say_splitter
@@ -30,7 +30,7 @@ from treerank.plots._tree_paint import Painter, measure_at
 from treerank.plots._tree_text import NO_BREAK, Conditions, say_mass, say_rate, say_strata
 
 # Levels of a category are listed up to about this many characters.
-LONGEST_LIST = 48
+LONGEST_TEXT = 48
 
 StrataTable = list[tuple[str, str, str]]  # stratum, rows, event rate
 
@@ -277,10 +277,12 @@ def _say_condition(feature: int, codes: int, binning: Binning, names: list[str])
     """One condition in words; of a long list of levels the first few and their number."""
     said = say_boxes([{feature: codes}], binning, names)
     levels = binning.levels[feature]
-    if levels is None or len(said) <= LONGEST_LIST:
+    if levels is None or len(said) <= LONGEST_TEXT:
         return said
     known = say_boxes([{feature: codes & ~1}], binning, names)
-    n_allowed = (codes >> 1).bit_count()
-    n_listed = min(n_allowed, len(levels) - n_allowed)
-    short = f"{known[: known.rfind(', ', 0, LONGEST_LIST) + 1]} … ({n_listed}{NO_BREAK}levels)"
+    n_levels = count_levels(shorter_list(codes, levels)[1])
+    last = known.rfind(", ", 0, LONGEST_TEXT)
+    if last < 0:  # the first level is that long
+        return said
+    short = f"{known[: last + 1]} … ({n_levels:,}{NO_BREAK}levels)"
     return short if known == said else f"{short} or {names[feature]} is missing"

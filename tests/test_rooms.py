@@ -6,8 +6,8 @@ from pathlib import Path
 import treerank
 
 SOURCE = Path(treerank.__file__).parent
-# A room may use those before it. What is not named here (plots, reports, the command line, clusters,
-# exports) may use all of them, and none of them may use it.
+# A room may use those before it. What is not named here (plots, reports, exports, the command line,
+# clusters) may use all of them, and none of them may use it.
 ORDER = [
     "_core", "_input", "splitters", "metrics", "consensus", "_binning", "_trees", "_select",
     "_growth", "_reading", "_base", "_leafrank", "_io", "_treerank", "_forest_plan", "_forest",

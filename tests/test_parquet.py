@@ -203,7 +203,7 @@ def test_missing_values_may_count_as_the_mean_of_their_cell(folder, tmp_path):
 
 
 def test_files_come_from_a_folder_a_pattern_or_a_list(folder):
-    write(loans(), folder, [400, 500])
+    write(loans(), folder, [200, 300])
     (folder / "inner").mkdir()
     (folder / "02.parquet").rename(folder / "inner" / "02.parquet")
     files = [folder / "00.parquet", folder / "01.parquet", folder / "inner" / "02.parquet"]
@@ -211,7 +211,7 @@ def test_files_come_from_a_folder_a_pattern_or_a_list(folder):
     found = {digest(TreeRank(**TREE).fit_parquet(way, "repaid", columns=FEATURES)) for way in ways}
     assert len(found) == 1
     one = TreeRank(**TREE).fit_parquet(str(files[0]), "repaid", columns=FEATURES)
-    assert one.partition_.counts.sum() == 400
+    assert one.partition_.counts.sum() == 200
 
 
 def test_an_index_of_pandas_is_no_feature(folder):

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/tree/flat_tree.hpp"
 #include "core/data/types.hpp"
+#include "core/tree/flat_tree.hpp"
 
 namespace nb = nanobind;
 

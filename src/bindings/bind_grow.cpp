@@ -10,10 +10,10 @@
 #include "bindings/arrays.hpp"
 #include "bindings/options.hpp"
 #include "bindings/trees.hpp"
-#include "core/histogram/histogram.hpp"
-#include "core/split/criterion.hpp"
 #include "core/grow/driver.hpp"
+#include "core/histogram/histogram.hpp"
 #include "core/prune/vus.hpp"
+#include "core/split/criterion.hpp"
 
 namespace treerank {
 

@@ -8,9 +8,9 @@
 #include "bindings/arrays.hpp"
 #include "bindings/options.hpp"
 #include "bindings/trees.hpp"
+#include "core/data/random.hpp"
 #include "core/grow/level_growth.hpp"
 #include "core/grow/shard_rows.hpp"
-#include "core/data/random.hpp"
 
 namespace treerank {
 

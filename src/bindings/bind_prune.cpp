@@ -1,6 +1,6 @@
 #include "bindings/arrays.hpp"
-#include "core/prune/cost_complexity.hpp"
 #include "core/data/types.hpp"
+#include "core/prune/cost_complexity.hpp"
 
 namespace treerank {
 

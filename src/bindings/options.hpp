@@ -4,8 +4,8 @@
 #include <string>
 
 #include "bindings/arrays.hpp"
-#include "core/util/thread_pool.hpp"
 #include "core/data/types.hpp"
+#include "core/util/thread_pool.hpp"
 
 namespace treerank {
 

@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/util/thread_pool.hpp"
 #include "core/data/types.hpp"
+#include "core/util/thread_pool.hpp"
 
 namespace treerank {
 

@@ -2,9 +2,9 @@
 #include <map>
 #include <string>
 
+#include "core/prune/cost_complexity.hpp"
 #include "core/tree/dependence.hpp"
 #include "core/tree/flat_tree.hpp"
-#include "core/prune/cost_complexity.hpp"
 #include "digest.hpp"
 #include "random_table.hpp"
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/util/thread_pool.hpp"
 #include "core/data/types.hpp"
+#include "core/util/thread_pool.hpp"
 
 namespace treerank {
 

@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "core/split/newton_split.hpp"
 #include "core/data/partition.hpp"
+#include "core/split/newton_split.hpp"
 
 namespace treerank {
 
@@ -381,7 +381,7 @@ class Grower {
     std::vector<std::size_t> offset_;    // where a chosen feature's sums start
     std::size_t histogram_size_ = 0;
     bool many_levels_ = false;  // of some chosen feature
-    int square_shift_ = 0;  // digits of gradients that squares leave out
+    int square_shift_ = 0;      // digits of gradients that squares leave out
     RankTree tree_;
     std::vector<Segment> nodes_;  // by test node
     std::vector<Segment> cells_;  // by cell

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/grow/driver.hpp"
 #include "core/grow/growing_cell.hpp"
 #include "core/grow/leafrank.hpp"
-#include "core/prune/leafrank_prune.hpp"
 #include "core/grow/selector.hpp"
-#include "core/grow/driver.hpp"
+#include "core/prune/leafrank_prune.hpp"
 
 namespace treerank {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include "core/grow/cell_splitter.hpp"
 #include "core/data/random.hpp"
+#include "core/grow/cell_splitter.hpp"
 
 namespace treerank {
 

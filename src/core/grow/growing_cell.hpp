@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/data/types.hpp"
 #include "core/grow/leafrank.hpp"
 #include "core/util/thread_pool.hpp"
-#include "core/data/types.hpp"
 
 namespace treerank {
 

@@ -4,9 +4,9 @@
 #include <limits>
 #include <queue>
 
-#include "core/histogram/histogram.hpp"
 #include "core/data/partition.hpp"
 #include "core/data/random.hpp"
+#include "core/histogram/histogram.hpp"
 
 namespace treerank {
 

@@ -6,12 +6,12 @@
 #include <memory>
 #include <vector>
 
-#include "core/histogram/kernels.hpp"
-#include "core/grow/leafrank_tree.hpp"
-#include "core/util/thread_pool.hpp"
-#include "core/split/split_search.hpp"
-#include "core/data/types.hpp"
 #include "core/data/row_view.hpp"
+#include "core/data/types.hpp"
+#include "core/grow/leafrank_tree.hpp"
+#include "core/histogram/kernels.hpp"
+#include "core/split/split_search.hpp"
+#include "core/util/thread_pool.hpp"
 
 namespace treerank {
 

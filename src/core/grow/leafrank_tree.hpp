@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/grow/leaf_order.hpp"
 #include "core/data/random.hpp"
-#include "core/split/split_search.hpp"
 #include "core/data/types.hpp"
+#include "core/grow/leaf_order.hpp"
+#include "core/split/split_search.hpp"
 
 namespace treerank {
 

@@ -13,11 +13,11 @@
 #include <optional>
 #include <vector>
 
+#include "core/data/types.hpp"
 #include "core/grow/growing_cell.hpp"
 #include "core/grow/leafrank_tree.hpp"
 #include "core/grow/selector.hpp"
 #include "core/split/split_search.hpp"
-#include "core/data/types.hpp"
 
 namespace treerank {
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/data/types.hpp"
 #include "core/grow/growing_cell.hpp"
 #include "core/grow/leafrank_tree.hpp"
-#include "core/data/types.hpp"
 #include "core/prune/vus.hpp"
 
 namespace treerank {

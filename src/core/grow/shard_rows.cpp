@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/histogram/histogram.hpp"
-#include "core/grow/leafrank.hpp"
 #include "core/data/partition.hpp"
+#include "core/grow/leafrank.hpp"
+#include "core/histogram/histogram.hpp"
 
 namespace treerank {
 

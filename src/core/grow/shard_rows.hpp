@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/grow/level_growth.hpp"
-#include "core/grow/driver.hpp"
 #include "core/data/types.hpp"
+#include "core/grow/driver.hpp"
+#include "core/grow/level_growth.hpp"
 
 namespace treerank {
 

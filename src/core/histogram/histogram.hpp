@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/data/types.hpp"
 #include "core/histogram/kernels.hpp"
 #include "core/util/thread_pool.hpp"
-#include "core/data/types.hpp"
 
 namespace treerank {
 

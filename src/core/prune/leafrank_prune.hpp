@@ -9,11 +9,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/grow/leafrank.hpp"
-#include "core/util/thread_pool.hpp"
-#include "core/prune/cost_complexity.hpp"
-#include "core/data/types.hpp"
 #include "core/data/row_view.hpp"
+#include "core/data/types.hpp"
+#include "core/grow/leafrank.hpp"
+#include "core/prune/cost_complexity.hpp"
+#include "core/util/thread_pool.hpp"
 
 namespace treerank {
 

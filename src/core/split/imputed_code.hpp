@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "core/split/criterion.hpp"
 #include "core/data/types.hpp"
+#include "core/split/criterion.hpp"
 
 namespace treerank {
 

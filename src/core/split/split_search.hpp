@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/histogram/kernels.hpp"
-#include "core/util/thread_pool.hpp"
-#include "core/split/criterion.hpp"
-#include "core/data/types.hpp"
 #include "core/data/row_view.hpp"
+#include "core/data/types.hpp"
+#include "core/histogram/kernels.hpp"
+#include "core/split/criterion.hpp"
+#include "core/util/thread_pool.hpp"
 
 namespace treerank {
 

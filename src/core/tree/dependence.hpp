@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/util/thread_pool.hpp"
-#include "core/tree/flat_tree.hpp"
 #include "core/data/types.hpp"
+#include "core/tree/flat_tree.hpp"
+#include "core/util/thread_pool.hpp"
 
 namespace treerank {
 

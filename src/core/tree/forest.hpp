@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/util/thread_pool.hpp"
-#include "core/tree/flat_tree.hpp"
 #include "core/data/sampling.hpp"
-#include "core/grow/driver.hpp"
 #include "core/data/types.hpp"
+#include "core/grow/driver.hpp"
+#include "core/tree/flat_tree.hpp"
+#include "core/util/thread_pool.hpp"
 
 namespace treerank {
 

@@ -20,6 +20,8 @@ from treerank._growth.losses import LOSSES
 from treerank._input.weights import Weights
 from treerank.metrics import ordinal_vus_score
 
+pytestmark = pytest.mark.core
+
 
 def sample(n=400, n_classes=2, seed=0, **change):
     return make_classification(
@@ -42,7 +44,6 @@ def grow(codes, gradients, weights, categorical, monotonic, rows, chosen, option
     return _core.score_forest(starts, slots, value, set_of, sets, at_end, codes, 1), importance
 
 
-@pytest.mark.core
 @given(
     n=st.integers(2, 50), seed=st.integers(0, 10_000), n_codes=st.integers(2, 14),
     max_depth=st.integers(1, 3), leafrank_depth=st.integers(1, 3), by_stratum=st.booleans(),
@@ -79,7 +80,6 @@ def test_tree_equals_its_slow_twin(
     np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.core
 @pytest.mark.parametrize("seed", [18, 20, 44, 92, 119])
 def test_leaves_that_a_bound_made_equal_stay_together(seed, monkeypatch):
     # Where the best cut of the ordered leaves lies between two of equal value.
@@ -181,7 +181,6 @@ def test_integer_weights_equal_repeated_rows(loss):
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-7 if loss == "logistic" else 1e-4)
 
 
-@pytest.mark.core
 def test_multiplying_fractional_weights_changes_nothing():
     X, y = sample()
     weight = np.random.default_rng(0).uniform(0.1, 3, len(y))
@@ -192,7 +191,6 @@ def test_multiplying_fractional_weights_changes_nothing():
     np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.core
 @pytest.mark.parametrize("loss", ["logistic", "pairwise"])
 def test_result_does_not_depend_on_the_number_of_threads(loss):
     X, y = sample(6000)
@@ -303,7 +301,6 @@ def test_early_stopping_watches_vus_beyond_two_classes():
     assert found == pytest.approx(model.validation_scores_.max())
 
 
-@pytest.mark.core
 def test_missing_values_and_categories_are_learned():
     rng = np.random.default_rng(0)
     n = 2000
@@ -400,7 +397,6 @@ def test_early_stopping_needs_two_rows_of_a_class():
         BoostedTreeRank(early_stopping=True).fit(X, y)
 
 
-@pytest.mark.core
 def test_core_refuses_arrays_that_do_not_fit():
     codes = np.ones((2, 5), dtype=np.uint8)
     gradients = np.ones((5, 2), dtype=np.int32)

@@ -169,6 +169,18 @@ def test_columns_that_a_database_takes_for_one_are_refused():
     assert '"A"' in to_sql(model.fit(short, X["a"] + X["A"] > 0), "t", "postgresql")
 
 
+@pytest.mark.parametrize("name", ["a\0", "\ud800", ""])
+def test_names_that_no_database_can_have_are_refused(name):
+    X, y = sample()
+    X = pd.DataFrame(X[["score"]].to_numpy(), columns=pd.Index([name], dtype=object))
+    model = TreeRank(pruning=None).fit(X, y)
+    for dialect in DIALECTS:
+        with pytest.raises(ValueError, match="Got the name"):
+            to_sql(model, "t", dialect, columns=["id"])
+        with pytest.raises(ValueError, match="Got the name"):
+            to_sql(fitted("tree"), "t" + name if name else "", dialect, columns=["id"])
+
+
 # --- deep trees ---
 
 

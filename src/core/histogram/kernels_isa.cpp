@@ -363,7 +363,7 @@ std::size_t part(Row* rows, std::size_t n, const Code* column, std::size_t step,
         left += goes_left;
         right += !goes_left;
     }
-    __builtin_memcpy(rows + left, scratch, right * sizeof(Row));
+    if (right > 0) __builtin_memcpy(rows + left, scratch, right * sizeof(Row));
     return left;
 }
 

@@ -60,14 +60,16 @@ class Dialect:
     @staticmethod
     def name(name: str) -> str:
         """Quote an identifier."""
-        if "\0" in name or not name:
-            raise ValueError(f"Got the name {name!r}; expected text without a zero character.")
+        if "\0" in name or not name or any("\ud800" <= c <= "\udfff" for c in name):
+            raise ValueError(
+                f"Got the name {name!r}; expected text without a zero character or lone surrogate."
+            )
         return '"' + name.replace('"', '""') + '"'
 
     def folded(self, name: str) -> str:
         """Return what names have in common that the database takes for the same."""
         name = "".join(c.lower() if c.isascii() else c for c in name) if self.any_case else name
-        return name.encode()[: self.longest_name].decode(errors="ignore")
+        return name.encode(errors="replace")[: self.longest_name].decode(errors="ignore")
 
     def table(self, name: str) -> str:
         """Quote the name of a table, which may have a schema before it."""

@@ -166,7 +166,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-import _atomic  # alone, without the time that the package takes
+import atomic  # alone, without the time that the package takes
 path = Path(sys.argv[1])
 with {what} as temporary:
     (temporary if temporary.is_file() else temporary / "codes").write_text("half")

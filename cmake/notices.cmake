@@ -22,7 +22,7 @@ list(JOIN robin_map_version . robin_map_version)
 set(notices "${CMAKE_CURRENT_BINARY_DIR}/notices")
 file(WRITE "${notices}/robin-map.txt" "${robin_map_licence}")
 configure_file("${nanobind_licence}" "${notices}/nanobind.txt" COPYONLY)
-configure_file(cmake/treerank.cdx.json.in "${notices}/treerank.cdx.json" @ONLY)
+configure_file(cmake/treerank.cdx.json.in "${notices}/treerank.cdx.json")
 install(FILES "${notices}/nanobind.txt" "${notices}/robin-map.txt"
         DESTINATION "${SKBUILD_METADATA_DIR}/licenses")
 install(FILES "${notices}/treerank.cdx.json" DESTINATION "${SKBUILD_METADATA_DIR}/sboms")

@@ -6,6 +6,7 @@ Needs nothing but the wheel and what it depends on.
 """
 
 import json
+import re
 import shutil
 import sys
 import tempfile
@@ -47,7 +48,9 @@ def check_metadata() -> None:
     bill = json.loads(names["treerank.cdx.json"].read_text())
     assert bill["metadata"]["component"]["version"] == found.version, bill
     assert {part["name"] for part in bill["components"]} == {"nanobind", "robin-map"}, bill
-    assert all(part["version"] for part in bill["components"]), bill
+    for part in bill["components"]:
+        assert part["version"], part
+        assert re.fullmatch(rf"pkg:[\w/-]+@v?{re.escape(part['version'])}", part["purl"]), part
 
 
 if __name__ == "__main__":

@@ -13,9 +13,14 @@ CXX names the compiler to use.")
 if(NOT CMAKE_CXX_COMPILER)
   include(CheckLanguage)
   check_language(CXX)
-endif()
-if(NOT CMAKE_CXX_COMPILER)
-  message(FATAL_ERROR "No C++ compiler was found.\n${treerank_wheel_hint}\n${treerank_compiler_hint}")
+  set(found ${CMAKE_CXX_COMPILER})
+  # It lacks the options that CXX may have, and once missing it would stay so.
+  unset(CMAKE_CXX_COMPILER)
+  unset(CMAKE_CXX_COMPILER CACHE)
+  if(NOT found)
+    message(FATAL_ERROR
+      "No C++ compiler was found.\n${treerank_wheel_hint}\n${treerank_compiler_hint}")
+  endif()
 endif()
 enable_language(CXX)
 

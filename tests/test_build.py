@@ -74,6 +74,21 @@ def test_without_a_compiler_the_error_names_the_wheel(tmp_path):
 
 
 @needs_cmake
+def test_options_that_come_with_the_name_of_the_compiler_are_kept(tmp_path):
+    configure(tmp_path, "-DTREERANK_PYTHON=OFF", compiler="g++ -DNAMED_IN_CXX")
+    assert all("-DNAMED_IN_CXX" in command for command in commands(tmp_path))
+
+
+@needs_cmake
+def test_a_compiler_that_was_missing_is_found_when_it_is_there(tmp_path):
+    late = tmp_path / "late-g++"
+    folder = tmp_path / "build"
+    assert configure(folder, "-DTREERANK_PYTHON=OFF", compiler=late).returncode != 0
+    late.symlink_to(shutil.which("g++"))
+    assert configure(folder, "-DTREERANK_PYTHON=OFF", compiler=late).returncode == 0
+
+
+@needs_cmake
 def test_an_old_compiler_is_told_which_version_is_needed(tmp_path):
     old = tmp_path / "g++"
     old.write_text('#!/bin/sh\nexec g++ -U__GNUC__ -D__GNUC__=9 "$@"\n')

@@ -62,8 +62,11 @@ def test_multiplying_all_weights_changes_nothing(name, kind, factor, seed):
     x, y = sample(150, seed)
     weight = draw_weights(kind, len(y), seed)
     one, other = (clone(MODELS[name]).fit(x, y, sample_weight=w) for w in (weight, factor * weight))
-    np.testing.assert_array_equal(one.score_samples(x), other.score_samples(x))
-    np.testing.assert_array_equal(one.predict_proba(x), other.predict_proba(x))
+    # scikit-learn's tree, inside the geometric ranker, sums weights that are not whole.
+    rounding = 1e-13 if name == "geometric" else 0.0
+    for method in ("score_samples", "predict_proba"):
+        a, b = (getattr(model, method)(x) for model in (one, other))
+        np.testing.assert_allclose(a, b, rtol=0, atol=rounding)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +88,8 @@ def test_multiplying_all_weights_changes_nothing_in_rivals(model, kind, factor):
     weight = draw_weights(kind, len(y), 1)
     one, other = (clone(model).fit(x, y, sample_weight=w) for w in (weight, factor * weight))
     a, b = one.decision_function(x), other.decision_function(x)
-    np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6 * np.abs(a).max())
+    # Rivals stop when they are close enough to their optimum.
+    np.testing.assert_allclose(a, b, rtol=0, atol=1e-4 * np.abs(a).max())
 
 
 @pytest.mark.parametrize("model", [TreeRank(), TreeRank(LogisticRegression())], ids=repr)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from typing import Any
 
@@ -10,6 +9,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.utils import check_array
 
 
 def open_frame(table: Any) -> nw.DataFrame[Any] | None:
@@ -31,9 +31,10 @@ def refuse_text(X: Any, owner: str) -> None:
     if issparse(X):
         return
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of complex numbers, which are refused later
-            np.asarray(X, dtype=np.float64)
+        check_array(
+            X, dtype=np.float64, ensure_all_finite=False, ensure_2d=False, allow_nd=True,
+            ensure_min_samples=0, ensure_min_features=0,
+        )  # fmt: skip
     except (ValueError, TypeError, OverflowError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(

@@ -144,8 +144,7 @@ nb::object py_count_slots(const Matrix<Code>& codes, const OptionalUnits& weight
     }
     if (!weights && !wide) return nb::cast(to_numpy(std::move(packed)));
     std::vector<std::int64_t> flat(2 * counted.size());
-    if (!flat.empty())
-        std::memcpy(flat.data(), counted.data(), flat.size() * sizeof(std::int64_t));
+    if (!flat.empty()) std::memcpy(flat.data(), counted.data(), flat.size() * sizeof(std::int64_t));
     return nb::cast(to_numpy(std::move(flat)));
 }
 

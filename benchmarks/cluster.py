@@ -63,10 +63,10 @@ class Everywhere:
     """Keep all growth on the cluster's rounds: no cell is brought to one worker."""
 
     def __enter__(self) -> None:
-        self.share, _rows.ASIDE_SHARE = _rows.ASIDE_SHARE, 0.0
+        self.share, _rows.GATHERED_SHARE = _rows.GATHERED_SHARE, 0.0
 
     def __exit__(self, *_: object) -> None:
-        _rows.ASIDE_SHARE = self.share
+        _rows.GATHERED_SHARE = self.share
 
 
 def rounds(client: Client) -> list[Figure]:

@@ -173,7 +173,7 @@ def _figures(found, pairs) -> list[Figure]:  # type: ignore[no-untyped-def]
     for kind, name in said.items():
         values = {(d, *cell): v[kind] for d, of in found.items() for cell, v in of.items()}
         low, high = min(values, key=values.get), max(values, key=values.get)
-        figures += _extremes(name, values[low], values[high], _say(low), _say(high))
+        figures += _extremes(name, values[low], values[high], _format(low), _format(high))
     least, most = min(pairs, key=pairs.get), max(pairs, key=pairs.get)
     said = [f"AUC {auc}, n = {n:,}" for auc, n in (least, most)]
     return figures + _extremes("difference of AUCs", pairs[least], pairs[most], *said)
@@ -186,7 +186,7 @@ def _extremes(name: str, low: float, high: float, at_low: str, at_high: str) -> 
     ]
 
 
-def _say(where: tuple[str, float, int]) -> str:
+def _format(where: tuple[str, float, int]) -> str:
     design, auc, n = where
     return f"{design}, AUC {auc}, n = {n:,}"
 

@@ -64,7 +64,7 @@ def say(pair: Pair, digits: int = 2) -> str:
     return f"{pair[0]:.{digits}f} ± {pair[1]:.{digits}f}"
 
 
-def say_gain(pair: Pair) -> str:
+def format_gain(pair: Pair) -> str:
     """A difference; losses in bold, insignificant ones in italics."""
     text = say(pair)
     if not paper.is_significant(pair):
@@ -119,10 +119,10 @@ def gain_tables(results: Results) -> tuple[str, str]:
         theirs, mine = paper.GLOBAL[name], [global_gain(samples, kind) for kind in KINDS]
         mine.append(nbtree_gain(samples))
         by_distance.append(
-            [name, *[say_gain(p) for both in zip(theirs, mine, strict=True) for p in both]]
+            [name, *[format_gain(p) for both in zip(theirs, mine, strict=True) for p in both]]
         )
         pairs = zip(paper.LOCAL[name], [local_gain(samples, k) for k in KINDS], strict=True)
-        local.append([name, *[say_gain(p) for both in pairs for p in both]])
+        local.append([name, *[format_gain(p) for both in pairs for p in both]])
     with_rival = [*header, "NBTree, paper", "NBTree, here"]
     return (
         markdown_table(with_rival, by_distance, "l" + "r" * 8),
@@ -141,7 +141,7 @@ def metric_table(results: Results) -> str:
     rows = []
     for name, samples in results.items():
         gap = column(samples, PRUNED, "global") - column(samples, PRUNED, "minmax")
-        rows.append([name, say_gain(mean_and_error(100 * gap))])
+        rows.append([name, format_gain(mean_and_error(100 * gap))])
     return markdown_table(["set", "standard less min-max"], rows, "lr")
 
 

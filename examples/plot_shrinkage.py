@@ -29,8 +29,8 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=1500, rando
 # The same tree, not pruned, with more and more shrinkage. The strata stay what they are; only
 # their scores, and with them their order, change.
 
-strengths = np.geomspace(1, 3000, 15)
-trees = [TreeRank(pruning=None, shrinkage=s).fit(X_train, y_train) for s in strengths]
+shrinkages = np.geomspace(1, 3000, 15)
+trees = [TreeRank(pruning=None, shrinkage=s).fit(X_train, y_train) for s in shrinkages]
 auc = [tree.score(X_test, y_test) for tree in trees]
 plain = TreeRank(pruning=None, shrinkage=0.0).fit(X_train, y_train)
 chosen = TreeRank(pruning=None, shrinkage="cv").fit(X_train, y_train)
@@ -50,7 +50,7 @@ after = chosen.predict_proba(X_train)[one_row, 1]
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 left.axhline(plain.score(X_test, y_test), color="0.6", label="no shrinkage")
-left.semilogx(strengths, auc, ".-", label="fixed strength")
+left.semilogx(shrinkages, auc, ".-", label="fixed strength")
 left.plot(chosen.shrinkage_, chosen.score(X_test, y_test), "r*", markersize=12, label='"cv"')
 left.set(xlabel="strength (rows)", ylabel="AUC on new rows")
 left.legend()

@@ -29,18 +29,18 @@ def auc(y, score, weight=None):
 
 
 def thresholds(values, max_bins, weight=None):
-    """Midpoints of neighbours, or bins of about equal mass."""
+    """Midpoints of neighbours, or bins of about equal weight_sum."""
     weight = np.ones(len(values)) if weight is None else np.asarray(weight, dtype=float)
     known = ~np.isnan(values)
     distinct = np.unique(values[known])
-    mass = np.array([weight[known][values[known] == v].sum() for v in distinct])
+    weight_sum = np.array([weight[known][values[known] == v].sum() for v in distinct])
     if len(distinct) <= max_bins:
         ends = range(len(distinct) - 1)
     else:
         ends = []
-        is_heavy = mass >= 2 * mass.sum() / max_bins
+        is_heavy = weight_sum >= 2 * weight_sum.sum() / max_bins
         n_light = max_bins - min(2 * is_heavy.sum(), max_bins - 1)
-        light = np.cumsum(np.where(is_heavy, 0, mass))
+        light = np.cumsum(np.where(is_heavy, 0, weight_sum))
         done = 0
         for i in range(len(distinct) - 1):
             bins = np.floor(light[i] * n_light / light[-1])
@@ -70,13 +70,13 @@ def histogram(codes, labels, rows, n_codes):
 
 
 def impurity(criterion, negative, positive):
-    mass = negative + positive
-    if mass == 0 or negative == 0 or positive == 0:
+    weight = negative + positive
+    if weight == 0 or negative == 0 or positive == 0:
         return 0.0
-    p = positive / mass
+    p = positive / weight
     if criterion == "gini":
-        return mass * 2 * p * (1 - p)
-    return -mass * (p * np.log2(p) + (1 - p) * np.log2(1 - p))
+        return weight * 2 * p * (1 - p)
+    return -weight * (p * np.log2(p) + (1 - p) * np.log2(1 - p))
 
 
 def cut_gain(criterion, left, right, cell):
@@ -93,16 +93,16 @@ def cut_gain(criterion, left, right, cell):
     )
 
 
-def all_cuts(codes, masses):
+def all_cuts(codes, weights):
     """Every way to part a node by one numeric feature: (cut, missing left, left, right)."""
-    total = masses.sum(axis=0)
+    total = weights.sum(axis=0)
     values = [c for c in codes if c > 0]
     for missing_left in (True, False):
         if not missing_left and codes[0] != 0:
             continue
         for cut in values:
             left_codes = [(0 < c <= cut) or (c == 0 and missing_left) for c in codes]
-            left = masses[left_codes].sum(axis=0)
+            left = weights[left_codes].sum(axis=0)
             if 0 < left.sum() < total.sum():
                 yield cut, missing_left, left, total - left
 
@@ -129,17 +129,17 @@ def believed(rows, deviation, variance, n_free=6):
     return rows / (rows + 1 / between)
 
 
-def believed_masses(masses):
+def believed_weights(weights):
     """Masses of levels (levels x classes), their shares moved towards those of the node."""
-    rows, share = masses.sum(axis=1), masses[:, 1].sum() / masses.sum()
-    deviation = masses[:, 1] - share * rows
+    rows, share = weights.sum(axis=1), weights[:, 1].sum() / weights.sum()
+    deviation = weights[:, 1] - share * rows
     positive = share * rows + believed(rows, deviation, share * (1 - share)) * deviation
     return np.column_stack([rows - positive, positive])
 
 
-def best_union(masses, cell):
+def best_union(weights, cell):
     """Largest beta - alpha over all unions of leaves: every leaf that adds is in it."""
-    return np.maximum(masses[:, 1] / cell[1] - masses[:, 0] / cell[0], 0).sum()
+    return np.maximum(weights[:, 1] / cell[1] - weights[:, 0] / cell[0], 0).sum()
 
 
 def all_subtrees(left, right, cell=0):
@@ -187,17 +187,17 @@ def audit(tree, codes, labels, weight, options, categorical=(), stand_ins=None):
     """
     rows = {0: np.arange(codes.shape[1])}
     for c, cell in enumerate(tree.cells):
-        mass = class_mass(labels, weight, rows[c])
-        assert np.allclose(mass, tree.counts[c])
+        weight_sum = class_weight(labels, weight, rows[c])
+        assert np.allclose(weight_sum, tree.counts[c])
         if cell["left"] < 0:
             continue
         seen = codes
         if stand_ins is not None:
             seen = np.where(codes == 0, np.array(stand_ins(rows[c]))[:, np.newaxis], codes)
         sides = audit_leafrank(tree, c, seen, labels, weight, rows[c], options, categorical)
-        left = class_mass(labels, weight, sides[0])
-        total = class_mass(labels, weight, rows[0])
-        delta = (mass[0] * left[1] - mass[1] * left[0]) / (total[0] * total[1])
+        left = class_weight(labels, weight, sides[0])
+        total = class_weight(labels, weight, rows[0])
+        delta = (weight_sum[0] * left[1] - weight_sum[1] * left[0]) / (total[0] * total[1])
         assert np.isclose(cell["auc_gain"], delta / 2)
         assert delta / 2 > options["min_auc_gain"]
         rows[cell["left"]], rows[cell["right"]] = sides
@@ -205,29 +205,29 @@ def audit(tree, codes, labels, weight, options, categorical=(), stand_ins=None):
 
 def audit_leafrank(tree, c, codes, labels, weight, rows, options, categorical):
     """Check one LeafRank tree; return the rows of its left and right side."""
-    cell = class_mass(labels, weight, rows)
+    cell = class_weight(labels, weight, rows)
     here = {int(tree.cells["first_test"][c]): rows}
     leaves = []
     for at in range(tree.cells["first_test"][c], tree.cells["last_test"][c]):
         test = tree.tests[at]
-        mass = class_mass(labels, weight, here[at])
-        assert np.allclose(mass, [test["negative"], test["positive"]])
+        weight_sum = class_weight(labels, weight, here[at])
+        assert np.allclose(weight_sum, [test["negative"], test["positive"]])
         gains = all_gains(codes, labels, weight, here[at], cell, options, categorical)
         best = max(gains.values(), default=0.0)
         if test["left"] < 0:
-            leaves.append((at, here[at], mass))
+            leaves.append((at, here[at], weight_sum))
             if options["max_depth"] is None:
-                assert best <= 1e-9 * cell.prod() or mass.min() == 0
+                assert best <= 1e-9 * cell.prod() or weight_sum.min() == 0
             continue
         feature = int(test["feature"])
         left = np.array([goes_left(tree, test, int(codes[feature, r])) for r in here[at]], bool)
         here[int(test["left"])], here[int(test["right"])] = here[at][left], here[at][~left]
-        parts = [class_mass(labels, weight, here[int(test[side])]) for side in ("left", "right")]
+        parts = [class_weight(labels, weight, here[int(test[side])]) for side in ("left", "right")]
         if feature in categorical:
-            occupied, masses = level_masses(codes[feature], labels, weight, here[at])
-            masses = believed_masses(masses)
+            occupied, weights = level_weights(codes[feature], labels, weight, here[at])
+            weights = believed_weights(weights)
             is_left = np.array([goes_left(tree, test, int(code)) for code in occupied])
-            parts = [masses[is_left].sum(axis=0), masses[~is_left].sum(axis=0)]
+            parts = [weights[is_left].sum(axis=0), weights[~is_left].sum(axis=0)]
         gain = cut_gain(options["criterion"], *parts, cell)
         assert np.isclose(gain, best, rtol=1e-9), (feature, gain, best)
         first = min(f for f, g in gains.items() if np.isclose(g, best, rtol=1e-12, atol=0))
@@ -235,8 +235,8 @@ def audit_leafrank(tree, c, codes, labels, weight, rows, options, categorical):
     value = best_union(np.array([m for _, _, m in leaves]), cell)
     sides = [np.sort(np.concatenate([r for at, r, _ in leaves if tree.tests["side"][at] == side]))
              for side in (0, 1)]  # fmt: skip
-    mass = class_mass(labels, weight, sides[0])
-    assert np.isclose(mass[1] / cell[1] - mass[0] / cell[0], value)
+    weight_sum = class_weight(labels, weight, sides[0])
+    assert np.isclose(weight_sum[1] / cell[1] - weight_sum[0] / cell[0], value)
     return sides
 
 
@@ -244,16 +244,16 @@ def all_gains(codes, labels, weight, rows, cell, options, categorical):
     """Best gain of each feature that has an admissible test."""
     gains = {}
     for f, column in enumerate(codes):
-        occupied, masses = level_masses(column, labels, weight, rows)
+        occupied, weights = level_weights(column, labels, weight, rows)
         if f in categorical:
-            masses = believed_masses(masses)
+            weights = believed_weights(weights)
             parts = [
-                (masses[list(s)].sum(axis=0), masses.sum(axis=0) - masses[list(s)].sum(axis=0))
-                for size in range(1, len(masses))
-                for s in combinations(range(len(masses)), size)
+                (weights[list(s)].sum(axis=0), weights.sum(axis=0) - weights[list(s)].sum(axis=0))
+                for size in range(1, len(weights))
+                for s in combinations(range(len(weights)), size)
             ]
         else:
-            parts = [(left, right) for _, _, left, right in all_cuts(occupied, masses)]
+            parts = [(left, right) for _, _, left, right in all_cuts(occupied, weights)]
         least = options["min_samples_leaf"]
         found = [
             cut_gain(options["criterion"], left, right, cell)
@@ -265,15 +265,15 @@ def all_gains(codes, labels, weight, rows, cell, options, categorical):
     return gains
 
 
-def level_masses(column, labels, weight, rows):
-    """Codes that occur in some rows, and the mass of each class that they have."""
+def level_weights(column, labels, weight, rows):
+    """Codes that occur in some rows, and the weight of each class that they have."""
     occupied = np.unique(column[rows])
     return occupied, np.array(
-        [class_mass(labels, weight, rows[column[rows] == code]) for code in occupied]
+        [class_weight(labels, weight, rows[column[rows] == code]) for code in occupied]
     )
 
 
-def class_mass(labels, weight, rows):
+def class_weight(labels, weight, rows):
     return np.array([weight[rows][labels[rows] == k].sum() for k in (0, 1)], dtype=float)
 
 
@@ -298,9 +298,9 @@ def cell_means(x, weight, rows):
 
 
 def most_frequent(codes, weight, rows):
-    """Code with the largest mass among a cell's known values, on ties the lowest; 0 for none."""
-    mass = np.bincount(codes[rows], weights=weight[rows])
-    return int(np.argmax(mass[1:])) + 1 if mass[1:].any() else 0
+    """Code with the largest weight among a cell's known values, on ties the lowest; 0 for none."""
+    weight_sum = np.bincount(codes[rows], weights=weight[rows])
+    return int(np.argmax(weight_sum[1:])) + 1 if weight_sum[1:].any() else 0
 
 
 def _mix(x):
@@ -381,8 +381,8 @@ def _count_below(n, share, key):
 def path_values(tree, codes, shrinkage):
     """Share of positives along each row's path, every step of it shrunk, LeafRank's included."""
     tests = tree.tests
-    mass = tests["negative"] + tests["positive"]
-    share = tests["positive"] / np.where(mass > 0, mass, 1)
+    weight = tests["negative"] + tests["positive"]
+    share = tests["positive"] / np.where(weight > 0, weight, 1)
     values = []
     for row in range(codes.shape[1]):
         value = tree.counts[0, 1] / tree.counts[0].sum()
@@ -392,28 +392,28 @@ def path_values(tree, codes, shrinkage):
             while tests["left"][node] >= 0:
                 left = goes_left(tree, tests[node], codes[tests["feature"][node], row])
                 child = tests["left" if left else "right"][node]
-                value += (share[child] - share[node]) / (1 + shrinkage / mass[node])
+                value += (share[child] - share[node]) / (1 + shrinkage / weight[node])
                 node = child
             cell = tree.cells["left" if tests["side"][node] == 0 else "right"][cell]
         values.append(value)
     return np.array(values)
 
 
-def node_masses(tree, codes, labels, weight):
+def node_weights(tree, codes, labels, weight):
     """Weight of each class that reaches each LeafRank node, row by row."""
     tests = tree.tests
-    masses = np.zeros((len(tests), 2))
+    weights = np.zeros((len(tests), 2))
     for row in range(codes.shape[1]):
         cell = 0
         while tree.cells["left"][cell] >= 0:
             node = tree.cells["first_test"][cell]
-            masses[node, labels[row]] += weight[row]
+            weights[node, labels[row]] += weight[row]
             while tests["left"][node] >= 0:
                 left = goes_left(tree, tests[node], codes[tests["feature"][node], row])
                 node = tests["left" if left else "right"][node]
-                masses[node, labels[row]] += weight[row]
+                weights[node, labels[row]] += weight[row]
             cell = tree.cells["left" if tests["side"][node] == 0 else "right"][cell]
-    return masses
+    return weights
 
 
 def prune_leafrank(grow, codes, labels, units, n_folds=5):
@@ -438,7 +438,7 @@ def prune_leafrank(grow, codes, labels, units, n_folds=5):
         for k, lam in enumerate(tried):
             kept = _best_at(fold_worths, lam) if fold_worths and lam < np.inf else frozenset()
             left[k] += _on_the_left(fold_tree, kept, codes, labels, out)
-    return _kept_tests(tree, path[_choose(left, class_mass(labels, units, slice(None)))].kept)
+    return _kept_tests(tree, path[_choose(left, class_weight(labels, units, slice(None)))].kept)
 
 
 class _Subtree(NamedTuple):
@@ -506,8 +506,8 @@ def _dealt(labels, units, n_folds, fold):
 
 
 def _on_the_left(tree, kept, codes, labels, out):
-    """Held-out mass that falls into leaves with at least as large a share of the positives."""
-    mass = np.zeros(2)
+    """Held-out weight that falls into leaves with at least as large a share of the positives."""
+    weight = np.zeros(2)
     for row in np.flatnonzero(out):
         at = 0
         while at in kept:
@@ -518,8 +518,8 @@ def _on_the_left(tree, kept, codes, labels, out):
             tree.tests["positive"][at] * tree.tests["negative"][0]
             >= tree.tests["negative"][at] * tree.tests["positive"][0]
         )
-        mass[labels[row]] += out[row] * is_better
-    return mass
+        weight[labels[row]] += out[row] * is_better
+    return weight
 
 
 def _choose(left, total):
@@ -681,7 +681,7 @@ class GradientRows(NamedTuple):
     def gain_of_parts(self, left, right, bounds, sign, slopes):
         """Gain of two parts; `slopes` are what is believed of their gradients, or None."""
         for part in (left, right):
-            if self.sums(part)[2] < self.options["min_mass_leaf"] or self.curvature(part) < 1e-3:
+            if self.sums(part)[2] < self.options["min_weight_leaf"] or self.curvature(part) < 1e-3:
                 return 0.0
         low, high = (self.value(part, bounds) for part in (left, right))
         if sign * (high - low) < 0 or (sign and high == low):
@@ -695,7 +695,7 @@ class GradientRows(NamedTuple):
         mean = self.slope(rows) / max(self.curvature(rows), 1e-3)
         codes = self.codes[feature, rows]
         levels = {code: rows[codes == code] for code in np.unique(codes)}
-        unit = self.options["independent_mass"]
+        unit = self.options["independent_weight"]
         size = np.array([self.sums(level)[2] / unit for level in levels.values()])
         curvature = np.array([self.curvature(level) for level in levels.values()])
         deviation = np.array([self.slope(level) for level in levels.values()]) - mean * curvature
@@ -833,5 +833,5 @@ def _gradient_tests(data, rows, feature):
 
 def _send_with_most(goes_left, unseen, data, rows, codes):
     """Send codes that do not occur the way of most rows."""
-    mass = data.sums(rows[goes_left[codes]])[2]
-    goes_left[unseen] = 2 * mass > data.sums(rows)[2]
+    weight = data.sums(rows[goes_left[codes]])[2]
+    goes_left[unseen] = 2 * weight > data.sums(rows)[2]

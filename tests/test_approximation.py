@@ -126,7 +126,7 @@ def test_vertical_and_flat_pieces_are_kept():
 
 
 @pytest.mark.parametrize("positive_rate", [0.5, 0.2])
-def test_cells_hold_the_mass_between_their_knots(positive_rate):
+def test_cells_hold_the_weight_between_their_knots(positive_rate):
     sample = make_truncated_gaussians(60_000, positive_rate=positive_rate, random_state=1)
     rough = approximate_roc(sample.truth, 3)
     cell = rough.apply(sample.eta)
@@ -170,8 +170,8 @@ def best_cut_by_brute_force(truth, tails, cell):
     """Try both pairs in one cell and compare the volumes of the whole partitions."""
     candidates = []
     for pair in (1, 2):
-        masses = np.diff(tails, axis=0)[cell]
-        level = truth.level(pair, masses[pair] / masses[pair - 1])
+        weights = np.diff(tails, axis=0)[cell]
+        level = truth.level(pair, weights[pair] / weights[pair - 1])
         refined = np.insert(tails, cell + 1, truth.tails(level), axis=0)
         candidates.append((RocSurface(refined).vus, pair, float(level)))
     return max(candidates)

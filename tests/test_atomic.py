@@ -12,7 +12,7 @@ import saved_models
 
 import treerank
 from treerank._io import atomic
-from treerank._io.atomic import temporary_folder, written_whole
+from treerank._io.atomic import atomic_write, temporary_folder
 
 typer_testing = pytest.importorskip("typer.testing")
 
@@ -22,7 +22,7 @@ needs_links = pytest.mark.skipif(os.name == "nt", reason="links and pipes of Uni
 
 
 def write(path, text="new"):
-    with written_whole(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(text)
 
 
@@ -146,10 +146,10 @@ def test_devices_pipes_and_streams_are_refused_and_stay(no_files, name):
 
 @needs_links
 def test_a_log_of_growth_may_be_no_device(tmp_path):
-    log = pytest.importorskip("treerank.dask._log")
+    checkpoint = pytest.importorskip("treerank.dask._checkpoint")
     (tmp_path / "null").symlink_to("/dev/null")
     with pytest.raises(ValueError, match="a device, a pipe or a socket"):
-        log.check_log(tmp_path / "null")
+        checkpoint.check_checkpoint(tmp_path / "null")
 
 
 def test_a_folder_is_refused_before_anything_is_written(tmp_path):
@@ -188,7 +188,7 @@ def start(path, what, then):
 ROOM = str(Path(atomic.__file__).parent)
 KILL = "os.kill(os.getpid(), signal.SIGKILL)"
 WAIT = "sys.stdin.read()"
-FILE = "atomic.written_whole(path)"
+FILE = "atomic.atomic_write(path)"
 FOLDER = "atomic.temporary_folder(path, '.unfinished-')"
 
 

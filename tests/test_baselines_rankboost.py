@@ -5,16 +5,16 @@ import pytest
 from sklearn.datasets import make_classification
 
 from treerank.baselines import RankBoost
-from treerank.baselines._rankboost import pair_masses, row_masses
+from treerank.baselines._rankboost import pair_weights, row_weights
 from treerank.baselines._ranking_classifier import TrainingRows
 from treerank.baselines._stumps import StumpTable
 
 
 def boost_on_pairs(X, y, weight, n_estimators, *, learning_rate, smoothing):
-    """Slow twin: Freund et al.'s algorithm with one mass for each pair of rows."""
+    """Slow twin: Freund et al.'s algorithm with one weight_sum for each pair of rows."""
     better, worse = np.nonzero(y[:, None] > y)
-    mass = weight[better] * weight[worse]
-    mass = mass / mass.sum()
+    weight_sum = weight[better] * weight[worse]
+    weight_sum = weight_sum / weight_sum.sum()
     thresholds = [
         (j, (a + b) / 2)
         for j in range(X.shape[1])
@@ -27,7 +27,7 @@ def boost_on_pairs(X, y, weight, n_estimators, *, learning_rate, smoothing):
         for j, threshold in thresholds:
             above = (X[:, j] > threshold).astype(float)
             order = above[better] - above[worse]
-            left.append((mass[order > 0].sum(), mass[order < 0].sum()))
+            left.append((weight_sum[order > 0].sum(), weight_sum[order < 0].sum()))
         right, wrong = np.array(left).T
         remaining = 1 - right - wrong + 2 * np.sqrt(right * wrong)
         best = int(np.argmin(remaining.round(12)))
@@ -35,8 +35,8 @@ def boost_on_pairs(X, y, weight, n_estimators, *, learning_rate, smoothing):
         j, threshold = thresholds[best]
         above = (X[:, j] > threshold).astype(float)
         scores += learning_rate * step * above
-        mass = mass * np.exp(-learning_rate * step * (above[better] - above[worse]))
-        mass = mass / mass.sum()
+        weight_sum = weight_sum * np.exp(-learning_rate * step * (above[better] - above[worse]))
+        weight_sum = weight_sum / weight_sum.sum()
         stumps.append((j, threshold))
     return stumps, scores
 
@@ -57,13 +57,13 @@ def test_rankboost_equals_the_pairwise_definition(n_classes, learning_rate):
     np.testing.assert_allclose(model.stumps_(X), scores, rtol=1e-9, atol=1e-9)
 
 
-def test_pair_masses_of_every_stump_equal_sums_over_pairs():
+def test_pair_weights_of_every_stump_equal_sums_over_pairs():
     rng = np.random.default_rng(0)
     X, rank = rng.integers(0, 9, size=(40, 3)).astype(float), rng.integers(0, 4, size=40)
     weight, scores = rng.uniform(size=40), rng.normal(size=40) * 3
     table = StumpTable(X, weight, max_bins=100)
-    masses = row_masses(scores, TrainingRows(X, rank, weight, 4))
-    right, wrong = pair_masses(*table.sums(masses))
+    weights = row_weights(scores, TrainingRows(X, rank, weight, 4))
+    right, wrong = pair_weights(*table.sums(weights))
 
     pair = (rank[:, None] > rank) * np.outer(weight * np.exp(-scores), weight * np.exp(scores))
     pair /= pair.sum()

@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import LinearSVC
 
 from treerank.baselines import KernelLogisticRegression, RankRLS, RankSVM, _kernel_features
-from treerank.baselines._pairwise_hinge import PairwiseHinge, pair_mass
+from treerank.baselines._pairwise_hinge import PairwiseHinge, pair_weight
 
 
 def hinge_by_pairs(scores, rank, weight):
@@ -40,7 +40,7 @@ def test_hinge_gradient_and_hessian_equal_sums_over_pairs(seed, n_classes, sprea
     np.testing.assert_allclose(pairs.product(direction), hessian @ direction, atol=1e-10)
     slope = approx_fprime(scores, hinge_by_pairs, 1e-7 * spread, rank, weight)
     np.testing.assert_allclose(pairs.gradient(), slope, rtol=1e-3, atol=1e-3 * (1 + loss))
-    assert pair_mass(rank, weight, n_classes) == pytest.approx(
+    assert pair_weight(rank, weight, n_classes) == pytest.approx(
         np.sum((rank[:, None] > rank) * np.outer(weight, weight))
     )
 
@@ -77,7 +77,7 @@ def test_kernel_machine_is_stationary_in_the_kernel_space():
     kernel = rbf_kernel(scaled, gamma=0.3)
     scores = kernel @ np.linalg.lstsq(kernel, model.scoring_rule_(scaled), rcond=1e-13)[0]
     pairs = PairwiseHinge(scores, y, np.ones(120), 2)
-    factor = 3.0 * 120 / pair_mass(y, np.ones(120), 2)
+    factor = 3.0 * 120 / pair_weight(y, np.ones(120), 2)
     # At the minimum the score is minus the kernel times the derivative of the loss.
     np.testing.assert_allclose(scores, -factor * kernel @ pairs.gradient(), atol=1e-5)
 

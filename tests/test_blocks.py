@@ -54,7 +54,7 @@ def code_in_blocks(pieces, names, units, wanted, max_bins=20):
         table_seen(piece, int(i), bound, None if units is None else units[i:j], names, wanted)
         for piece, i, j in zip(pieces, firsts, firsts[1:], strict=False)
     ]
-    sample, seen = pickle.loads(pickle.dumps(join(looks))).settle(names, wanted)
+    sample, seen = pickle.loads(pickle.dumps(join(looks))).finalize(names, wanted)
     binning = fit_binning(sample, seen, max_bins, 1)
     levels = binning.is_categorical.astype(bool).tolist()
     codes = [binning.transform(block_table(piece, names, levels)) for piece in pieces]

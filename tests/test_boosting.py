@@ -62,8 +62,8 @@ def test_tree_equals_its_slow_twin(
     rows = np.sort(rng.choice(n, max(1, 3 * n // 4), replace=False)).astype(np.uint32)
     chosen = np.array([0, 2] if seed % 2 else [0, 1, 2], dtype=np.int32)
     options = {
-        "max_depth": max_depth, "leafrank_depth": leafrank_depth, "min_mass_leaf": least,
-        "independent_mass": 1.0, "l2": l2, "gradient_unit": 2.0**-8, "hessian_unit": 2.0**-8,
+        "max_depth": max_depth, "leafrank_depth": leafrank_depth, "min_weight_leaf": least,
+        "independent_weight": 1.0, "l2": l2, "gradient_unit": 2.0**-8, "hessian_unit": 2.0**-8,
         "learning_rate": 1.0, "by_stratum": by_stratum,
     }  # fmt: skip
     categorical = (0, 0, 1)
@@ -89,8 +89,8 @@ def test_leaves_that_a_bound_made_equal_stay_together(seed, monkeypatch):
     gradient = rng.integers(-1000, 1001, n).astype(np.int32)
     hessian = rng.integers(1, 500, n).astype(np.int32)
     options = {
-        "max_depth": 1, "leafrank_depth": int(rng.integers(2, 4)), "min_mass_leaf": 1,
-        "independent_mass": 1.0, "l2": float(rng.choice([0, 0.5])), "gradient_unit": 2.0**-8,
+        "max_depth": 1, "leafrank_depth": int(rng.integers(2, 4)), "min_weight_leaf": 1,
+        "independent_weight": 1.0, "l2": float(rng.choice([0, 0.5])), "gradient_unit": 2.0**-8,
         "hessian_unit": 2.0**-8, "learning_rate": 1.0, "by_stratum": bool(rng.integers(2)),
     }  # fmt: skip
     found, _ = grow(
@@ -110,15 +110,15 @@ def test_leaves_that_a_bound_made_equal_stay_together(seed, monkeypatch):
 
 def pair_loss(name, scores, rank, weight):
     """Sum over pairs, straight from the definition."""
-    total = mass = 0.0
+    total = weight_sum = 0.0
     for i in range(len(rank)):
         for j in range(len(rank)):
             if rank[i] > rank[j]:
                 gap = scores[j] - scores[i]
                 pair = weight[i] * weight[j]
-                mass += pair
+                weight_sum += pair
                 total += pair * (np.logaddexp(0, gap) if name == "pairwise" else np.exp(gap))
-    return weight.sum() / 2 * (total / mass if name == "pairwise" else np.log(total))
+    return weight.sum() / 2 * (total / weight_sum if name == "pairwise" else np.log(total))
 
 
 @pytest.mark.parametrize("name", ["pairwise", "rankboost"])

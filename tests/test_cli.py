@@ -120,7 +120,7 @@ def test_several_parquet_files_give_the_model_of_one(folder, parts, tmp_path):
     ways = [[parts], [parts / "*.parquet"], [parts / f"{k}.parquet" for k in range(3)]]
     for way in ways:
         path = tmp_path / "model"
-        result = run("fit", *way, *LARGE, "--save", path, "--codes", tmp_path / "codes")
+        result = run("fit", *way, *LARGE, "--save", path, "--cache-dir", tmp_path / "codes")
         assert result.exit_code == 0, result.output
         assert json.loads(path.read_text())["fitted"] == expected
         assert "600 rows of 3 files; ranked no < yes" in result.output
@@ -132,7 +132,7 @@ def test_a_cluster_gives_the_model_of_memory(folder, parts, tmp_path):
     expected = json.loads((folder / "tree.model").read_text())["fitted"]
     path = tmp_path / "model"
     log = tmp_path / "growth.npz"
-    result = run("fit", parts, *LARGE, "--save", path, "--dask", "local", "--log", log)
+    result = run("fit", parts, *LARGE, "--save", path, "--dask", "local", "--checkpoint", log)
     assert result.exit_code == 0, result.output
     assert json.loads(path.read_text())["fitted"] == expected
     assert not log.exists()
@@ -142,9 +142,9 @@ def test_what_is_wrong_with_a_cluster_is_said_in_a_line(parts, monkeypatch):
     monkeypatch.setattr("treerank.cli._cluster.SECONDS_TO_CONNECT", 0.2)
     cases = [
         (["--dask", "tcp://127.0.0.1:1"], "no scheduler answers there"),
-        (["--log", "growth.npz"], "--log without --dask"),
+        (["--checkpoint", "growth.npz"], "--checkpoint without --dask"),
         (["--dask", "local", "--model", "boosting"], "expected tree or forest"),
-        (["--dask", "local", "--codes", "kept"], "--codes with --dask"),
+        (["--dask", "local", "--cache-dir", "kept"], "--cache-dir with --dask"),
     ]
     for options, said in cases:
         result = run("fit", parts, *LARGE, *options)

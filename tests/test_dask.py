@@ -163,7 +163,7 @@ def test_any_number_of_workers_gives_the_same_models(n_workers):
     ],
 )
 def test_the_parameters_of_a_tree_mean_the_same(threads, parameters, monkeypatch):
-    monkeypatch.setattr(_rows, "ASIDE_SHARE", 0.05)
+    monkeypatch.setattr(_rows, "GATHERED_SHARE", 0.05)
     x, y = table(1500)
     model = DaskTreeRank(client=threads, **parameters)
     model.fit(cut_array(x, [400, 900]), cut_array(y, [400, 900]))
@@ -180,7 +180,7 @@ def test_the_parameters_of_a_tree_mean_the_same(threads, parameters, monkeypatch
     ],
 )
 def test_the_parameters_of_a_forest_mean_the_same(threads, n_classes, parameters, monkeypatch):
-    monkeypatch.setattr(_rows, "ASIDE_SHARE", 0.05)
+    monkeypatch.setattr(_rows, "GATHERED_SHARE", 0.05)
     x, y = table(1200, n_classes)
     weight = np.random.default_rng(0).random(1200)
     parts = [cut_array(part, [300, 300, 800]) for part in (x, y, weight)]
@@ -289,7 +289,7 @@ def test_files_are_read_as_in_memory(threads, tmp_path):
 
 
 def test_one_deep_tree_takes_at_most_sixty_rounds(threads, monkeypatch):
-    monkeypatch.setattr(_rows, "ASIDE_SHARE", 0.0)
+    monkeypatch.setattr(_rows, "GATHERED_SHARE", 0.0)
     x, y = table(4000)
     model = DaskTreeRank(client=threads, **DEEP)
     model.fit(cut_array(x, [2000]), cut_array(y, [2000]))
@@ -327,7 +327,7 @@ def at_round(monkeypatch, number, action):
 @pytest.mark.parametrize("what", ["killed", "retired", "added"])
 def test_a_worker_that_comes_or_goes_does_not_change_the_tree(processes, monkeypatch, what):
     cluster, client = processes
-    monkeypatch.setattr(_rows, "ASIDE_SHARE", 0.02)
+    monkeypatch.setattr(_rows, "GATHERED_SHARE", 0.02)
 
     def act():
         if what == "killed":
@@ -384,44 +384,46 @@ def test_two_fits_at_once_on_one_cluster_both_finish(threads):
         assert_same_forest(RankingForest(n_estimators=4, random_state=seed).fit(x, y), found[seed])
 
 
-# --- The log ---
+# --- The checkpoint ---
 
 
 @pytest.mark.parametrize("kind", ["tree", "forest"])
-def test_a_fit_that_was_broken_off_goes_on_from_its_log(threads, tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(_rows, "ASIDE_SHARE", 0.1)
+def test_a_fit_that_was_broken_off_goes_on_from_its_checkpoint(
+    threads, tmp_path, monkeypatch, kind
+):
+    monkeypatch.setattr(_rows, "GATHERED_SHARE", 0.1)
     x, y = table(2000)
     parts = cut_array(x, [700]), cut_array(y, [700])
-    log = tmp_path / "growth.npz"
+    checkpoint = tmp_path / "growth.npz"
     make, local = DaskTreeRank, TreeRank()
     parameters = {}
     if kind == "forest":
         make, parameters = DaskRankingForest, {"n_estimators": 20}
         local = RankingForest(**parameters)
-    whole = make(client=threads, log=log, **parameters).fit(*parts).n_rounds_
-    assert not log.exists()
+    whole = make(client=threads, checkpoint=checkpoint, **parameters).fit(*parts).n_rounds_
+    assert not checkpoint.exists()
 
     def stop():
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         at_round(patch, whole - 4, stop)
-        model = make(client=threads, log=log, **parameters)
+        model = make(client=threads, checkpoint=checkpoint, **parameters)
         with pytest.raises(KeyboardInterrupt):
             model.fit(*parts)
-    assert log.exists()
+    assert checkpoint.exists()
     with pytest.raises(ValueError, match="other data or other parameters"):
         clone(model).set_params(random_state=9).fit(*parts)
     model.fit(*parts)
     assert model.n_rounds_ < whole
-    assert not log.exists()
+    assert not checkpoint.exists()
     (assert_same_forest if kind == "forest" else assert_same_tree)(local.fit(x, y), model)
 
 
 def test_a_log_of_other_labels_is_refused(threads, tmp_path, monkeypatch):
     x, y = table(1200)
-    log = tmp_path / "growth.npz"
-    model = DaskRankingForest(client=threads, n_estimators=20, log=log)
+    checkpoint = tmp_path / "growth.npz"
+    model = DaskRankingForest(client=threads, n_estimators=20, checkpoint=checkpoint)
 
     def stop():
         raise KeyboardInterrupt
@@ -430,7 +432,7 @@ def test_a_log_of_other_labels_is_refused(threads, tmp_path, monkeypatch):
         at_round(patch, 14, stop)
         with pytest.raises(KeyboardInterrupt):
             model.fit(cut_array(x, [700]), cut_array(y, [700]))
-    assert log.exists()
+    assert checkpoint.exists()
     turned = np.random.default_rng(0).permutation(y)  # as many of each class
     with pytest.raises(ValueError, match="other data or other parameters"):
         model.fit(cut_array(x, [700]), cut_array(turned, [700]))
@@ -439,11 +441,11 @@ def test_a_log_of_other_labels_is_refused(threads, tmp_path, monkeypatch):
 
 
 def test_a_damaged_log_is_refused(threads, tmp_path):
-    log = tmp_path / "growth.npz"
-    log.write_bytes(b"nothing of the kind")
+    checkpoint = tmp_path / "growth.npz"
+    checkpoint.write_bytes(b"nothing of the kind")
     x, y = table(300)
     with pytest.raises(ValueError, match="cannot be read"):
-        DaskTreeRank(client=threads, log=log).fit(cut_array(x, []), cut_array(y, []))
+        DaskTreeRank(client=threads, checkpoint=checkpoint).fit(cut_array(x, []), cut_array(y, []))
 
 
 # --- Scores ---
@@ -479,7 +481,7 @@ def test_arrays_give_arrays_of_known_chunks(threads):
 
 def test_the_estimators_are_those_of_scikit_learn(threads):
     model = DaskTreeRank(max_depth=3, client=threads)
-    assert set(TreeRank().get_params()) | {"client", "log"} == set(model.get_params())
+    assert set(TreeRank().get_params()) | {"client", "checkpoint"} == set(model.get_params())
     assert clone(model).client is threads
     assert isinstance(model.to_local(), TreeRank)
     x, y = table(300)
@@ -524,7 +526,7 @@ def test_bad_input_gives_one_clear_error(threads):
     with pytest.raises(ValueError, match="warm_start"):
         DaskRankingForest(warm_start=True, client=threads).fit(lazy_x, lazy_y)
     with pytest.raises(FileNotFoundError, match="there is no folder"):
-        DaskTreeRank(client=threads, log="nowhere/growth.npz").fit(lazy_x, lazy_y)
+        DaskTreeRank(client=threads, checkpoint="nowhere/growth.npz").fit(lazy_x, lazy_y)
     with pytest.raises(ValueError, match="requires y"):
         model.fit(lazy_x, None)
     with pytest.raises(NotFittedError):

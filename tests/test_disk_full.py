@@ -28,7 +28,7 @@ if limit:
 for codes in (disk / "codes", None):
     model = TreeRank(cv=2, max_depth=2, random_state=0)
     try:
-        model.fit_parquet(rows, "y", codes=codes)
+        model.fit_parquet(rows, "y", cache_dir=codes)
     except OSError as error:
         print(error.errno, Path(error.filename).name, error.strerror, sep="|")
         assert not hasattr(model, "tree_")

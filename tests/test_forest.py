@@ -178,7 +178,7 @@ def test_random_cuts_part_the_rows_they_count(n, seed, missing, levels, criterio
     [tree] = rank_trees(model, x, y)
     codes, _ = model._codes(x)
     repeats = model._plan.sampling.counts(0, n).astype(float)
-    counted = oracles.node_masses(tree, codes, y, repeats)
+    counted = oracles.node_weights(tree, codes, y, repeats)
     reached = tree.tests[["negative", "positive"]]
     np.testing.assert_array_equal(counted[:, 0], reached["negative"])
     np.testing.assert_array_equal(counted[:, 1], reached["positive"])
@@ -418,10 +418,10 @@ def test_ranks_in_a_tree_are_those_of_its_strata():
     model = RankingForest(n_estimators=3, aggregation="mean_rank", warm_start=True).fit(x, y)
     codes, _ = model._codes(x)
     for view, tree in zip(model.estimators_, rank_trees(model, x, y), strict=True):
-        mass = tree.counts.sum(axis=1)
+        weight = tree.counts.sum(axis=1)
         leaves = tree.leaves
-        above = np.cumsum(mass[leaves]) - mass[leaves] / 2
-        rank = dict(zip(leaves.tolist(), 1 - above / mass[0], strict=True))
+        above = np.cumsum(weight[leaves]) - weight[leaves] / 2
+        rank = dict(zip(leaves.tolist(), 1 - above / weight[0], strict=True))
         expected = [rank[cell] for cell in tree.apply(codes)]
         np.testing.assert_allclose(view.score_samples(x), expected, atol=1e-6)
 

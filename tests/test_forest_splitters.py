@@ -90,13 +90,13 @@ def test_shrinkage_goes_along_the_cells():
     rows, _ = model._codes(x)
     values = []
     for tree in model._trees.trees:
-        mass, share = tree.counts.sum(axis=1), tree.counts[:, 1] / tree.counts.sum(axis=1)
+        weight, share = tree.counts.sum(axis=1), tree.counts[:, 1] / tree.counts.sum(axis=1)
         ends = tree.apply(rows)
         value = np.zeros(len(x))
         for row, end in enumerate(ends):
             cell = end
             while (parent := tree.cells["parent"][cell]) >= 0:
-                value[row] += (share[cell] - share[parent]) / (1 + 9.0 / mass[parent])
+                value[row] += (share[cell] - share[parent]) / (1 + 9.0 / weight[parent])
                 cell = parent
             value[row] += share[0]
         values.append(value)

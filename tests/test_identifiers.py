@@ -154,7 +154,7 @@ def test_parquet_files_give_the_same_model_and_warning(tmp_path):
     local = fit_quietly(TreeRank(), x, y)
     model = TreeRank()
     codes = tmp_path / "codes"
-    fit = lambda: model.fit_parquet(tmp_path / "*.parquet", "bad", codes=codes)  # noqa: E731
+    fit = lambda: model.fit_parquet(tmp_path / "*.parquet", "bad", cache_dir=codes)  # noqa: E731
     [message] = warnings_of(fit)
     assert "'customer' (400 levels in 400 rows) and 'mail' (" in message
     np.testing.assert_array_equal(model.score_samples(x), local.score_samples(x))

@@ -283,7 +283,7 @@ def test_joblib_and_pickle_keep_model_and_partition():
     assert pickle.loads(pickle.dumps(concave)).rules() == concave.rules()
 
 
-def test_a_partition_refuses_what_is_no_score_and_no_mass():
+def test_a_partition_refuses_what_is_no_score_and_no_weight():
     with pytest.raises(ValueError, match="best cell first"):
         OrderedPartition([[1, 1], [1, 1]], scores=[np.nan, 1])
     with pytest.raises(ValueError, match="Got smoothing=-1"):

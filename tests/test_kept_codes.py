@@ -51,9 +51,9 @@ def write(frame, path):
     )  # fmt: skip
 
 
-def fit(path, codes=None, weight="weight", **parameters):
+def fit(path, cache_dir=None, weight="weight", **parameters):
     model = TreeRank(**{"cv": 3, "max_depth": 5, "random_state": 0, "max_bins": 64, **parameters})
-    return model.fit_parquet(path, "repaid", sample_weight=weight, codes=codes)
+    return model.fit_parquet(path, "repaid", sample_weight=weight, cache_dir=cache_dir)
 
 
 def scores(model):
@@ -345,7 +345,7 @@ import treerank
 from treerank._io import parquet
 parquet.block_table = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 rows, codes = sys.argv[1:]
-treerank.TreeRank().fit_parquet(rows, "repaid", codes=codes or None)
+treerank.TreeRank().fit_parquet(rows, "repaid", cache_dir=codes or None)
 """
 
 

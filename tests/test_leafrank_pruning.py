@@ -12,10 +12,10 @@ from treerank.datasets import make_uniform_mixture
 
 
 def options(pruning, master_depth=1, **leafrank):
-    limits = {"min_mass_leaf": 1.0, "min_mass_split": 2.0, "max_features": -1}
+    limits = {"min_weight_leaf": 1.0, "min_weight_split": 2.0, "max_features": -1}
     inner = {
         "criterion": "gini", "max_depth": 3, "max_leaf_nodes": -1, "random_cuts": False,
-        "pruning": pruning, "row_mass": 1.0, "independent_mass": 1.0, **limits, **leafrank,
+        "pruning": pruning, "row_weight": 1.0, "independent_weight": 1.0, **limits, **leafrank,
     }  # fmt: skip
     return {
         "leafrank": inner, "max_depth": master_depth, "min_auc_gain": 0.0, "seed": 5,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from local_parts import LocalParts, parts_of
+from local_shards import LocalShards, parts_of
 
 from treerank import LeafRank, TreeRank, _core
 from treerank._binning.binning import code_table
@@ -29,7 +29,7 @@ def table(n, n_classes, seed, n_features=4):
     return x, y
 
 
-def grow_both(model, x, y, weight, cuts, aside_rows, histogram_bytes=2**27):
+def grow_both(model, x, y, weight, cuts, gathered_rows, histogram_bytes=2**27):
     """Trees of all rows together, and from sums over parts of them."""
     data = validate_training_data(model, x, y, weight, model.categorical_features)
     options = model._options(data.table)
@@ -40,10 +40,10 @@ def grow_both(model, x, y, weight, cuts, aside_rows, histogram_bytes=2**27):
     setting = Setting(
         coded.binning.n_codes, coded.binning.is_categorical, monotonic, len(data.classes),
         len(data.labels),
-        code_values(coded) if options.missing == "cell_mean" else None, aside_rows, 50.0,
+        code_values(coded) if options.missing == "cell_mean" else None, gathered_rows, 50.0,
         histogram_bytes,
     )  # fmt: skip
-    parts = LocalParts(parts_of(coded.codes, data, [min(c, len(data.labels)) for c in cuts]))
+    parts = LocalShards(parts_of(coded.codes, data, [min(c, len(data.labels)) for c in cuts]))
     spec = TreeSpec(AllRows(), options.for_core(scale, data.weights.design_effect), 0)
     [arrays] = grow_level_trees(parts, [spec], setting)
     return together, tree_from_core(arrays, scale), parts
@@ -90,7 +90,7 @@ splitters = st.builds(
     st.sampled_from([2**27, 10_000]),
 )
 def test_any_cut_of_the_rows_gives_the_tree_of_all_rows(
-    n, n_classes, seed, parameters, splitter, weights, cuts, aside_rows, histogram_bytes
+    n, n_classes, seed, parameters, splitter, weights, cuts, gathered_rows, histogram_bytes
 ):
     x, y = table(n, n_classes, seed)
     rng = np.random.default_rng(seed)
@@ -100,7 +100,7 @@ def test_any_cut_of_the_rows_gives_the_tree_of_all_rows(
         "broken": rng.random(n) + 0.1,
     }[weights]
     model = TreeRank(splitter, pruning=None, shrinkage=None, **parameters)
-    one, other, _ = grow_both(model, x, y, weight, sorted(cuts), aside_rows, histogram_bytes)
+    one, other, _ = grow_both(model, x, y, weight, sorted(cuts), gathered_rows, histogram_bytes)
     assert_same(one, other)
 
 
@@ -123,7 +123,7 @@ def test_arrays_that_do_not_fit_are_refused():
         _core.place_rows(labels, np.full(3, 40, np.uint8), None, cells, root)
     nothing = np.empty((0, 40), np.uint8), np.empty((0, 32), np.uint8)
     with pytest.raises(ValueError, match="do not fit together"):
-        _core.trial_masses(
+        _core.trial_weights(
             np.ones((2, 3), np.uint8), labels, None, None, cells, np.zeros(1, np.int32),
             np.zeros(2, np.int32), *nothing, 2,
         )  # fmt: skip

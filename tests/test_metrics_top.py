@@ -18,11 +18,11 @@ def top_by_slices(y, s, w, rate):
     a = b = area = hits = Fraction(0)
     for value in sorted(set(s.tolist()), reverse=True):
         here = {c: Fraction(sum(int(v) for v in w[(y == c) & (s == value)])) for c in (0, 1)}
-        mass = here[0] + here[1]
-        part = min(Fraction(1), room / mass) if mass else Fraction(0)
+        weight = here[0] + here[1]
+        part = min(Fraction(1), room / weight) if weight else Fraction(0)
         da, db = part * here[0] / total[0], part * here[1] / total[1]
         area += da * (b + db / 2)
-        a, b, hits, room = a + da, b + db, hits + part * here[1], room - part * mass
+        a, b, hits, room = a + da, b + db, hits + part * here[1], room - part * weight
     return float(b * (1 - a) + area), float(hits / (Fraction(rate) * (total[0] + total[1])))
 
 

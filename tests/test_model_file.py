@@ -418,9 +418,9 @@ BROKEN_OTHERS = {
         "one child only"),
     "a test of no feature": (
         "geometric_cart", put(*ARRAYS, "feature", "values", value=put_item(0, 4)), "feature 4"),
-    "a tree without mass": (
+    "a tree without weight": (
         "geometric_unfitted_cart", put(*ARRAYS, "weighted_n_node_samples", "values",
-        value=lambda v: [0] * len(v)), "some mass"),
+        value=lambda v: [0] * len(v)), "some weight"),
     "a scale of zero": (
         "geometric_cart", put("fitted", "scale", "values", value=put_item(0, 0)), "above 0"),
     "another kind of tree": (

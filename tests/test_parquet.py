@@ -197,7 +197,7 @@ def test_missing_values_may_count_as_the_mean_of_their_cell(folder, tmp_path):
     expected = digest(fit_in_memory(model, folder, "repaid", "weight", FEATURES))
     for _ in range(2):
         model.fit_parquet(
-            folder, "repaid", sample_weight="weight", columns=FEATURES, codes=tmp_path / "codes"
+            folder, "repaid", sample_weight="weight", columns=FEATURES, cache_dir=tmp_path / "codes"
         )
         assert digest(model) == expected
 
@@ -279,7 +279,9 @@ class TestKeptCodes:
 
     def fit(self, data, codes, columns=FEATURES, weight="weight", **parameters):
         model = TreeRank(**(TREE | parameters))
-        return model.fit_parquet(data, "repaid", sample_weight=weight, columns=columns, codes=codes)
+        return model.fit_parquet(
+            data, "repaid", sample_weight=weight, columns=columns, cache_dir=codes
+        )
 
     def test_features_are_read_twice_and_the_target_once(self, data, passes):
         self.fit(data, None)
@@ -340,9 +342,9 @@ class TestKeptCodes:
         self.fit(data, tmp_path / "codes")
         before = {p.name: p.read_bytes() for p in (tmp_path / "codes").iterdir()}
         with pytest.raises(ValueError, match="without the column 'nothing'"):
-            TreeRank().fit_parquet(data, "nothing", codes=tmp_path / "codes")
+            TreeRank().fit_parquet(data, "nothing", cache_dir=tmp_path / "codes")
         with pytest.raises(ValueError, match="Unknown label type"):
-            TreeRank().fit_parquet(data, "income", codes=tmp_path / "codes")
+            TreeRank().fit_parquet(data, "income", cache_dir=tmp_path / "codes")
         assert {p.name: p.read_bytes() for p in (tmp_path / "codes").iterdir()} == before
         del passes[:]
         self.fit(data, tmp_path / "codes")
@@ -456,7 +458,7 @@ class TestBadInput:
 
         monkeypatch.setattr("treerank._io.parquet.block_table", stop)
         self.refuse(folder, KeyboardInterrupt)
-        self.refuse(folder, KeyboardInterrupt, codes=tmp_path / "codes")
+        self.refuse(folder, KeyboardInterrupt, cache_dir=tmp_path / "codes")
         assert not (tmp_path / "codes").exists()
 
 

@@ -69,7 +69,7 @@ def test_strata_table(backend, kind):
     [
         ([1, 2, 3], "shape"),
         ([[1, -1], [1, 1]], "negative"),
-        ([[1, 0], [1, 0]], "class without mass"),
+        ([[1, 0], [1, 0]], "class without weight"),
         ([[np.nan, 1]], "finite"),
     ],
 )

@@ -27,7 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 from treerank import LeafRank, OrderedPartition, TreeRank
 from treerank._reading.rules import side_rule
 from treerank.plots import LevelSetDisplay, RocDisplay, TreeDisplay
-from treerank.plots._tree_text import rule_lines, say_mass, say_rate, say_strata, wrap
+from treerank.plots._tree_text import format_rate, format_strata, format_weight, rule_lines, wrap
 
 
 @pytest.fixture(autouse=True)
@@ -219,15 +219,15 @@ def test_roc_refuses_models_that_do_not_fit(cancer, cancer_tree):
 # Trees
 
 
-def test_every_cell_is_a_circle_coloured_by_share_and_sized_by_mass(customer_tree):
+def test_every_cell_is_a_circle_coloured_by_share_and_sized_by_weight(customer_tree):
     display = TreeDisplay.from_estimator(customer_tree)
     tree = customer_tree.tree_
     assert len(display.nodes_.get_offsets()) == tree.n_cells > 30
-    mass = tree.counts.sum(axis=1)
-    np.testing.assert_allclose(display.nodes_.get_array(), tree.counts[:, 1] / mass)
+    weight = tree.counts.sum(axis=1)
+    np.testing.assert_allclose(display.nodes_.get_array(), tree.counts[:, 1] / weight)
     area = np.asarray(display.nodes_.get_widths()) ** 2
-    large = mass > 0.1 * mass[0]
-    np.testing.assert_allclose(area[large] / area[0], mass[large] / mass[0])
+    large = weight > 0.1 * weight[0]
+    np.testing.assert_allclose(area[large] / area[0], weight[large] / weight[0])
     # The share of all rows is the middle colour.
     np.testing.assert_allclose(display.nodes_.norm(display.nodes_.get_array()[0]), 0.5)
 
@@ -241,9 +241,9 @@ def test_leaves_are_listed_as_in_the_strata_table(customer_tree, orientation):
     start = said.index("stratum") + 1
     assert said[start : start + n] == [str(stratum) for stratum in order]
     start = said.index("rows") + 1
-    assert said[start : start + n] == [say_mass(table["rows"][i]) for i in order]
+    assert said[start : start + n] == [format_weight(table["rows"][i]) for i in order]
     start = said.index("event rate") + 1
-    assert said[start : start + n] == [say_rate(table["event_rate"][i]) for i in order]
+    assert said[start : start + n] == [format_rate(table["event_rate"][i]) for i in order]
 
 
 @pytest.mark.parametrize("orientation", ["down", "right"])
@@ -345,7 +345,7 @@ def test_max_depth_folds_the_rest_into_their_cell(customer_tree):
     assert len(display.nodes_.get_offsets()) == len(shown)
     said = words(display)
     start, ends = said.index("rows") + 1, np.flatnonzero(tree.cells["depth"] == 2)
-    assert said[start : start + len(ends)] == [say_mass(tree.counts[c].sum()) for c in ends]
+    assert said[start : start + len(ends)] == [format_weight(tree.counts[c].sum()) for c in ends]
     assert_no_overlap(display)
     alone = TreeDisplay.from_estimator(customer_tree, max_depth=0)
     assert f"0–{len(customer_tree.partition_) - 1}" in words(alone)
@@ -467,9 +467,9 @@ def test_rules_fit_into_their_lines_and_say_what_is_left_out(rule, width, max_te
 
 
 def test_numbers_are_said_briefly():
-    assert [say_mass(m) for m in (3.0, 2.25, 12345.6)] == ["3", "2.2", "12,346"]
-    assert [say_rate(r) for r in (0, 0.004, 0.5, 1)] == ["0.0 %", "0.40 %", "50.0 %", "100.0 %"]
-    assert [say_strata(s) for s in ([4], [3, 2, 4], [1, 5, 6], [1, 3, 5])] == [
+    assert [format_weight(m) for m in (3.0, 2.25, 12345.6)] == ["3", "2.2", "12,346"]
+    assert [format_rate(r) for r in (0, 0.004, 0.5, 1)] == ["0.0 %", "0.40 %", "50.0 %", "100.0 %"]
+    assert [format_strata(s) for s in ([4], [3, 2, 4], [1, 5, 6], [1, 3, 5])] == [
         "4", "2–4", "1, 5–6", "3 strata",
     ]  # fmt: skip
 

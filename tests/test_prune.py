@@ -66,8 +66,8 @@ def test_held_out_worth_equals_scoring_the_rows(seed):
     np.add.at(counts, (at, labels), 1)
     part = HeldOut(tree, tree.cell_counts(counts))
     lambdas, collapsed_at = tree.sequence
-    strengths = np.array([np.nan, 0.0, 5.0, 100.0])
-    table, brier = _held_out_worth(part, lambdas, strengths)
+    shrinkages = np.array([np.nan, 0.0, 5.0, 100.0])
+    table, brier = _held_out_worth(part, lambdas, shrinkages)
     for k in range(len(lambdas)):
         subtree = tree.subtree(collapsed_at > k)
         up = at.copy()
@@ -77,8 +77,8 @@ def test_held_out_worth_equals_scoring_the_rows(seed):
                 break
             up[moved] = tree.cells["parent"][up[moved]]
         assert np.isclose(table[k, 0], roc_auc_score(labels, -up))
-        for j, strength in enumerate(strengths[1:], start=1):
-            values = tree.shrunken_shares(strength)[:, 0]
+        for j, shrinkage in enumerate(shrinkages[1:], start=1):
+            values = tree.shrunken_shares(shrinkage)[:, 0]
             assert np.isclose(table[k, j], roc_auc_score(labels, values[up]))
             assert np.isclose(brier[k, j], np.sum((labels - values[up]) ** 2))
         assert len(subtree.leaves) == 1 + (collapsed_at > k).sum()

@@ -18,10 +18,10 @@ from treerank import GeometricRanker, LeafRank, RankingForest, TreeRank, report
 from treerank._report._calibration import calibration
 from treerank._report._cells import alternatives, cell_rows, rank_breaks, view_cells
 from treerank._report._features import _sampled_dependence
-from treerank._report._ordinal import class_masses_of_sample
+from treerank._report._ordinal import class_weights_of_sample
 from treerank._report._page import _tree_data
 from treerank._report._pictures import Picture, nice_ticks, path
-from treerank._report._render import area, mass, number, percent
+from treerank._report._render import area, number, percent, weight
 from treerank._report._roc import MAX_CUTS, cuts_of_cells, cuts_of_sample
 from treerank._report._sample import read_sample
 from treerank._report._stability import stability
@@ -338,8 +338,8 @@ def test_ordered_classes_have_their_distributions(n_classes):
     assert found["cuts"] is None
     chosen = found["tree"]["steps"][found["tree"]["chosen"]]
     assert chosen["judged"] == pytest.approx(model.score(x[225:], y[225:]))
-    masses = class_masses_of_sample(read_sample(model, x[225:], y[225:], None), n_classes)
-    assert masses.sum(axis=0).tolist() == np.bincount(y[225:]).tolist()
+    weights = class_weights_of_sample(read_sample(model, x[225:], y[225:], None), n_classes)
+    assert weights.sum(axis=0).tolist() == np.bincount(y[225:]).tolist()
 
 
 @pytest.mark.parametrize(
@@ -449,7 +449,7 @@ def test_paths_leave_out_what_nobody_can_see():
 
 def test_halves_are_rounded_up_as_the_script_does():
     assert [percent(v / 16) for v in (1, 3, -1)] == ["6.3%", "18.8%", "-6.3%"]
-    assert [mass(v) for v in (0.25, 1234567, 1e7 / 3)] == ["0.3", "1,234,567", "3,333,333.3"]
+    assert [weight(v) for v in (0.25, 1234567, 1e7 / 3)] == ["0.3", "1,234,567", "3,333,333.3"]
     assert (percent(None), area(0.5), number(None)) == ("–", "0.5000", "–")
 
 

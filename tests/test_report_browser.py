@@ -12,7 +12,7 @@ from report_data import NASTY, grades, loans
 
 from treerank import RankingForest, TreeRank, report
 from treerank._report._cells import cell_rows, rank_breaks, view_cells
-from treerank._report._render import area, mass, number, percent
+from treerank._report._render import area, number, percent, weight
 from treerank._report._roc import cuts_of_cells, cuts_of_sample
 from treerank._report._sample import read_sample
 from treerank.metrics import wilson_interval
@@ -21,7 +21,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 CUT_IDS = {
-    "cut-tp": mass, "cut-fp": mass, "cut-fn": mass, "cut-tn": mass, "cut-score": number,
+    "cut-tp": weight, "cut-fp": weight, "cut-fn": weight, "cut-tn": weight, "cut-score": number,
     "cut-tpr": percent, "cut-fpr": percent, "cut-precision": percent, "cut-missed": percent,
     "cut-flagged": percent, "cut-approved": percent,
 }  # fmt: skip
@@ -200,7 +200,7 @@ def test_pruning_redraws_strata_curve_and_tree(visit, rows, tree):
             fact = facts[leaf]
             assert texts[0] == str(k + 1)
             assert " ".join(texts[1].split()) == " ".join(fact["rule"].split())
-            assert texts[2] == mass(view.judged[leaf].sum())
+            assert texts[2] == weight(view.judged[leaf].sum())
             events, total = view.judged[leaf, 1], view.judged[leaf].sum()
             low, high = wilson_interval(events, total)
             if total:

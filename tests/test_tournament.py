@@ -21,7 +21,7 @@ from treerank._input.weights import Weights
 from treerank._trees.ranking_tree import tree_from_core
 from treerank.datasets import make_ordinal_gaussians
 from treerank.metrics import ordinal_vus_score
-from treerank.metrics._ordinal import vus_of_masses
+from treerank.metrics._ordinal import vus_of_weights
 
 pytestmark = pytest.mark.core
 
@@ -38,7 +38,7 @@ def graded(n=300, n_classes=4, seed=0, n_features=3):
 
 def vus(counts):
     """VUS of cells, best first."""
-    return vus_of_masses(np.ascontiguousarray(np.asarray(counts, dtype=float)[::-1].T))
+    return vus_of_weights(np.ascontiguousarray(np.asarray(counts, dtype=float)[::-1].T))
 
 
 @pytest.mark.parametrize("weights", [None, "whole", "fractional"])
@@ -175,14 +175,14 @@ def test_every_step_of_pruning_collapses_the_split_that_adds_least_vus_a_leaf():
     lambdas, collapsed_at = tree.sequence
     for k in range(len(lambdas) - 1):
         now = tree.subtree(collapsed_at > k)
-        strengths = []
+        shrinkages = []
         for cell in np.flatnonzero(now.is_split):
             keep = now.is_split.copy()
             keep[cell] = False
             smaller = now.subtree(keep)
             lost = vus(now.counts[now.leaves]) - vus(smaller.counts[smaller.leaves])
-            strengths.append(lost / (len(now.leaves) - len(smaller.leaves)))
-        assert lambdas[k + 1] == pytest.approx(max(min(strengths), lambdas[k]), abs=1e-12)
+            shrinkages.append(lost / (len(now.leaves) - len(smaller.leaves)))
+        assert lambdas[k + 1] == pytest.approx(max(min(shrinkages), lambdas[k]), abs=1e-12)
 
 
 @given(st.integers(0, 10_000))

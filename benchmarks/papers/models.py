@@ -125,16 +125,16 @@ def rivals(*, real: bool) -> dict[str, Make]:
     RankLS chooses its penalty by leave-one-out on its own.
     """
     steps, few_steps = {"n_estimators": [30, 100, 300]}, {"n_estimators": [30, 100]}
-    strengths = {"C": [0.001, 0.01, 0.1, 1.0, 10.0], "kernel": KERNELS}
+    shrinkages = {"C": [0.001, 0.01, 0.1, 1.0, 10.0], "kernel": KERNELS}
     # On smooth features 999 cuts take four times as long as 127.
     stumps: dict[str, Any] = {} if real else {"max_bins": 128}
     return {
         "AdaBoost": lambda: prepared(chosen(AdaBoostClassifier(random_state=0), few_steps)),
         "RankBoost": lambda: prepared(chosen(RankBoost(**stumps), steps)),
-        "RankSVM": lambda: prepared(chosen(RankSVM(), strengths)),
+        "RankSVM": lambda: prepared(chosen(RankSVM(), shrinkages)),
         "RankLS": lambda: prepared(chosen(RankRLS(), {"kernel": KERNELS})),
         "PNormPush": lambda: prepared(chosen(PNormPush(**stumps), few_steps | {"p": [2.0, 4.0]})),
-        "KLR": lambda: prepared(chosen(KernelLogisticRegression(), strengths)),
+        "KLR": lambda: prepared(chosen(KernelLogisticRegression(), shrinkages)),
     }
 
 

@@ -27,14 +27,14 @@ def rivals() -> dict[str, Make]:
     Gaussians of a sample too large for the exact kernel.
     """
     steps = {"n_estimators": [30, 100, 300]}
-    strengths = {"C": [0.01, 0.1, 1.0]}
+    shrinkages = {"C": [0.01, 0.1, 1.0]}
     widths = {"gamma": ["scale", 2.0]}
     gaussian: dict[str, Any] = {"kernel": "rbf", "n_components": 300, "random_state": 0}
     best = partial(chosen, n_folds=3, scoring=None)
     return {
         "RBpw": lambda: best(RankBoost(max_bins=128), steps),
-        "SVMl": lambda: best(RankSVM(), strengths),
-        "SVMg": lambda: best(RankSVM(**gaussian), strengths | widths),
+        "SVMl": lambda: best(RankSVM(), shrinkages),
+        "SVMg": lambda: best(RankSVM(**gaussian), shrinkages | widths),
         "RLSl": RankRLS,
         "RLSg": lambda: best(RankRLS(**gaussian), widths),
     }

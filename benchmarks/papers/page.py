@@ -107,7 +107,7 @@ def measure_all(quick: bool) -> dict[str, Results]:
         return {name: study.run(show_progress) for name, study in parts.items()}
 
 
-def say_left_out(found: dict[str, Results], quick: bool) -> str:
+def format_left_out(found: dict[str, Results], quick: bool) -> str:
     """Name the sets that could not be had."""
     wanted = [*studies.uci(quick).sets, *studies.figure_14(quick).sets, *ordered.real(quick).sets]
     had = {name for results in found.values() for name in results}
@@ -124,7 +124,7 @@ def write_page(found: dict[str, Results], figures: list[Figure], facts: Any, qui
     nothing = "The sets could not be had.\n"
     wdbc, tasks = found["figure_14"].get("wdbc"), found["table_5"]
     return PAGE.format(
-        machine=describe(facts, "make papers"), left_out=say_left_out(found, quick),
+        machine=describe(facts, "make papers"), left_out=format_left_out(found, quick),
         targets=figure_table(figures) if figures else nothing,
         best=best_table(uci) if uci else nothing,
         uci_ranks=rank_table(uci, "uci", quick) if uci else "",

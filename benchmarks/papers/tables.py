@@ -25,10 +25,10 @@ def cell(values: list[float], theirs: Printed | None, digits: int = 3) -> str:
     own = f"{mean(values):.{digits}f}"
     if len(values) > 1:
         own += f" ± {stdev(values):.{digits}f}"
-    return own if theirs is None else f"{own} ({say_printed(theirs)})"
+    return own if theirs is None else f"{own} ({format_printed(theirs)})"
 
 
-def say_printed(theirs: Printed) -> str:
+def format_printed(theirs: Printed) -> str:
     """What the paper prints."""
     return f"{theirs.value:g}" + ("" if math.isnan(theirs.error) else f" ± {theirs.error:g}")
 
@@ -61,7 +61,7 @@ def study_tables(results: Results, tables: dict[str, tuple[int, int]]) -> str:
 def ordered_table(results: Results, number: int) -> str:
     """A table of paper 004: its TreeRank Tournament on top, then ours and the rivals."""
     printed = table(number, "004")
-    tournament = [say_printed(printed[TOURNAMENT, name, "vus"]) for name in results]
+    tournament = [format_printed(printed[TOURNAMENT, name, "vus"]) for name in results]
     head, rule, *rows = measure_table(results, "vus", printed, digits=4).splitlines()
     top = "| " + " | ".join(["TreeRank Tournament, in the paper", *tournament]) + " |"
     return "\n".join([head, rule, top, *rows])

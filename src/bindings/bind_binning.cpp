@@ -24,8 +24,8 @@ nb::list py_find_thresholds(const Numbers<Value>& x, const Vector<std::uint32_t>
     const std::vector<std::uint32_t> rows(sample.data(), sample.data() + sample.size());
     const std::int64_t* w = weights ? weights->data() : nullptr;
     std::vector<std::vector<double>> thresholds;
-    run_released(n_jobs, [&](Team& team) {
-        thresholds = find_thresholds(numbers, rows, w, max_bins, team);
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        thresholds = find_thresholds(numbers, rows, w, max_bins, pool);
     });
     nb::list result;
     for (auto& column : thresholds) result.append(to_numpy(std::move(column)));
@@ -42,8 +42,9 @@ void py_encode(const Numbers<Value>& x, const std::vector<Vector<double>>& thres
     for (const auto& column : thresholds)
         tables.emplace_back(column.data(), column.data() + column.size());
     const auto numbers = number_matrix(x);
-    run_released(n_jobs,
-                 [&](Team& team) { encode(numbers, tables, codes.data(), codes.shape(1), team); });
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        encode(numbers, tables, codes.data(), codes.shape(1), pool);
+    });
 }
 
 template <class Code>

@@ -15,8 +15,8 @@ BoostingOptions boosting_options(const nb::dict& d) {
     BoostingOptions options;
     options.max_depth = nb::cast<std::int32_t>(d["max_depth"]);
     options.leafrank_depth = nb::cast<std::int32_t>(d["leafrank_depth"]);
-    options.min_mass_leaf = nb::cast<std::int64_t>(d["min_mass_leaf"]);
-    options.independent_mass = nb::cast<double>(d["independent_mass"]);
+    options.min_weight_leaf = nb::cast<std::int64_t>(d["min_weight_leaf"]);
+    options.independent_weight = nb::cast<double>(d["independent_weight"]);
     options.l2 = nb::cast<double>(d["l2"]);
     options.gradient_unit = nb::cast<double>(d["gradient_unit"]);
     options.hessian_unit = nb::cast<double>(d["hessian_unit"]);
@@ -58,8 +58,8 @@ nb::tuple py_grow_boosted_tree(const Matrix<Code>& codes, const Vector<std::uint
         checked_numbers(chosen, n_features, "grow_boosted_tree: no such feature");
     const BoostingOptions parsed = boosting_options(options);
     BoostedTree tree;
-    run_released(n_jobs, [&](Team& team) {
-        tree = grow_boosted_tree(table, of_rows, of_features, parsed, team);
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        tree = grow_boosted_tree(table, of_rows, of_features, parsed, pool);
     });
     return nb::make_tuple(to_records(std::move(tree.flat.slots)), to_numpy(std::move(tree.value)),
                           to_numpy(std::move(tree.flat.target)),

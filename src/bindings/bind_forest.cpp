@@ -38,7 +38,7 @@ ForestOptions forest_options(const nb::dict& d) {
     options.sampling = sampling_of(nb::cast<nb::dict>(d["sampling"]));
     options.value = value_of(nb::cast<std::string>(d["value"]));
     options.shrinkages = nb::cast<std::vector<double>>(d["shrinkages"]);
-    if (options.shrinkages.empty()) throw nb::value_error("forest: no strength of shrinkage");
+    if (options.shrinkages.empty()) throw nb::value_error("forest: no weakest_link of shrinkage");
     options.scale = nb::cast<double>(d["scale"]);
     return options;
 }
@@ -48,7 +48,7 @@ ForestOptions forest_options(const nb::dict& d) {
 nb::tuple to_arrays(std::vector<ForestTree>&& trees) {
     std::vector<std::int64_t> starts{0};
     std::vector<Slot> slots;
-    std::vector<float> step, mass;
+    std::vector<float> step, weight;
     std::vector<std::int32_t> set_of;
     std::vector<CategorySet> sets;
     std::vector<double> importance;
@@ -59,7 +59,7 @@ nb::tuple to_arrays(std::vector<ForestTree>&& trees) {
         categorical = categorical || !tree.set_of.empty();
     }
     slots.reserve(n_slots);
-    mass.reserve(n_slots);
+    weight.reserve(n_slots);
     const std::size_t n_values = trees[0].step.size() / trees[0].slots.size();
     step.reserve(n_slots * n_values);
     for (std::size_t v = 0; v < n_values; ++v)
@@ -70,7 +70,7 @@ nb::tuple to_arrays(std::vector<ForestTree>&& trees) {
         }
     for (ForestTree& tree : trees) {
         slots.insert(slots.end(), tree.slots.begin(), tree.slots.end());
-        mass.insert(mass.end(), tree.mass.begin(), tree.mass.end());
+        weight.insert(weight.end(), tree.weight.begin(), tree.weight.end());
         if (categorical) {
             const std::size_t at = set_of.size();
             set_of.resize(slots.size(), -1);
@@ -84,7 +84,7 @@ nb::tuple to_arrays(std::vector<ForestTree>&& trees) {
         tree = ForestTree{};
     }
     return nb::make_tuple(to_numpy(std::move(starts)), to_records(std::move(slots)),
-                          to_numpy(std::move(step)), to_numpy(std::move(mass)),
+                          to_numpy(std::move(step)), to_numpy(std::move(weight)),
                           to_numpy(std::move(set_of)), to_records(std::move(sets)),
                           to_numpy(std::move(importance)));
 }
@@ -109,8 +109,8 @@ nb::tuple py_grow_forest(const Matrix<Code>& codes, const Vector<std::uint8_t>& 
     const ForestOptions parsed = forest_options(options);
     if (parsed.sampling.n_draws > n) throw nb::value_error("grow_forest: more draws than rows");
     std::vector<ForestTree> trees;
-    run_released(n_jobs, progress, [&](Team& team, Watch& watch) {
-        trees = grow_forest<Code>(table, parsed, team, watch);
+    run_released(n_jobs, progress, [&](ThreadPool& pool, ProgressMonitor& monitor) {
+        trees = grow_forest<Code>(table, parsed, pool, monitor);
     });
     return to_arrays(std::move(trees));
 }
@@ -119,7 +119,7 @@ using Slots = Records;
 
 // The arrays of a forest, checked.
 ForestView forest_view(const Vector<std::int64_t>& starts, const Slots& slots,
-                       const Vector<float>& step, const Vector<float>* mass,
+                       const Vector<float>& step, const Vector<float>* weight,
                        const Vector<std::int32_t>& set_of, const Records& sets,
                        const Vector<std::uint8_t>* at_end, std::size_t n_features) {
     const std::size_t n = slots.shape(0);
@@ -127,12 +127,12 @@ ForestView forest_view(const Vector<std::int64_t>& starts, const Slots& slots,
     if (starts.size() < 2 || starts.data()[0] != 0 || slots.shape(1) != sizeof(Slot) ||
         sets.shape(1) != sizeof(CategorySet) || step.size() != n ||
         starts.data()[starts.size() - 1] != static_cast<std::int64_t>(n) ||
-        (mass != nullptr && mass->size() != n) || (set_of.size() != 0 && set_of.size() != n) ||
+        (weight != nullptr && weight->size() != n) || (set_of.size() != 0 && set_of.size() != n) ||
         (at_end != nullptr && at_end->size() + 1 != starts.size()))
         throw nb::value_error("forest: arrays that do not fit together");
     view.slots = reinterpret_cast<const Slot*>(slots.data());
     view.step = step.data();
-    view.mass = mass != nullptr ? mass->data() : nullptr;
+    view.weight = weight != nullptr ? weight->data() : nullptr;
     view.set_of = set_of.size() != 0 ? set_of.data() : nullptr;
     view.category_sets = reinterpret_cast<const CategorySet*>(sets.data());
     view.n_sets = sets.shape(0);
@@ -147,15 +147,16 @@ ForestView forest_view(const Vector<std::int64_t>& starts, const Slots& slots,
     return view;
 }
 
-nb::tuple py_fold(const Vector<std::int64_t>& starts, const Slots& slots, const Vector<float>& step,
-                  const Vector<float>& mass, const Vector<std::int32_t>& set_of,
-                  const Records& sets, double lambda) {
+nb::tuple py_bake_shrinkage(const Vector<std::int64_t>& starts, const Slots& slots,
+                            const Vector<float>& step, const Vector<float>& weight,
+                            const Vector<std::int32_t>& set_of, const Records& sets,
+                            double lambda) {
     const ForestView view =
-        forest_view(starts, slots, step, &mass, set_of, sets, nullptr, kMaxFeatures);
-    std::vector<float> folded(step.size());
+        forest_view(starts, slots, step, &weight, set_of, sets, nullptr, kMaxFeatures);
+    std::vector<float> baked(step.size());
     std::vector<std::uint8_t> at_end(view.n_trees);
-    fold(view, lambda, folded.data(), at_end.data());
-    return nb::make_tuple(to_numpy(std::move(folded)), to_numpy(std::move(at_end)));
+    bake_shrinkage(view, lambda, baked.data(), at_end.data());
+    return nb::make_tuple(to_numpy(std::move(baked)), to_numpy(std::move(at_end)));
 }
 
 template <class Code>
@@ -165,7 +166,8 @@ auto py_score(const Vector<std::int64_t>& starts, const Slots& slots, const Vect
     const ForestView view =
         forest_view(starts, slots, step, nullptr, set_of, sets, &at_end, codes.shape(0));
     std::vector<double> sums(codes.shape(1));
-    run_released(n_jobs, [&](Team& team) { score(view, code_matrix(codes), team, sums.data()); });
+    run_released(n_jobs,
+                 [&](ThreadPool& pool) { score(view, code_matrix(codes), pool, sums.data()); });
     return to_numpy(std::move(sums));
 }
 
@@ -177,8 +179,9 @@ auto py_score_each(const Vector<std::int64_t>& starts, const Slots& slots,
     const ForestView view =
         forest_view(starts, slots, step, nullptr, set_of, sets, &at_end, codes.shape(0));
     std::vector<float> values(view.n_trees * codes.shape(1));
-    run_released(n_jobs,
-                 [&](Team& team) { score_each(view, code_matrix(codes), team, values.data()); });
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        score_each(view, code_matrix(codes), pool, values.data());
+    });
     return to_numpy(std::move(values));
 }
 
@@ -190,21 +193,21 @@ auto py_apply_each(const Vector<std::int64_t>& starts, const Slots& slots,
     const ForestView view =
         forest_view(starts, slots, step, nullptr, set_of, sets, &at_end, codes.shape(0));
     std::vector<std::int32_t> ends(view.n_trees * codes.shape(1));
-    run_released(n_jobs,
-                 [&](Team& team) { apply_each(view, code_matrix(codes), team, ends.data()); });
+    run_released(
+        n_jobs, [&](ThreadPool& pool) { apply_each(view, code_matrix(codes), pool, ends.data()); });
     return to_numpy(std::move(ends));
 }
 
 template <class Code>
 nb::tuple py_score_out_of_bag(const Vector<std::int64_t>& starts, const Slots& slots,
-                              const Vector<float>& step, const Vector<float>& mass,
+                              const Vector<float>& step, const Vector<float>& weight,
                               const Vector<std::int32_t>& set_of, const Records& sets,
                               const Matrix<Code>& codes, const nb::dict& sampling,
                               const Vector<std::uint32_t>& rows, const std::vector<float>& lambdas,
                               std::size_t n_jobs, const nb::object& progress, std::size_t n_all,
                               std::size_t first) {
     const ForestView view =
-        forest_view(starts, slots, step, &mass, set_of, sets, nullptr, codes.shape(0));
+        forest_view(starts, slots, step, &weight, set_of, sets, nullptr, codes.shape(0));
     const DrawnFrom parsed{sampling_of(sampling), n_all, first};
     const std::vector<std::uint32_t> chosen(rows.data(), rows.data() + rows.size());
     for (const std::uint32_t row : chosen)
@@ -214,8 +217,8 @@ nb::tuple py_score_out_of_bag(const Vector<std::int64_t>& starts, const Slots& s
         throw nb::value_error("score_out_of_bag: too many lambdas, or a sample of no rows");
     std::vector<double> sums(chosen.size() * lambdas.size());
     std::vector<std::int32_t> n_trees(chosen.size());
-    run_released(n_jobs, progress, [&](Team& team, Watch& watch) {
-        score_out_of_bag(view, code_matrix(codes), parsed, chosen, lambdas, team, watch,
+    run_released(n_jobs, progress, [&](ThreadPool& pool, ProgressMonitor& monitor) {
+        score_out_of_bag(view, code_matrix(codes), parsed, chosen, lambdas, pool, monitor,
                          sums.data(), n_trees.data());
     });
     return nb::make_tuple(to_numpy(std::move(sums)), to_numpy(std::move(n_trees)));
@@ -228,7 +231,7 @@ void bind_for_codes(nb::module_& m) {
           nb::arg("n_codes").noconvert(), nb::arg("categorical").noconvert(),
           nb::arg("monotonic").noconvert(), nb::arg("options"), nb::arg("n_jobs"),
           nb::arg("progress").none(), nb::arg("n_classes") = 2,
-          "Grows trees on resampled rows: (starts, slots, step, mass, set of each slot, category "
+          "Grows trees on resampled rows: (starts, slots, step, weight, set of each slot, category "
           "sets, importance of each feature in each tree).");
     const auto def = [&m](const char* name, auto function, const char* doc) {
         m.def(name, function, nb::arg("starts").noconvert(), nb::arg("slots").noconvert(),
@@ -241,7 +244,7 @@ void bind_for_codes(nb::module_& m) {
     def("apply_forest", &py_apply_each<Code>,
         "The slot in which each row ends, in each tree: trees x rows, flat.");
     m.def("score_out_of_bag", &py_score_out_of_bag<Code>, nb::arg("starts").noconvert(),
-          nb::arg("slots").noconvert(), nb::arg("step").noconvert(), nb::arg("mass").noconvert(),
+          nb::arg("slots").noconvert(), nb::arg("step").noconvert(), nb::arg("weight").noconvert(),
           nb::arg("set_of").noconvert(), nb::arg("category_sets").noconvert(),
           nb::arg("codes").noconvert(), nb::arg("sampling"), nb::arg("rows").noconvert(),
           nb::arg("lambdas"), nb::arg("n_jobs"), nb::arg("progress").none(), nb::arg("n_all"),
@@ -255,9 +258,9 @@ void bind_forest(nb::module_& m) {
     bind_for_codes<std::uint8_t>(m);
     bind_for_codes<std::uint16_t>(m);
     m.attr("MAX_LAMBDAS") = kMaxLambdas;
-    m.def("fold_forest", &py_fold, nb::arg("starts").noconvert(), nb::arg("slots").noconvert(),
-          nb::arg("step").noconvert(), nb::arg("mass").noconvert(), nb::arg("set_of").noconvert(),
-          nb::arg("category_sets").noconvert(), nb::arg("shrinkage"),
+    m.def("bake_shrinkage", &py_bake_shrinkage, nb::arg("starts").noconvert(),
+          nb::arg("slots").noconvert(), nb::arg("step").noconvert(), nb::arg("weight").noconvert(),
+          nb::arg("set_of").noconvert(), nb::arg("category_sets").noconvert(), nb::arg("shrinkage"),
           "One number a slot, and for each tree whether only the slot at the end counts.");
     m.def(
         "draw_counts",

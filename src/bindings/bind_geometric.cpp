@@ -25,8 +25,8 @@ nb::tuple py_find_boundary(const Records& nodes, const Records& sets,
     if (!is_sound(tree, matrix.features, side_of_leaf.size()))
         throw nb::value_error("find_boundary: the tree is damaged, or is of other features");
     Boundary found;
-    run_released(n_jobs, [&](Team& team) {
-        found = find_boundary(tree, to_vector(side_of_leaf), matrix, to_vector(scale), team);
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        found = find_boundary(tree, to_vector(side_of_leaf), matrix, to_vector(scale), pool);
     });
     return nb::make_tuple(to_numpy(std::move(found.leaf)), to_numpy(std::move(found.distance)),
                           to_numpy(std::move(found.nearest)));

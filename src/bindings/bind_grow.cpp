@@ -55,12 +55,12 @@ nb::list py_grow_trees(const Matrix<Code>& codes, const Vector<std::uint8_t>& la
     const std::size_t n_trees = repeats ? repeats->shape(0) : 1;
     const TreeRankOptions parsed = treerank_options(options);
     std::vector<RankTree> trees;
-    run_released(n_jobs, progress, [&](Team& team, Watch& watch) {
+    run_released(n_jobs, progress, [&](ThreadPool& pool, ProgressMonitor& monitor) {
         const auto sample = [&](std::size_t tree) {
             return rows_of_sample(table.labels, repeats ? repeats->data() + tree * n : nullptr,
                                   table.weights, n);
         };
-        trees = grow_trees<Code>(table, n_trees, sample, parsed, team, watch);
+        trees = grow_trees<Code>(table, n_trees, sample, parsed, pool, monitor);
     });
     nb::list result;
     for (auto& tree : trees) result.append(to_tuple(std::move(tree)));
@@ -94,19 +94,19 @@ auto py_histogram(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
     return to_numpy(std::move(counters));
 }
 
-nb::tuple py_best_cut(const Vector<std::int32_t>& codes, const Matrix<double>& masses,
+nb::tuple py_best_cut(const Vector<std::int32_t>& codes, const Matrix<double>& weights,
                       const std::string& criterion, std::pair<double, double> cell,
-                      double min_mass_leaf, int monotonic) {
+                      double min_weight_leaf, int monotonic) {
     OccupiedCodes occupied;
     CutSearch search;
     search.criterion = criterion_of(criterion);
     search.negative_cost = cell.second;
     search.positive_cost = cell.first;
-    search.min_mass_leaf = min_mass_leaf;
+    search.min_weight_leaf = min_weight_leaf;
     search.monotonic = static_cast<std::int8_t>(monotonic);
     for (std::size_t i = 0; i < codes.size(); ++i) {
-        occupied.add(codes.data()[i], {masses.data()[2 * i], masses.data()[2 * i + 1]});
-        search.node = search.node + occupied.masses.back();
+        occupied.add(codes.data()[i], {weights.data()[2 * i], weights.data()[2 * i + 1]});
+        search.node = search.node + occupied.weights.back();
     }
     const BestCut cut = best_cut(occupied, search);
     return nb::make_tuple(cut.gain, cut.cut, cut.missing_left);
@@ -137,7 +137,7 @@ void bind_for_codes(nb::module_& m) {
           nb::arg("n_jobs"), nb::arg("progress").none(),
           nb::arg("code_values").noconvert().none() = nb::none(), nb::arg("n_classes") = 2,
           "Grows one tree for each row of `repeats` (how often each row of the table counts), or "
-          "one on all rows: [(cells, masses, tests, category sets, masses of tests)]. With "
+          "one on all rows: [(cells, weights, tests, category sets, weights of tests)]. With "
           "`code_values` missing "
           "counts as the mean of its cell.");
     m.def("histogram", &py_histogram<Code>, nb::arg("codes").noconvert(),
@@ -153,10 +153,10 @@ void bind_grow(nb::module_& m) {
     bind_for_codes<std::uint16_t>(m);
     m.def("vus_gains", &py_vus_gains, nb::arg("cells").noconvert(), nb::arg("place"),
           nb::arg("left").noconvert(), nb::arg("total").noconvert(),
-          "What splitting one of the cells (masses by class, best cell first) adds to VUS, for "
+          "What splitting one of the cells (weights by class, best cell first) adds to VUS, for "
           "each better part given.");
-    m.def("best_cut", &py_best_cut, nb::arg("codes").noconvert(), nb::arg("masses").noconvert(),
-          nb::arg("criterion"), nb::arg("cell"), nb::arg("min_mass_leaf"), nb::arg("monotonic"),
+    m.def("best_cut", &py_best_cut, nb::arg("codes").noconvert(), nb::arg("weights").noconvert(),
+          nb::arg("criterion"), nb::arg("cell"), nb::arg("min_weight_leaf"), nb::arg("monotonic"),
           "The best cut of one feature: (gain, last code on the left, missing goes left).");
 }
 

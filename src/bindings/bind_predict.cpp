@@ -12,15 +12,15 @@ namespace treerank {
 
 namespace {
 
-nb::tuple py_freeze(const Records& cells, const Records& tests, const Records& category_sets,
-                    const Vector<std::uint8_t>& is_split) {
+nb::tuple py_compile_tree(const Records& cells, const Records& tests, const Records& category_sets,
+                          const Vector<std::uint8_t>& is_split) {
     RankTree tree;
     tree.cells = from_records<Cell>(cells, "cells");
     tree.tests = from_records<LeafRankNode>(tests, "tests");
     tree.category_sets = from_records<CategorySet>(category_sets, "category_sets");
     if (is_split.size() != tree.cells.size())
-        throw nb::value_error("freeze: is_split and cells differ in length");
-    FlatTree flat = freeze(tree, is_split.data());
+        throw nb::value_error("compile_tree: is_split and cells differ in length");
+    FlatTree flat = compile_tree(tree, is_split.data());
     return nb::make_tuple(to_records(std::move(flat.slots)), to_numpy(std::move(flat.target)));
 }
 
@@ -41,7 +41,8 @@ auto py_apply(const Records& slots, const Vector<std::int32_t>& target,
               const Records& category_sets, const Matrix<Code>& codes, std::size_t n_jobs) {
     const FlatTree flat = flat_tree(slots, target, category_sets, codes.shape(0));
     std::vector<std::int32_t> cells(codes.shape(1));
-    run_released(n_jobs, [&](Team& team) { apply(flat, code_matrix(codes), team, cells.data()); });
+    run_released(n_jobs,
+                 [&](ThreadPool& pool) { apply(flat, code_matrix(codes), pool, cells.data()); });
     return to_numpy(std::move(cells));
 }
 
@@ -67,9 +68,9 @@ auto py_sum_over_rows(const Records& slots, const Vector<std::int32_t>& target,
         static_cast<std::size_t>(last_cell) >= cell_values.size())
         throw nb::value_error("sum_over_rows: arrays of different lengths");
     std::vector<double> sums;
-    run_released(n_jobs, [&](Team& team) {
+    run_released(n_jobs, [&](ThreadPool& pool) {
         sums = sum_over_rows(flat, code_matrix(codes), weights ? weights->data() : nullptr,
-                             cell_values.data(), a, b, team);
+                             cell_values.data(), a, b, pool);
     });
     return to_numpy(std::move(sums));
 }
@@ -91,8 +92,9 @@ void bind_for_codes(nb::module_& m) {
 }  // namespace
 
 void bind_predict(nb::module_& m) {
-    m.def("freeze", &py_freeze, nb::arg("cells").noconvert(), nb::arg("tests").noconvert(),
-          nb::arg("category_sets").noconvert(), nb::arg("is_split").noconvert(),
+    m.def("compile_tree", &py_compile_tree, nb::arg("cells").noconvert(),
+          nb::arg("tests").noconvert(), nb::arg("category_sets").noconvert(),
+          nb::arg("is_split").noconvert(),
           "Freezes a subtree for scoring: (slots, the target of each slot).");
     bind_for_codes<std::uint8_t>(m);
     bind_for_codes<std::uint16_t>(m);

@@ -37,28 +37,28 @@ void bind_prune(nb::module_& m) {
     m.def(
         "vus_complexity",
         [](const Vector<std::int32_t>& left, const Vector<std::int32_t>& right,
-           const Matrix<double>& mass) {
-            if (left.size() != right.size() || left.size() != mass.shape(0) ||
-                mass.shape(1) > kMaxClasses)
+           const Matrix<double>& weight) {
+            if (left.size() != right.size() || left.size() != weight.shape(0) ||
+                weight.shape(1) > kMaxClasses)
                 throw nb::value_error("vus_complexity: arrays of different lengths");
-            PruningSequence sequence = vus_complexity(left.data(), right.data(), mass.data(),
-                                                      mass.shape(0), mass.shape(1));
+            PruningSequence sequence = vus_complexity(left.data(), right.data(), weight.data(),
+                                                      weight.shape(0), weight.shape(1));
             return nb::make_tuple(to_numpy(std::move(sequence.lambdas)),
                                   to_numpy(std::move(sequence.collapsed_at)));
         },
-        nb::arg("left").noconvert(), nb::arg("right").noconvert(), nb::arg("mass").noconvert(),
+        nb::arg("left").noconvert(), nb::arg("right").noconvert(), nb::arg("weight").noconvert(),
         "The nested subtrees by VUS: (lambdas, the step at which each cell is collapsed).");
     m.def(
         "vus_of_leaves",
         [](const Matrix<std::uint8_t>& is_leaf, const Vector<double>& value,
-           const Matrix<double>& mass) {
-            if (is_leaf.shape(1) != mass.shape(0) || value.size() != mass.shape(0) ||
-                mass.shape(1) > kMaxClasses)
+           const Matrix<double>& weight) {
+            if (is_leaf.shape(1) != weight.shape(0) || value.size() != weight.shape(0) ||
+                weight.shape(1) > kMaxClasses)
                 throw nb::value_error("vus_of_leaves: arrays of different lengths");
             return to_numpy(vus_of_leaves(is_leaf.data(), is_leaf.shape(0), value.data(),
-                                          mass.data(), mass.shape(0), mass.shape(1)));
+                                          weight.data(), weight.shape(0), weight.shape(1)));
         },
-        nb::arg("is_leaf").noconvert(), nb::arg("value").noconvert(), nb::arg("mass").noconvert(),
+        nb::arg("is_leaf").noconvert(), nb::arg("value").noconvert(), nb::arg("weight").noconvert(),
         "VUS of each choice of leaves, the cells scored by their values.");
 }
 

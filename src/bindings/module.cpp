@@ -12,7 +12,7 @@ NB_MODULE(_core, m) {
     m.attr("MAX_CATEGORY_CODES") = treerank::kMaxCategoryCodes;
     treerank::bind_binning(m);
     treerank::bind_grow(m);
-    treerank::bind_levels(m);
+    treerank::bind_shards(m);
     treerank::bind_forest(m);
     treerank::bind_boosting(m);
     treerank::bind_geometric(m);

@@ -52,13 +52,13 @@ inline LeafRankOptions leafrank_options(const nb::dict& d) {
     options.criterion = criterion_of(nb::cast<std::string>(d["criterion"]));
     options.max_depth = nb::cast<std::int32_t>(d["max_depth"]);
     options.max_leaf_nodes = nb::cast<std::int32_t>(d["max_leaf_nodes"]);
-    options.min_mass_leaf = nb::cast<double>(d["min_mass_leaf"]);
-    options.min_mass_split = nb::cast<double>(d["min_mass_split"]);
+    options.min_weight_leaf = nb::cast<double>(d["min_weight_leaf"]);
+    options.min_weight_split = nb::cast<double>(d["min_weight_split"]);
     options.max_features = nb::cast<std::int32_t>(d["max_features"]);
     options.random_cuts = nb::cast<bool>(d["random_cuts"]);
     options.pruning = nb::cast<bool>(d["pruning"]);
-    options.row_mass = nb::cast<double>(d["row_mass"]);
-    options.independent_mass = nb::cast<double>(d["independent_mass"]);
+    options.row_weight = nb::cast<double>(d["row_weight"]);
+    options.independent_weight = nb::cast<double>(d["independent_weight"]);
     return options;
 }
 
@@ -80,8 +80,8 @@ inline TreeRankOptions treerank_options(const nb::dict& d) {
     options.tournament = tournament_of(nb::cast<std::string>(d["tournament"]));
     options.tournament_gain = tournament_gain_of(nb::cast<std::string>(d["tournament_gain"]));
     options.max_depth = nb::cast<std::int32_t>(d["max_depth"]);
-    options.min_mass_leaf = nb::cast<double>(d["min_mass_leaf"]);
-    options.min_mass_split = nb::cast<double>(d["min_mass_split"]);
+    options.min_weight_leaf = nb::cast<double>(d["min_weight_leaf"]);
+    options.min_weight_split = nb::cast<double>(d["min_weight_split"]);
     options.min_auc_gain = nb::cast<double>(d["min_auc_gain"]);
     options.max_features = nb::cast<std::int32_t>(d["max_features"]);
     options.seed = nb::cast<std::uint64_t>(d["seed"]);
@@ -91,7 +91,7 @@ inline TreeRankOptions treerank_options(const nb::dict& d) {
 
 // Asks Python for pending signals and shows it the progress. The error, if any,
 // stays set in this thread until it is raised.
-inline Watch::Report reporter(const nb::object& progress) {
+inline ProgressMonitor::Report reporter(const nb::object& progress) {
     return [progress](double done) {
         nb::gil_scoped_acquire acquire;
         if (PyErr_CheckSignals() != 0) return true;
@@ -106,15 +106,16 @@ inline Watch::Report reporter(const nb::object& progress) {
     };
 }
 
-// Calls work(team, watch) without Python's lock. A signal, or an error in `progress`, ends it,
+// Calls work(pool, monitor) without Python's lock. A signal, or an error in `progress`, ends it,
 // and is raised in the caller.
 template <class Work>
 void run_released(std::size_t n_jobs, const nb::object& progress, const Work& work) {
     try {
-        Watch watch(reporter(progress));  // holds a Python object: made and ended under the lock
+        ProgressMonitor monitor(
+            reporter(progress));  // holds a Python object: made and ended under the lock
         nb::gil_scoped_release release;
-        Team team(n_jobs, &watch);
-        work(team, watch);
+        ThreadPool pool(n_jobs, &monitor);
+        work(pool, monitor);
     } catch (const Interrupted&) {
         if (PyErr_Occurred()) throw nb::python_error();
         throw;
@@ -122,7 +123,7 @@ void run_released(std::size_t n_jobs, const nb::object& progress, const Work& wo
 }
 template <class Work>
 void run_released(std::size_t n_jobs, const Work& work) {
-    run_released(n_jobs, nb::none(), [&](Team& team, Watch&) { work(team); });
+    run_released(n_jobs, nb::none(), [&](ThreadPool& pool, ProgressMonitor&) { work(pool); });
 }
 
 }  // namespace treerank

@@ -1,4 +1,4 @@
-// How whole trees cross to Python and back: (cells, masses, tests, category sets, masses of the
+// How whole trees cross to Python and back: (cells, weights, tests, category sets, weights of the
 // tests beyond two classes).
 #pragma once
 
@@ -8,10 +8,10 @@
 namespace treerank {
 
 inline nb::tuple to_tuple(RankTree&& tree) {
-    return nb::make_tuple(to_records(std::move(tree.cells)), to_numpy(std::move(tree.cell_mass)),
+    return nb::make_tuple(to_records(std::move(tree.cells)), to_numpy(std::move(tree.cell_weight)),
                           to_records(std::move(tree.tests)),
                           to_records(std::move(tree.category_sets)),
-                          to_numpy(std::move(tree.test_mass)));
+                          to_numpy(std::move(tree.test_weight)));
 }
 
 // A tree that comes back, its numbers checked before they index anything.
@@ -20,10 +20,10 @@ inline RankTree rank_tree(const nb::tuple& arrays, std::size_t n_classes, std::s
     RankTree tree;
     tree.n_classes = static_cast<std::int32_t>(n_classes);
     tree.cells = from_records<Cell>(nb::cast<Records>(arrays[0]), "cells");
-    tree.cell_mass = to_vector(nb::cast<Vector<double>>(arrays[1]));
+    tree.cell_weight = to_vector(nb::cast<Vector<double>>(arrays[1]));
     tree.tests = from_records<LeafRankNode>(nb::cast<Records>(arrays[2]), "tests");
     tree.category_sets = from_records<CategorySet>(nb::cast<Records>(arrays[3]), "category sets");
-    tree.test_mass = to_vector(nb::cast<Vector<double>>(arrays[4]));
+    tree.test_weight = to_vector(nb::cast<Vector<double>>(arrays[4]));
     if (!is_sound(tree, n_features))
         throw nb::value_error("tree: cells or tests that do not fit together");
     return tree;

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning.binning import UINT8_BINS, UINT16_BINS, Binning
-from treerank._input.parameters import check_n_jobs, complain
+from treerank._input.parameters import check_n_jobs, invalid_parameter
 from treerank._input.validation import Table, validate_rows
 from treerank._reading.partition import OrderedPartition
 from treerank._reading.rules import cell_rules
@@ -129,14 +129,14 @@ class TreeRanker(RankingModel):
         binning: Binning,
         names: list[str],
         classes: NDArray[Any],
-        strength: float,
+        shrinkage: float,
         monotonic: NDArray[np.int8],
     ) -> None:
         """Order the leaf cells of the tree and set the fitted attributes."""
         if monotonic.any():
             assert isinstance(tree, RankTree)
             check_monotone_splits(tree, binning, monotonic)
-        leaves, scores, upper = rank_leaves(tree, binning, strength, monotonic)
+        leaves, scores, upper = rank_leaves(tree, binning, shrinkage, monotonic)
         stratum = np.full(tree.n_cells, -1, dtype=np.int32)
         stratum[leaves] = np.arange(len(leaves))
         self.classes_ = classes
@@ -220,22 +220,22 @@ class TreeRanker(RankingModel):
 
 
 def rank_leaves(
-    tree: CellTree, binning: Binning, strength: float, monotonic: NDArray[np.int8]
+    tree: CellTree, binning: Binning, shrinkage: float, monotonic: NDArray[np.int8]
 ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
     """Order the leaf cells of a tree, best first.
 
     Returns their numbers, their scores, and the shares of the classes above the first, the
-    second, ... in each. A NaN strength keeps the tree's own order.
+    second, ... in each. A NaN shrinkage keeps the tree's own order.
     """
     leaves = tree.leaves
-    if np.isnan(strength):
+    if np.isnan(shrinkage):
         upper = falling(tree.shrunken_shares(SMOOTHING)[leaves], tree.counts[leaves].sum(axis=1))
         scores = _position_scores(tree)[leaves]
         if tree.n_classes == 2:
             scores = scores - _cut(scores, upper[:, 0])
         return leaves, scores, upper
     # Steps along the path add up to a share only up to rounding.
-    upper = tree.shrunken_shares(strength)[leaves].clip(0.0, 1.0)
+    upper = tree.shrunken_shares(shrinkage)[leaves].clip(0.0, 1.0)
     if monotonic.any():
         assert isinstance(tree, RankTree)
         upper = monotone_values(tree, binning, monotonic, leaves, upper)
@@ -265,7 +265,9 @@ def check_max_bins(max_bins: Any, n_rows: int) -> int:
         return UINT16_BINS if n_rows <= EXACT_ROWS else UINT8_BINS
     whole = isinstance(max_bins, int | np.integer) and not isinstance(max_bins, bool)
     if not whole or not 2 <= max_bins <= UINT16_BINS:
-        raise complain("max_bins", max_bins, f"'auto' or an integer from 2 to {UINT16_BINS}")
+        raise invalid_parameter(
+            "max_bins", max_bins, f"'auto' or an integer from 2 to {UINT16_BINS}"
+        )
     return int(max_bins)
 
 

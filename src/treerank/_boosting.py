@@ -22,7 +22,7 @@ from treerank._input.parameters import (
     check_max_features,
     check_n_jobs,
     check_number,
-    complain,
+    invalid_parameter,
     is_whole,
 )
 from treerank._input.seed import seed_of
@@ -247,14 +247,16 @@ class BoostedTreeRank(TreeEnsemble):
         assert patience is not None
         for name in ("learning_rate", "min_samples_leaf", "subsample", "validation_fraction"):
             if check_number(name, getattr(self, name)) == 0:
-                raise complain(name, getattr(self, name), "a number > 0")
+                raise invalid_parameter(name, getattr(self, name), "a number > 0")
         if self.subsample > 1:
-            raise complain("subsample", self.subsample, "a share in (0, 1]")
+            raise invalid_parameter("subsample", self.subsample, "a share in (0, 1]")
         if self.validation_fraction >= 1:
-            raise complain("validation_fraction", self.validation_fraction, "a share in (0, 1)")
+            raise invalid_parameter(
+                "validation_fraction", self.validation_fraction, "a share in (0, 1)"
+            )
         least = float(self.min_samples_leaf)
         if least > LARGEST_WEIGHT:
-            raise complain("min_samples_leaf", self.min_samples_leaf, "at most 2**52")
+            raise invalid_parameter("min_samples_leaf", self.min_samples_leaf, "at most 2**52")
         return BoostingPlan(
             loss=loss,
             n_rounds=n_rounds,
@@ -342,7 +344,7 @@ def _check_depth(name: str, depth: Any) -> int:
     """Return the depth of a weak learner, which is shallow by its nature."""
     whole = is_whole(depth) and 1 <= depth <= MAX_DEPTH
     if not whole:
-        raise complain(name, depth, f"an integer from 1 to {MAX_DEPTH}")
+        raise invalid_parameter(name, depth, f"an integer from 1 to {MAX_DEPTH}")
     return int(depth)
 
 

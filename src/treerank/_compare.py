@@ -19,7 +19,7 @@ from treerank import _core
 from treerank._comparison import Comparison
 from treerank._input.frames import take_rows_of
 from treerank._input.labels import check_labels
-from treerank._input.parameters import check_integer, complain, is_whole
+from treerank._input.parameters import check_integer, invalid_parameter, is_whole
 from treerank._input.seed import seed_of
 from treerank._input.weights import check_weights
 from treerank.metrics import ordinal_vus_score
@@ -110,7 +110,7 @@ def compare(
     weight = check_weights(sample_weight, len(labels))
     level = check_level(level)
     if baseline not in (None, "best", *models):
-        raise complain("baseline", baseline, "None, 'best' or one of " + ", ".join(models))
+        raise invalid_parameter("baseline", baseline, "None, 'best' or one of " + ", ".join(models))
     folds = _make_folds(labels, classes, cv, n_repeats, seed_of(random_state))
     data = _Data(X, labels, weight, len(classes))
     tasks = [(name, k) for name in models for k in range(len(folds))]
@@ -187,9 +187,9 @@ def _make_folds(
             )
         cv = RepeatedStratifiedKFold(n_splits=int(cv), n_repeats=repeats, random_state=seed)
     elif not hasattr(cv, "get_n_splits"):
-        raise complain("cv", cv, "an integer >= 2 or a cross-validation splitter")
+        raise invalid_parameter("cv", cv, "an integer >= 2 or a cross-validation splitter")
     elif repeats != 1:
-        raise complain("n_repeats", n_repeats, "1 where cv is a splitter")
+        raise invalid_parameter("n_repeats", n_repeats, "1 where cv is a splitter")
     folds: list[Fold] = list(cv.split(np.zeros((len(labels), 1)), labels))
     if len(folds) < 2:
         raise ValueError(f"Got {len(folds)} fold from cv={cv!r}; expected at least 2.")

@@ -65,7 +65,7 @@ def grow_trees(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), o
 @overload
 def grow_trees(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int, progress: object | None, code_values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)] | None = None, n_classes: int = 2) -> list:
     """
-    Grows one tree for each row of `repeats` (how often each row of the table counts), or one on all rows: [(cells, masses, tests, category sets, masses of tests)]. With `code_values` missing counts as the mean of its cell.
+    Grows one tree for each row of `repeats` (how often each row of the table counts), or one on all rows: [(cells, weights, tests, category sets, weights of tests)]. With `code_values` missing counts as the mean of its cell.
     """
 
 @overload
@@ -79,10 +79,10 @@ def histogram(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), o
 
 def vus_gains(cells: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)], place: int, left: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)], total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """
-    What splitting one of the cells (masses by class, best cell first) adds to VUS, for each better part given.
+    What splitting one of the cells (weights by class, best cell first) adds to VUS, for each better part given.
     """
 
-def best_cut(codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], masses: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)], criterion: str, cell: tuple[float, float], min_mass_leaf: float, monotonic: int) -> tuple:
+def best_cut(codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)], criterion: str, cell: tuple[float, float], min_weight_leaf: float, monotonic: int) -> tuple:
     """
     The best cut of one feature: (gain, last code on the left, missing goes left).
     """
@@ -90,7 +90,7 @@ def best_cut(codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C
 class LevelGrowth:
     """A ranking tree grown from sums over parts of rows."""
 
-    def __init__(self, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], tree: int, code_values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)] | None, aside_mass: float, histogram_bytes: int) -> None: ...
+    def __init__(self, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], tree: int, code_values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)] | None, gathered_weight: float, histogram_bytes: int) -> None: ...
 
     @property
     def done(self) -> bool: ...
@@ -99,7 +99,7 @@ class LevelGrowth:
     def depth(self) -> int: ...
 
     @property
-    def open_mass(self) -> float: ...
+    def open_weight(self) -> float: ...
 
     @property
     def n_slots(self) -> int: ...
@@ -109,13 +109,13 @@ class LevelGrowth:
 
     def tree(self) -> tuple: ...
 
-    def resume(self, tree: tuple, depth: int, aside: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]) -> None: ...
+    def resume(self, tree: tuple, depth: int, gathered: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]) -> None: ...
 
     def start_level(self) -> None: ...
 
     def roots(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
 
-    def aside_roots(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
+    def gathered_roots(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
 
     def wanted(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
 
@@ -131,7 +131,7 @@ class LevelGrowth:
 
     def step_sets(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
 
-    def aside_nodes(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
+    def gathered_nodes(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
 
     def trial_features(self, arg: int, /) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
 
@@ -139,11 +139,11 @@ class LevelGrowth:
 
     def grown_trials(self) -> tuple: ...
 
-    def finish_level(self, masses: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None) -> None: ...
+    def finish_level(self, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None) -> None: ...
 
-    def aside_cells(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
+    def gathered_cells(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
 
-    def graft_cell(self, aside: int, tree: tuple) -> None: ...
+    def graft_cell(self, gathered: int, tree: tuple) -> None: ...
 
 def place_rows(labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, cell_of_row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], roots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)]) -> tuple:
     """Rows of a part by the slot of each trial: (rows, starts)."""
@@ -154,7 +154,7 @@ def step_rows(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), or
 @overload
 def step_rows(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], steps: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)]) -> tuple:
     """
-    Moves the rows of each slot: (rows, starts) that go on, and those set aside.
+    Moves the rows of each slot: (rows, starts) that go on, and those gathered.
     """
 
 @overload
@@ -167,11 +167,11 @@ def count_slots(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None),
     """
 
 @overload
-def trial_masses(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, cell_of_row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], cells: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], nodes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_classes: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+def trial_weights(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, cell_of_row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], cells: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], nodes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_classes: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
 
 @overload
-def trial_masses(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, cell_of_row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], cells: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], nodes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_classes: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
-    """Masses of all classes in the leaves of every trial: nodes x classes."""
+def trial_weights(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, cell_of_row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], cells: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], nodes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_classes: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """Weights of all classes in the leaves of every trial: nodes x classes."""
 
 @overload
 def grow_node(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, code_values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)] | None, node: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]) -> tuple: ...
@@ -195,7 +195,7 @@ def grow_forest(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), 
 @overload
 def grow_forest(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int, progress: object | None, n_classes: int = 2) -> tuple:
     """
-    Grows trees on resampled rows: (starts, slots, step, mass, set of each slot, category sets, importance of each feature in each tree).
+    Grows trees on resampled rows: (starts, slots, step, weight, set of each slot, category sets, importance of each feature in each tree).
     """
 
 @overload
@@ -220,17 +220,17 @@ def apply_forest(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), ord
     """The slot in which each row ends, in each tree: trees x rows, flat."""
 
 @overload
-def score_out_of_bag(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], mass: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sampling: dict, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], lambdas: Sequence[float], n_jobs: int, progress: object | None, n_all: int, first: int) -> tuple: ...
+def score_out_of_bag(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sampling: dict, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], lambdas: Sequence[float], n_jobs: int, progress: object | None, n_all: int, first: int) -> tuple: ...
 
 @overload
-def score_out_of_bag(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], mass: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], sampling: dict, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], lambdas: Sequence[float], n_jobs: int, progress: object | None, n_all: int, first: int) -> tuple:
+def score_out_of_bag(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], sampling: dict, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], lambdas: Sequence[float], n_jobs: int, progress: object | None, n_all: int, first: int) -> tuple:
     """
     Sums over the trees that did not draw a row (rows x lambdas, flat), and their number.
     """
 
 MAX_LAMBDAS: int = 12
 
-def fold_forest(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], mass: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], shrinkage: float) -> tuple:
+def bake_shrinkage(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], shrinkage: float) -> tuple:
     """
     One number a slot, and for each tree whether only the slot at the end counts.
     """
@@ -272,15 +272,15 @@ def penalised_subtree(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), 
     The subtree of largest gain less penalty[leaves - 1]: (largest gain by leaves, whether each cell is split).
     """
 
-def vus_complexity(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], mass: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)]) -> tuple:
+def vus_complexity(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)]) -> tuple:
     """
     The nested subtrees by VUS: (lambdas, the step at which each cell is collapsed).
     """
 
-def vus_of_leaves(is_leaf: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], mass: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+def vus_of_leaves(is_leaf: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """VUS of each choice of leaves, the cells scored by their values."""
 
-def freeze(cells: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], tests: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], is_split: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)]) -> tuple:
+def compile_tree(cells: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], tests: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], is_split: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)]) -> tuple:
     """Freezes a subtree for scoring: (slots, the target of each slot)."""
 
 @overload

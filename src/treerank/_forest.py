@@ -21,7 +21,7 @@ from treerank._io.parquet import ParquetFit
 from treerank._leafrank import LeafRank
 from treerank._select.quality import class_shares
 from treerank._select.rank_aggregation import RankAggregation
-from treerank._select.shrinkage import choose_strength
+from treerank._select.shrinkage import choose_shrinkage
 from treerank._trees.compact import keep_used_in_forest
 from treerank._trees.forest_tree import ForestTree
 from treerank._trees.packed_forest import ForestArrays
@@ -129,7 +129,7 @@ class RankingForest(ParquetFit, TreeEnsemble):
     estimators_ : list of ForestTree
         The trees, as light views: `apply`, `score_samples`.
     shrinkage_ : float
-        The strength of shrinkage used.
+        The shrinkage of shrinkage used.
     oob_decision_function_ : array of shape (n_samples,)
         With ``oob_score=True``: the score of each training row by the trees that have not
         seen it; NaN for a row that all have seen, or that has no weight.
@@ -227,7 +227,7 @@ class RankingForest(ParquetFit, TreeEnsemble):
     oob_vus_interval_: VusInterval
     _encoding: Encoding | None  # for splitters other than LeafRank
     _trees: Trees  # folded: one number a slot or cell
-    _unfolded: Trees | None  # kept for a warm start
+    _before_shrinkage: Trees | None  # kept for a warm start
     _plan: ForestPlan
     _ranks: RankAggregation | None
 
@@ -343,7 +343,7 @@ class RankingForest(ParquetFit, TreeEnsemble):
         """Trees of the last fit that this one goes on from."""
         check_choice("warm_start", self.warm_start, [True, False])
         n_trees = check_integer("n_estimators", self.n_estimators, 1)
-        before: Trees | None = getattr(self, "_unfolded", None)
+        before: Trees | None = getattr(self, "_before_shrinkage", None)
         if not self.warm_start or before is None:
             return None
         assert n_trees is not None
@@ -362,13 +362,13 @@ class RankingForest(ParquetFit, TreeEnsemble):
         """Choose the shrinkage, make one number a slot, and set the fitted attributes."""
         plan = self._plan
         out_of_bag = None
-        self.shrinkage_, scale = plan.strengths[0], 1.0
-        if len(plan.strengths) > 1 or (self.oob_score and plan.by_value):
-            self.shrinkage_, scale, out_of_bag = choose_strength(
+        self.shrinkage_, scale = plan.shrinkages[0], 1.0
+        if len(plan.shrinkages) > 1 or (self.oob_score and plan.by_value):
+            self.shrinkage_, scale, out_of_bag = choose_shrinkage(
                 trees, rows, plan, bool(self.oob_score)
             )
-        self._unfolded = trees if self.warm_start else None
-        self._trees = trees.fold(self.shrinkage_, scale)
+        self._before_shrinkage = trees if self.warm_start else None
+        self._trees = trees.bake_shrinkage(self.shrinkage_, scale)
         self._ranks = None
         if not plan.by_value:
             self._ranks, out_of_bag = rows.rank_aggregation(

@@ -18,7 +18,7 @@ from treerank._input.parameters import (
     check_integer,
     check_max_features,
     check_number,
-    complain,
+    invalid_parameter,
 )
 from treerank._input.seed import seed_of
 from treerank._input.validation import TrainingSize
@@ -69,7 +69,7 @@ def plan_forest(
         kind_of=_kind_of(share, n_trees, n_rows),
         sampling=sampling,
         value=value,
-        strengths=_strengths(forest, value, sampling.leaves_rows_out(n_rows)),
+        shrinkages=_shrinkages(forest, value, sampling.leaves_rows_out(n_rows)),
         n_rows=n_rows,
         verbose=int(forest.verbose),
     )
@@ -81,12 +81,12 @@ def _sampling(forest: Any, n_rows: int, seed: int) -> Sampling:
         return Sampling(bool(forest.bootstrap), n_rows if forest.bootstrap else 0, seed)
     expected = f"None, an integer from 2 to {n_rows} (the rows), or a share in (0, 1]"
     if isinstance(given, bool) or not isinstance(given, numbers.Real):
-        raise complain("max_samples", given, expected)
+        raise invalid_parameter("max_samples", given, expected)
     if isinstance(given, numbers.Integral):
         n_draws = int(given)
     else:
         if not 0 < float(given) <= 1:
-            raise complain("max_samples", given, expected)
+            raise invalid_parameter("max_samples", given, expected)
         n_draws = round(float(given) * n_rows)
     if n_draws < 2:
         raise ValueError(
@@ -94,7 +94,7 @@ def _sampling(forest: Any, n_rows: int, seed: int) -> Sampling:
             f"both classes; expected {expected}."
         )
     if n_draws > n_rows:
-        raise complain("max_samples", given, expected)
+        raise invalid_parameter("max_samples", given, expected)
     return Sampling(bool(forest.bootstrap), n_draws, seed)
 
 
@@ -105,12 +105,12 @@ def _kind_of(share: Any, n_trees: int, n_rows: int) -> NDArray[np.uint8]:
         share = min(0.5, RANDOM_CUT_ROWS / n_rows)
     share = check_number("random_cut_share", share)
     if share > 1:
-        raise complain("random_cut_share", share, "a share from 0 to 1")
+        raise invalid_parameter("random_cut_share", share, "a share from 0 to 1")
     steps = np.floor(np.arange(n_trees + 1) * share + 1e-9)
     return np.asarray(np.diff(steps), dtype=np.uint8)
 
 
-def _strengths(forest: Any, value: str, leaves_rows_out: bool) -> list[float]:
+def _shrinkages(forest: Any, value: str, leaves_rows_out: bool) -> list[float]:
     given = forest.shrinkage
     if given is None:
         return [0.0]
@@ -163,8 +163,8 @@ def _kinds(forest: Any, data: TrainingSize, value: str, seed: int) -> list[TreeR
     options = TreeRankOptions(
         leafrank=exact,
         max_depth=-1 if checked is None else checked,
-        min_mass_leaf=least,
-        min_mass_split=2.0,
+        min_weight_leaf=least,
+        min_weight_split=2.0,
         min_auc_gain=0.0,
         max_features=check_max_features("max_features", forest.max_features, n_features),
         seed=seed,
@@ -206,8 +206,8 @@ def _cell_options(forest: Any, data: TrainingSize, seed: int) -> TreeRankOptions
     return TreeRankOptions(
         leafrank=None,
         max_depth=-1 if checked is None else checked,
-        min_mass_leaf=check_count_or_share("min_samples_leaf", leaf, n_rows),
-        min_mass_split=2.0,
+        min_weight_leaf=check_count_or_share("min_samples_leaf", leaf, n_rows),
+        min_weight_split=2.0,
         min_auc_gain=0.0,
         max_features=check_max_features("max_features", forest.max_features, n_features),
         seed=seed,

@@ -16,15 +16,15 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from treerank._input.categories import SharedLevels
 from treerank._input.frames import open_frame
 from treerank._input.labels import check_known_labels
-from treerank._input.parameters import check_choice, check_n_jobs, complain
+from treerank._input.parameters import check_choice, check_n_jobs, invalid_parameter
 from treerank._input.validation import all_or_nothing
 from treerank._input.weights import check_weights, scale_weights
 from treerank._io.foreign_trees import (
     ArraySource,
     TreeSource,
+    check_has_boundary,
     read_arrays,
     read_estimator,
-    refuse_what_has_no_boundary,
     split_off_front,
     takes_missing,
 )
@@ -189,7 +189,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
             return tree, ArraySource(*read_j48(tree), ordered=False)
         if isinstance(tree, Mapping):
             return tree, read_arrays(tree)
-        refuse_what_has_no_boundary(split_off_front(tree)[1])
+        check_has_boundary(split_off_front(tree)[1])
         try:
             check_is_fitted(tree)
         except NotFittedError:
@@ -390,7 +390,7 @@ def _class_number(wanted: Any, classes: NDArray[Any]) -> int:
         return len(classes) - 1
     found = [number for number, label in enumerate(classes.tolist()) if _is_label(wanted, label)]
     if len(found) != 1:
-        raise complain("class_of_interest", wanted, f"one of {classes.tolist()!r} or None")
+        raise invalid_parameter("class_of_interest", wanted, f"one of {classes.tolist()!r} or None")
     return found[0]
 
 
@@ -408,13 +408,13 @@ def _smooth(tree: AxisTree, smoothing: str | None, interest: int) -> NDArray[np.
         return None
     n_classes = tree.counts.shape[1]
     reached = tree.reached_leaves()
-    mass = tree.counts[reached].sum()
-    if not (tree.counts.min() >= 0 and 0 < mass < np.inf):
+    weight = tree.counts[reached].sum()
+    if not (tree.counts.min() >= 0 and 0 < weight < np.inf):
         raise ValueError(
-            "Got a tree without cases in its leaves, or with fewer than none; expected some mass, "
-            "and finite class counts."
+            "Got a tree without cases in its leaves, or with fewer than none; expected some "
+            "weight, and finite class counts."
         )
-    prior = tree.counts[reached].sum(axis=0) / mass
+    prior = tree.counts[reached].sum(axis=0) / weight
     size = tree.counts.sum(axis=1, keepdims=True)
     if smoothing == "laplace":
         return np.asarray((tree.counts + 1) / (size + n_classes))
@@ -434,7 +434,7 @@ def _scale(
         except (TypeError, ValueError):
             scale = np.empty(0)
         if scale.shape != (tree.n_features,) or not (np.isfinite(scale) & (scale > 0)).all():
-            raise complain(
+            raise invalid_parameter(
                 "metric", metric, f"'minmax', 'standard', or {tree.n_features} positive numbers"
             )
         return scale
@@ -469,11 +469,11 @@ def _check_distances(
 def _deviation(seen: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """Standard deviation of the known values of each column."""
     known = ~np.isnan(seen)
-    mass = np.maximum(weight @ known, np.finfo(np.float64).tiny)
-    mean = weight @ np.where(known, seen, 0.0) / mass
+    weight_sum = np.maximum(weight @ known, np.finfo(np.float64).tiny)
+    mean = weight @ np.where(known, seen, 0.0) / weight_sum
     spread = np.where(known, seen - mean, 0.0)
     with np.errstate(over="ignore"):  # infinite is not usable
-        return np.asarray(np.sqrt(weight @ spread**2 / mass))
+        return np.asarray(np.sqrt(weight @ spread**2 / weight_sum))
 
 
 def _dense_rank(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -140,8 +140,8 @@ class LeafRank(TreeRanker):
             criterion=self.criterion,
             max_depth=-1 if depth is None else depth,
             max_leaf_nodes=-1 if leaves is None else leaves,
-            min_mass_leaf=check_count_or_share("min_samples_leaf", self.min_samples_leaf, n_rows),
-            min_mass_split=check_count_or_share(
+            min_weight_leaf=check_count_or_share("min_samples_leaf", self.min_samples_leaf, n_rows),
+            min_weight_split=check_count_or_share(
                 "min_samples_split", self.min_samples_split, n_rows
             ),
             max_features=check_max_features("max_features", self.max_features, n_features),
@@ -172,8 +172,8 @@ class LeafRank(TreeRanker):
             options = TreeRankOptions(
                 leafrank=self._options(table.n_rows, table.n_features),
                 max_depth=1,
-                min_mass_leaf=1.0,
-                min_mass_split=2.0,
+                min_weight_leaf=1.0,
+                min_weight_split=2.0,
                 min_auc_gain=0.0,
                 max_features=-1,
                 seed=seed_of(self.random_state),

@@ -19,7 +19,7 @@ from treerank._input.parameters import (
     check_max_features,
     check_n_jobs,
     check_number,
-    complain,
+    invalid_parameter,
 )
 from treerank._input.seed import seed_of
 from treerank._input.validation import Table, TrainingData, all_or_nothing, validate_training_data
@@ -132,7 +132,7 @@ class TreeRank(ParquetFit, TreeRanker):
         Every nested subtree with its training and held-out AUC; with
         ``pruning="penalty"`` the best subtree for every number of leaves.
     shrinkage_ : float
-        The strength of shrinkage used; NaN for none.
+        The shrinkage of shrinkage used; NaN for none.
     feature_importances_ : array of shape (n_features,)
         Only where LeafRank splits the cells.
     classes_ : array of shape (n_classes,)
@@ -255,17 +255,17 @@ class TreeRank(ParquetFit, TreeRanker):
 
     def _fit_rows(self, rows: TrainingRows, options: TreeRankOptions) -> None:
         """Grow, prune and read off the tree of the training rows, wherever they are."""
-        strength = self._grow(rows, options, self._strengths())
-        self._keep(self.tree_, rows.binning, rows.names, rows.classes, strength, rows.monotonic)
+        shrinkage = self._grow(rows, options, self._shrinkages())
+        self._keep(self.tree_, rows.binning, rows.names, rows.classes, shrinkage, rows.monotonic)
         self._drop_unused_thresholds()
 
     def _grow(
-        self, rows: TrainingRows, options: TreeRankOptions, strengths: NDArray[np.float64]
+        self, rows: TrainingRows, options: TreeRankOptions, shrinkages: NDArray[np.float64]
     ) -> float:
-        """Set the trees and the pruning path; return the strength of shrinkage."""
+        """Set the trees and the pruning path; return the shrinkage of shrinkage."""
         prune = self.pruning == "cv"
         folds = None
-        if prune or len(strengths) > 1:
+        if prune or len(shrinkages) > 1:
             folds = rows.folds(self.cv, options.seed)
         tree, *fold_trees = rows.grow(options, folds)
         self.unpruned_tree_ = tree
@@ -276,12 +276,12 @@ class TreeRank(ParquetFit, TreeRanker):
             tree, self.pruning_path_ = prune_by_penalty(tree, penalty)
             fold_trees = [prune_by_penalty(fold_tree, penalty)[0] for fold_tree in fold_trees]
         self.tree_ = tree
-        self.shrinkage_ = float(strengths[0])
+        self.shrinkage_ = float(shrinkages[0])
         if folds is not None:
             path, self.shrinkage_ = choose_subtree(
                 tree,
                 rows.held_out(fold_trees, folds),
-                strengths,
+                shrinkages,
                 prune,
                 self.one_standard_error,
                 self.noise_limit,
@@ -304,8 +304,8 @@ class TreeRank(ParquetFit, TreeRanker):
         return TreeRankOptions(
             leafrank=None if leafrank is None else leafrank._options(n_rows, n_features),
             max_depth=-1 if depth is None else depth,
-            min_mass_leaf=check_count_or_share("min_samples_leaf", self.min_samples_leaf, n_rows),
-            min_mass_split=check_count_or_share(
+            min_weight_leaf=check_count_or_share("min_samples_leaf", self.min_samples_leaf, n_rows),
+            min_weight_split=check_count_or_share(
                 "min_samples_split", self.min_samples_split, n_rows
             ),
             min_auc_gain=check_number("min_auc_gain", self.min_auc_gain),
@@ -339,7 +339,7 @@ class TreeRank(ParquetFit, TreeRanker):
         if isinstance(self.penalty_constant, str):
             if self.penalty_constant != "auto":
                 expected = "a finite number >= 0 or 'auto'"
-                raise complain("penalty_constant", self.penalty_constant, expected)
+                raise invalid_parameter("penalty_constant", self.penalty_constant, expected)
             return USUAL_CONSTANTS["cubes" if isinstance(self.splitter, DyadicGrid) else "tests"]
         return check_number("penalty_constant", self.penalty_constant)
 
@@ -357,7 +357,7 @@ class TreeRank(ParquetFit, TreeRanker):
             return None
         return check_splitter(splitter, "TreeRank")
 
-    def _strengths(self) -> NDArray[np.float64]:
+    def _shrinkages(self) -> NDArray[np.float64]:
         """Strengths of shrinkage to try; NaN stands for the tree's own order."""
         if self.shrinkage is None:
             return np.array([np.nan])

@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_array
 
 from treerank._input.frames import open_frame, take_rows_of
-from treerank._input.parameters import complain
+from treerank._input.parameters import invalid_parameter
 from treerank._input.seed import seed_of
 from treerank._treerank import TreeRank
 from treerank.metrics import AucInterval, auc_interval
@@ -104,7 +104,7 @@ def two_sample_test(
     rows, labels = _join_samples(x, y)
     is_share = isinstance(test_size, float | np.floating) and 0 < test_size < 1
     if not is_share:
-        raise complain("test_size", test_size, "a share in (0, 1)")
+        raise invalid_parameter("test_size", test_size, "a share in (0, 1)")
     train, test = _split(labels, float(test_size), seed_of(random_state))
     model = TreeRank(pruning=None) if estimator is None else clone(estimator)
     model.fit(take_rows_of(rows, train), labels[train])

@@ -344,10 +344,10 @@ def _run_tournament(
     truth: OrdinalTruth, tails: FloatArray, gain: str
 ) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:
     """Return, for each cell, the winning knot, its level, its pair of classes and its gain."""
-    masses = np.diff(tails, axis=0)
+    weights = np.diff(tails, axis=0)
     # A class absent from a cell leaves an infinite ratio: nothing is above it, nothing is cut.
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.nan_to_num(masses[:, 1:] / masses[:, :-1], nan=np.inf, posinf=np.inf)
+        ratios = np.nan_to_num(weights[:, 1:] / weights[:, :-1], nan=np.inf, posinf=np.inf)
     knots, levels, gains, merits = [], [], [], []
     for pair in (1, 2):
         level = truth.level(pair, ratios[:, pair - 1])
@@ -356,18 +356,18 @@ def _run_tournament(
         exact = _vus_gain(left, right, tails[:-1, 2], 1 - tails[1:, 0])
         merit = exact if gain == "exact" else _local_vus(left, right)
         # A cut that leaves one side empty does not compete.
-        merits.append(np.where(exact > _rounding_of_volume(masses), merit, -np.inf))
+        merits.append(np.where(exact > _rounding_of_volume(weights), merit, -np.inf))
         gains.append(exact)
         knots.append(knot)
         levels.append(level)
     second = (merits[1] > merits[0]).astype(np.int64)
-    cell = np.arange(len(masses))
+    cell = np.arange(len(weights))
     knot, level, lift = (np.stack(values)[second, cell] for values in (knots, levels, gains))
     return knot, level, second + 1, lift
 
 
-def _rounding_of_volume(masses: FloatArray) -> FloatArray:
-    return np.asarray(np.maximum(_ROUNDING * masses.prod(axis=1), 1e-15))
+def _rounding_of_volume(weights: FloatArray) -> FloatArray:
+    return np.asarray(np.maximum(_ROUNDING * weights.prod(axis=1), 1e-15))
 
 
 def _vus_gain(

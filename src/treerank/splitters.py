@@ -27,7 +27,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from treerank._input.parameters import check_integer, complain
+from treerank._input.parameters import check_integer, invalid_parameter
 
 __all__ = ["Box", "Cell", "ClassifierSplit", "DyadicGrid", "Splitter"]
 
@@ -274,8 +274,8 @@ class DyadicGrid(BaseEstimator):
         # beta - alpha of a union adds up over its cubes. So the order by beta / alpha is cut
         # best after the last cube with beta >= alpha: no need to sort.
         self.is_better_ = positive * negative.sum() >= negative * positive.sum()
-        mass = positive + negative
-        self.elsewhere_ = bool(2 * mass[self.is_better_].sum() >= mass.sum())
+        weight_sum = positive + negative
+        self.elsewhere_ = bool(2 * weight_sum[self.is_better_].sum() >= weight_sum.sum())
         return self
 
     def better_side(self, X: NDArray[Any]) -> NDArray[np.bool_]:
@@ -291,7 +291,9 @@ class DyadicGrid(BaseEstimator):
         resolution = check_integer("resolution", self.resolution, 1)
         assert resolution is not None
         if resolution > COORDINATE_BITS:
-            raise complain("resolution", resolution, f"an integer from 1 to {COORDINATE_BITS}")
+            raise invalid_parameter(
+                "resolution", resolution, f"an integer from 1 to {COORDINATE_BITS}"
+            )
         bits = np.where(box.two_valued, 1, resolution) * (box.high > box.low)
         if bits.sum() > KEY_BITS:
             n_flags = int(np.sum(bits[box.two_valued]))
@@ -359,8 +361,8 @@ def check_classifier(classifier: Any) -> None:
 def balanced_weights(y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64]:
     """Weights times what makes the two classes weigh the same, with the total kept."""
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    mass = np.bincount(y, weight, minlength=2)
-    return np.asarray(weight * (mass.sum() / 2 / mass)[y])
+    weight_sum = np.bincount(y, weight, minlength=2)
+    return np.asarray(weight * (weight_sum.sum() / 2 / weight_sum)[y])
 
 
 def _last_step(classifier: Any) -> Any:

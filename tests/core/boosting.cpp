@@ -44,7 +44,7 @@ double score_of(const BoostedTree& tree, const CodeMatrix<std::uint8_t>& codes, 
 }
 
 Digest boost(const CodedTable<std::uint8_t>& coded, const BoostingOptions& options, bool weighted,
-             Team& team) {
+             ThreadPool& pool) {
     const std::size_t n = RandomTable::kRows;
     BoostingTable<std::uint8_t> table;
     table.codes = coded.matrix();
@@ -62,7 +62,7 @@ Digest boost(const CodedTable<std::uint8_t>& coded, const BoostingOptions& optio
         for (std::size_t i = 0; i < n; ++i)
             gradients[i] = gradient_of(scores[i], coded.from.labels[i]);
         table.gradients = gradients.data();
-        const BoostedTree tree = grow_boosted_tree(table, rows, features, options, team);
+        const BoostedTree tree = grow_boosted_tree(table, rows, features, options, pool);
         add_tree(digest, tree);
         for (std::size_t i = 0; i < n; ++i) scores[i] += score_of(tree, table.codes, i);
     }
@@ -73,24 +73,25 @@ Digest boost(const CodedTable<std::uint8_t>& coded, const BoostingOptions& optio
 }  // namespace
 
 void add_boosting(Results& results) {
-    Team maker(1);
+    ThreadPool maker(1);
     const RandomTable table;
     CodedTable<std::uint8_t> coded(table, 200, maker);
     BoostingOptions options;
     options.gradient_unit = options.hessian_unit = kUnit;
     options.learning_rate = 0.3;
-    options.min_mass_leaf = 5;
+    options.min_weight_leaf = 5;
     options.l2 = 1;
     for (const bool by_stratum : {true, false})
         for (const bool weighted : {false, true}) {
             options.by_stratum = by_stratum;
             const std::string name = std::string("boosting") + (by_stratum ? "" : "-by-leaf") +
                                      (weighted ? "-weighted" : "");
-            results.add(name, [&](Team& team) { return boost(coded, options, weighted, team); });
+            results.add(name,
+                        [&](ThreadPool& pool) { return boost(coded, options, weighted, pool); });
         }
     coded.features.monotonic[0] = 1;
     results.add("boosting-monotone",
-                [&](Team& team) { return boost(coded, options, false, team); });
+                [&](ThreadPool& pool) { return boost(coded, options, false, pool); });
 }
 
 }  // namespace treerank

@@ -39,17 +39,17 @@ class Digest {
 
 inline void add_tree(Digest& digest, const RankTree& tree) {
     digest.add(tree.cells);
-    digest.add(tree.cell_mass);
+    digest.add(tree.cell_weight);
     digest.add(tree.tests);
-    digest.add(tree.test_mass);
+    digest.add(tree.test_weight);
     digest.add(tree.category_sets);
 }
 
 // Prints one line a result. Each is computed by one thread and by three, which must agree.
 class Results {
   public:
-    void add(const std::string& name, const std::function<Digest(Team&)>& compute) {
-        Team alone(1), three(3);
+    void add(const std::string& name, const std::function<Digest(ThreadPool&)>& compute) {
+        ThreadPool alone(1), three(3);
         const std::uint64_t hash = compute(alone).value();
         if (compute(three).value() != hash) {
             std::printf("%s depends on the number of threads\n", name.c_str());

@@ -28,7 +28,7 @@ ForestOptions options_of(TreeValue value, bool replace) {
 struct Forest {
     std::vector<std::int64_t> starts{0};
     std::vector<Slot> slots;
-    std::vector<float> step, mass;
+    std::vector<float> step, weight;
     std::vector<std::int32_t> set_of;
     std::vector<CategorySet> sets;
 
@@ -39,7 +39,7 @@ struct Forest {
                 const bool tested = (tree.slots[s].next & kCategorical) != 0;
                 slots.push_back(tree.slots[s]);
                 step.push_back(tree.step[s]);
-                mass.push_back(tree.mass[s]);
+                weight.push_back(tree.weight[s]);
                 set_of.push_back(tested ? tree.set_of[s] + static_cast<std::int32_t>(sets.size())
                                         : -1);
             }
@@ -52,7 +52,7 @@ struct Forest {
         ForestView view;
         view.slots = slots.data();
         view.step = step.data();
-        view.mass = mass.data();
+        view.weight = weight.data();
         view.set_of = set_of.data();
         view.category_sets = sets.data();
         view.n_sets = sets.size();
@@ -64,48 +64,48 @@ struct Forest {
 
 template <class Code>
 void add_scores(Digest& digest, const CodedTable<Code>& coded, const Forest& forest,
-                const Sampling& sampling, Team& team) {
+                const Sampling& sampling, ThreadPool& pool) {
     const std::size_t n = RandomTable::kRows;
-    Watch watch;
+    ProgressMonitor monitor;
     ForestView view = forest.view();
     std::vector<std::uint32_t> rows(n);
     for (std::uint32_t i = 0; i < n; ++i) rows[i] = i;
     const std::vector<float> lambdas{0, 1, 10};
     std::vector<double> sums(n * lambdas.size());
     std::vector<std::int32_t> n_trees(n);
-    score_out_of_bag(view, coded.matrix(), {sampling, n, 0}, rows, lambdas, team, watch,
+    score_out_of_bag(view, coded.matrix(), {sampling, n, 0}, rows, lambdas, pool, monitor,
                      sums.data(), n_trees.data());
     digest.add(sums);
     digest.add(n_trees);
-    std::vector<float> folded(forest.step.size()), each(n * view.n_trees);
+    std::vector<float> baked(forest.step.size()), each(n * view.n_trees);
     std::vector<std::uint8_t> at_end(view.n_trees);
-    fold(view, 5, folded.data(), at_end.data());
-    digest.add(folded);
-    view.step = folded.data();
-    view.mass = nullptr;
+    bake_shrinkage(view, 5, baked.data(), at_end.data());
+    digest.add(baked);
+    view.step = baked.data();
+    view.weight = nullptr;
     view.at_end = at_end.data();
     sums.resize(n);
-    score(view, coded.matrix(), team, sums.data());
+    score(view, coded.matrix(), pool, sums.data());
     digest.add(sums);
-    score_each(view, coded.matrix(), team, each.data());
+    score_each(view, coded.matrix(), pool, each.data());
     digest.add(each);
 }
 
 template <class Code>
 void add_forest(Results& results, const std::string& name, const CodedTable<Code>& coded,
                 const ForestOptions& options, bool weighted, bool scored) {
-    results.add(name, [&](Team& team) {
-        Watch watch;
-        const auto trees = grow_forest(coded.table(weighted), options, team, watch);
+    results.add(name, [&](ThreadPool& pool) {
+        ProgressMonitor monitor;
+        const auto trees = grow_forest(coded.table(weighted), options, pool, monitor);
         Digest digest;
         for (const ForestTree& tree : trees) {
             digest.add(tree.slots);
             digest.add(tree.step);
-            digest.add(tree.mass);
+            digest.add(tree.weight);
             digest.add(tree.category_sets);
             digest.add(tree.importance);
         }
-        if (scored) add_scores(digest, coded, Forest(trees), options.sampling, team);
+        if (scored) add_scores(digest, coded, Forest(trees), options.sampling, pool);
         return digest;
     });
 }
@@ -113,7 +113,7 @@ void add_forest(Results& results, const std::string& name, const CodedTable<Code
 }  // namespace
 
 void add_forests(Results& results) {
-    Team maker(1);
+    ThreadPool maker(1);
     const RandomTable two, three(3);
     const CodedTable<std::uint8_t> narrow(two, 200, maker), grades(three, 200, maker);
     const CodedTable<std::uint16_t> wide(two, 700, maker);

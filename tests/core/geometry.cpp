@@ -40,9 +40,9 @@ void add_geometry(Results& results) {
         for (std::size_t f = 0; f < RandomTable::kNumbers; ++f)
             rows[i * RandomTable::kNumbers + f] = table.matrix().at(i, f);
     const std::vector<double> scale{1, 0.5, 2, 0.1, 3, 0.7};
-    results.add("geometric", [&](Team& team) {
+    results.add("geometric", [&](ThreadPool& pool) {
         const Boundary found = find_boundary(
-            tree, side, {rows.data(), RandomTable::kRows, RandomTable::kNumbers}, scale, team);
+            tree, side, {rows.data(), RandomTable::kRows, RandomTable::kNumbers}, scale, pool);
         Digest digest;
         digest.add(tree.nodes);
         digest.add(found.leaf);

@@ -12,9 +12,9 @@ namespace {
 
 struct PartOfRows {
     CodeMatrix<std::uint8_t> codes;
-    PartSample sample;
+    ShardSample sample;
     std::vector<std::int32_t> cell_of_row;
-    Placed placed;
+    RowState placed;
 
     PartOfRows(const CodedTable<std::uint8_t>& coded, std::size_t first, std::size_t last)
         : codes(coded.matrix()), cell_of_row(last - first) {
@@ -25,10 +25,10 @@ struct PartOfRows {
         sample.weights = coded.from.weights.data() + first;
     }
 
-    void place(const RankTree& tree, const std::vector<TrialRoot>& roots, Team& team) {
+    void place(const RankTree& tree, const std::vector<TrialRoot>& roots, ThreadPool& pool) {
         std::vector<std::uint8_t> is_split(tree.cells.size());
         for (std::size_t c = 0; c < is_split.size(); ++c) is_split[c] = tree.cells[c].left >= 0;
-        apply(freeze(tree, is_split.data()), codes, team, cell_of_row.data());
+        apply(compile_tree(tree, is_split.data()), codes, pool, cell_of_row.data());
         placed = place_rows(sample, cell_of_row.data(), roots);
     }
 };
@@ -52,31 +52,31 @@ void finish(LevelGrowth& growth, const Parts& parts) {
     if (growth.n_classes() == 2) return growth.finish_level(nullptr);
     std::vector<std::int64_t> sum(trials.nodes.size() * growth.n_classes());
     for (const PartOfRows& part : parts) {
-        const auto masses = trial_masses(part.codes, part.sample, part.cell_of_row.data(), trials,
-                                         growth.n_classes());
-        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += masses[i];
+        const auto weights = trial_weights(part.codes, part.sample, part.cell_of_row.data(), trials,
+                                           growth.n_classes());
+        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weights[i];
     }
     growth.finish_level(sum.data());
 }
 
 RankTree grow_from_parts(const CodedTable<std::uint8_t>& coded, const TreeRankOptions& options,
-                         Team& team) {
+                         ThreadPool& pool) {
     const std::size_t n = RandomTable::kRows, third = n / 3;
-    Masses total(coded.from.n_classes);
+    Weights total(coded.from.n_classes);
     for (std::size_t i = 0; i < n; ++i)
         total[coded.from.labels[i]] += static_cast<double>(coded.from.weights[i]);
     LevelGrowth growth(coded.features, options, total, key_of(options.seed, 0), 0, 1 << 24);
     Parts parts{{coded, 0, third}, {coded, third, n}};
     while (!growth.done()) {
         growth.start_level();
-        for (PartOfRows& part : parts) part.place(growth.tree(), growth.roots(), team);
+        for (PartOfRows& part : parts) part.place(growth.tree(), growth.roots(), pool);
         while (growth.n_slots() > 0) {
             give_histograms(growth, parts, coded.features);
             growth.advance();
             for (PartOfRows& part : parts) {
-                Placed aside;
-                part.placed =
-                    step_rows(part.codes, part.placed, growth.steps(), growth.step_sets(), aside);
+                RowState gathered;
+                part.placed = step_rows(part.codes, part.placed, growth.steps(), growth.step_sets(),
+                                        gathered);
             }
         }
         finish(growth, parts);
@@ -88,25 +88,26 @@ RankTree grow_from_parts(const CodedTable<std::uint8_t>& coded, const TreeRankOp
 
 void add_level_growth(Results& results) {
     for (const std::size_t n_classes : {2, 3}) {
-        Team maker(1);
+        ThreadPool maker(1);
         const RandomTable table(n_classes);
         const CodedTable<std::uint8_t> coded(table, 200, maker);
         TreeRankOptions options;
         options.max_depth = 5;
         options.leafrank.max_depth = 3;
-        options.leafrank.min_mass_leaf = 500;
-        options.min_mass_leaf = 1000;
+        options.leafrank.min_weight_leaf = 500;
+        options.min_weight_leaf = 1000;
         options.seed = 23;
-        const auto together = [&](Team& team) {
-            Watch watch;
+        const auto together = [&](ThreadPool& pool) {
+            ProgressMonitor monitor;
             const auto sample = [&](std::size_t) { return coded.sample(true); };
-            return grow_trees<std::uint8_t>(coded.table(true), 1, sample, options, team, watch)[0];
+            return grow_trees<std::uint8_t>(coded.table(true), 1, sample, options, pool,
+                                            monitor)[0];
         };
         const std::string name = "level-growth-" + std::to_string(n_classes);
-        results.add(name, [&](Team& team) {
+        results.add(name, [&](ThreadPool& pool) {
             Digest digest, expected;
-            add_tree(digest, grow_from_parts(coded, options, team));
-            add_tree(expected, together(team));
+            add_tree(digest, grow_from_parts(coded, options, pool));
+            add_tree(expected, together(pool));
             if (digest.value() != expected.value())
                 results.fail(name + " differs from the tree of all rows together");
             return digest;

@@ -76,13 +76,13 @@ struct CodedTable {
     std::vector<Code> codes;
     Features features;
 
-    CodedTable(const RandomTable& table, std::size_t max_bins, Team& team) : from(table) {
+    CodedTable(const RandomTable& table, std::size_t max_bins, ThreadPool& pool) : from(table) {
         std::vector<std::uint32_t> all(RandomTable::kRows);
         for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
-        thresholds = find_thresholds(table.matrix(), all, table.weights.data(), max_bins, team);
+        thresholds = find_thresholds(table.matrix(), all, table.weights.data(), max_bins, pool);
         const std::size_t n_features = RandomTable::kNumbers + table.levels.size();
         codes.resize(n_features * RandomTable::kRows);
-        encode(table.matrix(), thresholds, codes.data(), RandomTable::kRows, team);
+        encode(table.matrix(), thresholds, codes.data(), RandomTable::kRows, pool);
         for (const auto& of_column : thresholds)
             features.n_codes.push_back(static_cast<std::int32_t>(of_column.size()) + 2);
         for (std::size_t c = 0; c < table.levels.size(); ++c) {

@@ -17,11 +17,11 @@ using Options = std::map<std::string, TreeRankOptions>;
 TreeRankOptions small_tree() {
     TreeRankOptions options;
     options.max_depth = 5;
-    options.min_mass_leaf = 4;
-    options.min_mass_split = 8;
+    options.min_weight_leaf = 4;
+    options.min_weight_split = 8;
     options.leafrank.max_depth = 3;
-    options.leafrank.min_mass_leaf = 2;
-    options.leafrank.min_mass_split = 4;
+    options.leafrank.min_weight_leaf = 2;
+    options.leafrank.min_weight_split = 4;
     options.seed = 11;
     return options;
 }
@@ -53,15 +53,16 @@ Options options_for_grades() {
 
 template <class Code>
 RankTree grow(const CodedTable<Code>& coded, const TreeRankOptions& options, bool weighted,
-              Team& team) {
-    Watch watch;
+              ThreadPool& pool) {
+    ProgressMonitor monitor;
     const auto sample = [&](std::size_t) { return coded.sample(weighted); };
-    return grow_trees<Code>(coded.table(weighted), 1, sample, options, team, watch)[0];
+    return grow_trees<Code>(coded.table(weighted), 1, sample, options, pool, monitor)[0];
 }
 
 // Nested subtrees, the cells of all rows, and partial dependence.
 template <class Code>
-void add_reading(Digest& digest, const CodedTable<Code>& coded, const RankTree& tree, Team& team) {
+void add_reading(Digest& digest, const CodedTable<Code>& coded, const RankTree& tree,
+                 ThreadPool& pool) {
     const std::size_t n = tree.cells.size(), n_classes = coded.from.n_classes;
     std::vector<std::int32_t> left(n), right(n);
     std::vector<double> gain(n), value(n), penalty(50);
@@ -72,37 +73,38 @@ void add_reading(Digest& digest, const CodedTable<Code>& coded, const RankTree& 
         gain[c] = tree.cells[c].auc_gain;
         is_split[c] = left[c] >= 0;
         is_leaf[c] = left[c] < 0;
-        const double* mass = tree.cell_mass.data() + c * n_classes;
-        value[c] = mass[n_classes - 1] / (mass[0] + mass[n_classes - 1] + 1);
+        const double* weight = tree.cell_weight.data() + c * n_classes;
+        value[c] = weight[n_classes - 1] / (weight[0] + weight[n_classes - 1] + 1);
     }
     for (std::size_t k = 0; k < penalty.size(); ++k) penalty[k] = static_cast<double>(k) / 1024;
     const PruningSequence sequence =
         n_classes == 2
             ? cost_complexity(left.data(), right.data(), gain.data(), n)
-            : vus_complexity(left.data(), right.data(), tree.cell_mass.data(), n, n_classes);
+            : vus_complexity(left.data(), right.data(), tree.cell_weight.data(), n, n_classes);
     digest.add(sequence.lambdas);
     digest.add(sequence.collapsed_at);
     digest.add(
         penalised_subtree(left.data(), right.data(), gain.data(), n, penalty.data(), penalty.size())
             .gain);
-    digest.add(vus_of_leaves(is_leaf.data(), 1, value.data(), tree.cell_mass.data(), n, n_classes));
-    const FlatTree flat = freeze(tree, is_split.data());
+    digest.add(
+        vus_of_leaves(is_leaf.data(), 1, value.data(), tree.cell_weight.data(), n, n_classes));
+    const FlatTree flat = compile_tree(tree, is_split.data());
     digest.add(flat.slots);
     std::vector<std::int32_t> cells(RandomTable::kRows);
-    apply(flat, coded.matrix(), team, cells.data());
+    apply(flat, coded.matrix(), pool, cells.data());
     digest.add(cells);
     digest.add(sum_over_rows(flat, coded.matrix(), nullptr, value.data(),
-                             Varied{0, {1, 2, 3, 5, 8}}, Varied{6, {0, 1, 2, 3}}, team));
+                             Varied{0, {1, 2, 3, 5, 8}}, Varied{6, {0, 1, 2, 3}}, pool));
 }
 
 template <class Code>
 void add_for_codes(Results& results, const RandomTable& table, const Options& options,
                    std::size_t max_bins, const std::string& prefix) {
-    Team maker(1);
+    ThreadPool maker(1);
     const CodedTable<Code> coded(table, max_bins, maker);
     const std::string bits = std::to_string(8 * sizeof(Code));
-    results.add(prefix + "bins-" + bits, [&](Team& team) {
-        const CodedTable<Code> again(table, max_bins, team);
+    results.add(prefix + "bins-" + bits, [&](ThreadPool& pool) {
+        const CodedTable<Code> again(table, max_bins, pool);
         Digest digest;
         for (const auto& thresholds : again.thresholds) digest.add(thresholds);
         digest.add(again.codes);
@@ -111,23 +113,23 @@ void add_for_codes(Results& results, const RandomTable& table, const Options& op
     for (const Options::value_type& named : options)
         for (const bool weighted : {false, true})
             results.add(prefix + named.first + "-" + bits + (weighted ? "-weighted" : ""),
-                        [&](Team& team) {
-                            const RankTree tree = grow(coded, named.second, weighted, team);
+                        [&](ThreadPool& pool) {
+                            const RankTree tree = grow(coded, named.second, weighted, pool);
                             Digest digest;
                             add_tree(digest, tree);
-                            add_reading(digest, coded, tree, team);
+                            add_reading(digest, coded, tree, pool);
                             return digest;
                         });
 }
 
 // A missing value that counts as the mean of its cell, and features that must rise or fall.
 void add_special(Results& results, const RandomTable& table) {
-    Team maker(1);
+    ThreadPool maker(1);
     CodedTable<std::uint8_t> coded(table, 200, maker);
     const auto add_grown = [&](const std::string& name) {
-        results.add(name, [&](Team& team) {
+        results.add(name, [&](ThreadPool& pool) {
             Digest digest;
-            add_tree(digest, grow(coded, small_tree(), true, team));
+            add_tree(digest, grow(coded, small_tree(), true, pool));
             return digest;
         });
     };

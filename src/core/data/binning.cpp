@@ -78,11 +78,11 @@ std::vector<std::uint32_t> sampled_rows(std::uint64_t first_row, std::size_t n_r
 
 template <class Value, class Code>
 void encode(const NumberMatrix<Value>& numbers, const std::vector<std::vector<double>>& thresholds,
-            Code* codes, std::size_t stride, Team& team) {
+            Code* codes, std::size_t stride, ThreadPool& pool) {
     std::vector<std::vector<double>> tables;
     for (const auto& column : thresholds) tables.push_back(padded(column));
     const std::size_t tasks = (numbers.rows + kRowsPerTask - 1) / kRowsPerTask;
-    team.run(tasks, [&](std::size_t t) {
+    pool.run(tasks, [&](std::size_t t) {
         const std::size_t first = t * kRowsPerTask;
         const std::size_t last = std::min(numbers.rows, first + kRowsPerTask);
         for (std::size_t column = 0; column < numbers.columns; ++column)
@@ -110,9 +110,9 @@ template std::vector<std::uint64_t> row_hashes(const CodeMatrix<std::uint16_t>&,
 
 #define TREERANK_INSTANTIATE(Value)                                                           \
     template void encode(const NumberMatrix<Value>&, const std::vector<std::vector<double>>&, \
-                         std::uint8_t*, std::size_t, Team&);                                  \
+                         std::uint8_t*, std::size_t, ThreadPool&);                            \
     template void encode(const NumberMatrix<Value>&, const std::vector<std::vector<double>>&, \
-                         std::uint16_t*, std::size_t, Team&);
+                         std::uint16_t*, std::size_t, ThreadPool&);
 TREERANK_INSTANTIATE(double)
 TREERANK_INSTANTIATE(float)
 #undef TREERANK_INSTANTIATE

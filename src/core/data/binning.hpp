@@ -34,19 +34,19 @@ std::vector<std::uint32_t> sampled_rows(std::uint64_t first_row, std::size_t n_r
                                         std::uint64_t bound);
 
 // At most max_bins - 1 thresholds for each column, ascending. Few distinct values:
-// one between each two neighbours. Many: bins of about equal mass, values that
+// one between each two neighbours. Many: bins of about equal weight, values that
 // fill a bin on their own keeping it. `weights` (units, by row) may be null.
 template <class Value>
 std::vector<std::vector<double>> find_thresholds(const NumberMatrix<Value>& numbers,
                                                  const std::vector<std::uint32_t>& sample,
                                                  const std::int64_t* weights, std::size_t max_bins,
-                                                 Team& team);
+                                                 ThreadPool& pool);
 
 // Codes of all columns: codes[column * stride + row]; 0 for NaN, else i + 1 with
 // i the number of thresholds below the value.
 template <class Value, class Code>
 void encode(const NumberMatrix<Value>& numbers, const std::vector<std::vector<double>>& thresholds,
-            Code* codes, std::size_t stride, Team& team);
+            Code* codes, std::size_t stride, ThreadPool& pool);
 
 // A hash of each row's codes and label: equal rows have equal hashes, wherever
 // they stand in the table.

@@ -43,8 +43,8 @@ struct WeightedValue {
     std::uint64_t key;
     std::int64_t weight;
 };
-double mass_of(const PlainValue*, std::size_t n) { return static_cast<double>(n); }
-double mass_of(const WeightedValue* values, std::size_t n) {
+double weight_of(const PlainValue*, std::size_t n) { return static_cast<double>(n); }
+double weight_of(const WeightedValue* values, std::size_t n) {
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < n; ++i) sum += values[i].weight;
     return static_cast<double>(sum);
@@ -57,7 +57,7 @@ struct Stretch {
     Value* values;
     Value* spare;  // as much room
     std::size_t n;
-    double mass;
+    double weight;
     bool one_value;  // cannot be cut further
 
     std::size_t n_lowest;   // the lowest value is among so many at the front
@@ -65,7 +65,7 @@ struct Stretch {
 
     void append(const Stretch& next) {
         n += next.n;
-        mass += next.mass;
+        weight += next.weight;
         one_value = false;
         n_highest = next.n_highest;
     }
@@ -86,7 +86,7 @@ using Stretches = std::vector<Stretch<Value>>;
 
 template <class Value>
 Stretch<Value> make_stretch(Value* values, Value* spare, std::size_t n, bool one_value) {
-    return {values, spare, n, mass_of(values, n), one_value, n, n};
+    return {values, spare, n, weight_of(values, n), one_value, n, n};
 }
 
 // Calls visit(part) for each distinct value of a stretch, in ascending order.
@@ -104,8 +104,8 @@ void sort_stretch(const Stretch<Value>& whole, Visit& visit) {
 // Parts a stretch by the highest bits in which its values differ: values and spare
 // room change places. `ends` has a counter for each bucket.
 template <class Value, class Visit>
-void part_stretch(const Stretch<Value>& whole, std::uint64_t differing, int bits,
-                  std::uint32_t* ends, Visit& visit) {
+void partition_stretch(const Stretch<Value>& whole, std::uint64_t differing, int bits,
+                       std::uint32_t* ends, Visit& visit) {
     const int shift = std::max(static_cast<int>(std::bit_width(differing)) - bits, 0);
     const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
     std::fill_n(ends, mask + 1, 0);
@@ -136,10 +136,10 @@ void cut_stretch(const Stretch<Value>& whole, Visit& visit) {
     const int bits = static_cast<int>(std::bit_width(whole.n)) - kBucketBits;
     if (bits <= kFewBits) {
         std::uint32_t ends[std::size_t{1} << kFewBits];
-        return part_stretch(whole, differing, bits, ends, visit);
+        return partition_stretch(whole, differing, bits, ends, visit);
     }
     std::vector<std::uint32_t> ends(std::size_t{1} << std::min(bits, kMostBits));
-    part_stretch(whole, differing, std::min(bits, kMostBits), ends.data(), visit);
+    partition_stretch(whole, differing, std::min(bits, kMostBits), ends.data(), visit);
 }
 
 // Cuts a stretch for which `wanted` holds, and its parts, as far as they go; `keep`
@@ -151,7 +151,7 @@ void refine(const Stretch<Value>& stretch, const Wanted& wanted, const Keep& kee
     cut_stretch(stretch, visit);
 }
 
-// How the mass is shared out. A value heavier than two bins gets one of its own; it
+// How the weight is shared out. A value heavier than two bins gets one of its own; it
 // may cut the light values around it once more, hence the second bin that it is
 // charged with.
 struct Shares {
@@ -170,15 +170,15 @@ struct Shares {
 template <class Value>
 Shares share_out(const Stretches<Value>& stretches, std::size_t max_bins) {
     double total = 0;
-    for (const auto& stretch : stretches) total += stretch.mass;
+    for (const auto& stretch : stretches) total += stretch.weight;
     Shares shares;
     shares.heavy = 2 * total / static_cast<double>(max_bins);
     std::size_t n_heavy = 0;
     for (const auto& stretch : stretches) {
-        if (stretch.mass >= shares.heavy)
+        if (stretch.weight >= shares.heavy)
             ++n_heavy;
         else
-            shares.light_total += stretch.mass;
+            shares.light_total += stretch.weight;
     }
     shares.light_bins = static_cast<double>(max_bins - std::min(2 * n_heavy, max_bins - 1));
     return shares;
@@ -197,10 +197,10 @@ std::vector<std::size_t> choose_boundaries(const Stretches<Value>& stretches,
     const Shares shares = share_out(stretches, max_bins);
     double cumulated = 0, bins_done = 0;
     for (std::size_t i = 0; i + 1 < n; ++i) {
-        const bool is_heavy = stretches[i].mass >= shares.heavy;
-        if (!is_heavy) cumulated += stretches[i].mass;
+        const bool is_heavy = stretches[i].weight >= shares.heavy;
+        if (!is_heavy) cumulated += stretches[i].weight;
         const double bins = shares.bins(cumulated);
-        if (is_heavy || stretches[i + 1].mass >= shares.heavy || bins > bins_done)
+        if (is_heavy || stretches[i + 1].weight >= shares.heavy || bins > bins_done)
             boundaries.push_back(i);
         bins_done = std::max(bins, bins_done);
     }
@@ -212,9 +212,9 @@ std::vector<std::size_t> choose_boundaries(const Stretches<Value>& stretches,
 template <class Value>
 Stretches<Value> set_heavy_apart(const Stretch<Value>& column, std::size_t max_bins) {
     Stretches<Value> stretches;
-    const double heavy = 2 * column.mass / static_cast<double>(max_bins);
+    const double heavy = 2 * column.weight / static_cast<double>(max_bins);
     refine(
-        column, [&](const auto& stretch) { return stretch.mass >= heavy; },
+        column, [&](const auto& stretch) { return stretch.weight >= heavy; },
         [&](const auto& stretch) { stretches.push_back(stretch); });
     return stretches;
 }
@@ -228,11 +228,11 @@ Stretches<Value> cut_at_boundaries(const Stretches<Value>& stretches, std::size_
     bool may_join = false;
     Stretches<Value> finer;
     const auto holds_boundary = [&](const auto& stretch) {
-        return shares.bins_exceed(bins_done, cumulated + stretch.mass);
+        return shares.bins_exceed(bins_done, cumulated + stretch.weight);
     };
     const auto keep = [&](const auto& stretch) {
-        const bool light = stretch.mass < shares.heavy;
-        if (light) cumulated += stretch.mass;
+        const bool light = stretch.weight < shares.heavy;
+        if (light) cumulated += stretch.weight;
         const bool boundary = !light || shares.bins_exceed(bins_done, cumulated);
         if (boundary) bins_done = std::max(shares.bins(cumulated), bins_done);
         if (may_join && !boundary && finer.back().values + finer.back().n == stretch.values)
@@ -318,9 +318,9 @@ std::vector<double> thresholds_of_column(PlainValue* column,
 template <class Number>
 void gather(const NumberMatrix<Number>& numbers, std::size_t first_column,
             const std::vector<std::uint32_t>& sample, std::vector<Buffer<PlainValue>>& columns,
-            std::size_t n_columns, Team& team) {
+            std::size_t n_columns, ThreadPool& pool) {
     for (std::size_t c = 0; c < n_columns; ++c) ensure(columns[c], sample.size());
-    team.run((sample.size() + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t t) {
+    pool.run((sample.size() + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t t) {
         const std::size_t end = std::min(sample.size(), (t + 1) * kRowsPerTask);
         for (std::size_t first = t * kRowsPerTask; first < end; first += kRowsInCache) {
             const std::size_t last = std::min(end, first + kRowsInCache);
@@ -339,15 +339,15 @@ template <class Number>
 std::vector<std::vector<double>> find_thresholds(const NumberMatrix<Number>& numbers,
                                                  const std::vector<std::uint32_t>& sample,
                                                  const std::int64_t* weights, std::size_t max_bins,
-                                                 Team& team) {
+                                                 ThreadPool& pool) {
     std::vector<std::vector<double>> thresholds(numbers.columns);
-    const std::size_t at_once = std::clamp(team.size(), kColumnsAtOnce, kMostColumnsAtOnce);
+    const std::size_t at_once = std::clamp(pool.size(), kColumnsAtOnce, kMostColumnsAtOnce);
     std::vector<Buffer<PlainValue>> columns(at_once);
-    std::vector<Room> rooms(std::min(team.size(), at_once));
+    std::vector<Room> rooms(std::min(pool.size(), at_once));
     for (std::size_t first = 0; first < numbers.columns; first += at_once) {
         const std::size_t n = std::min(at_once, numbers.columns - first);
-        gather(numbers, first, sample, columns, n, team);
-        team.run(rooms.size(), [&](std::size_t r) {
+        gather(numbers, first, sample, columns, n, pool);
+        pool.run(rooms.size(), [&](std::size_t r) {
             for (std::size_t c = r; c < n; c += rooms.size())
                 thresholds[first + c] =
                     thresholds_of_column(columns[c].get(), sample, weights, max_bins, rooms[r]);
@@ -359,7 +359,7 @@ std::vector<std::vector<double>> find_thresholds(const NumberMatrix<Number>& num
 #define TREERANK_INSTANTIATE(Number)                                                         \
     template std::vector<std::vector<double>> find_thresholds(                               \
         const NumberMatrix<Number>&, const std::vector<std::uint32_t>&, const std::int64_t*, \
-        std::size_t, Team&);
+        std::size_t, ThreadPool&);
 TREERANK_INSTANTIATE(double)
 TREERANK_INSTANTIATE(float)
 #undef TREERANK_INSTANTIATE

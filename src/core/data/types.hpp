@@ -4,7 +4,7 @@
 //   code 0 is "missing"; code i >= 1 means t[i-2] < x <= t[i-1] for a numeric
 //   feature with thresholds t, or the i-th level of a categorical one;
 //   left is better: a cell's left child is ranked above its right child;
-//   masses are sums of sample weights, held as integers ("units"), so that a
+//   weights are sums of sample weights, held as integers ("units"), so that a
 //   sum does not depend on its order, on threads or on row blocks.
 #pragma once
 
@@ -33,17 +33,17 @@ constexpr std::uint32_t row_id(Row row) { return row >> kRowShift; }
 // Ordered classes, worst first: class 0 is ranked below class 1, and so on.
 inline constexpr std::size_t kMaxClasses = 32;
 
-// Mass of the two classes that a split tells apart.
-struct ClassMass {
+// Weight of the two classes that a split tells apart.
+struct ClassWeight {
     double negative = 0;
     double positive = 0;
 
     double total() const { return negative + positive; }
     bool pure() const { return negative == 0 || positive == 0; }
-    ClassMass operator+(ClassMass other) const {
+    ClassWeight operator+(ClassWeight other) const {
         return {negative + other.negative, positive + other.positive};
     }
-    ClassMass operator-(ClassMass other) const {
+    ClassWeight operator-(ClassWeight other) const {
         return {negative - other.negative, positive - other.positive};
     }
 };
@@ -73,10 +73,10 @@ struct WideCount {
 inline double small_integer_to_double(std::uint64_t value) {
     return std::bit_cast<double>(value | 0x4330000000000000ULL) - 4503599627370496.0;
 }
-inline ClassMass mass_of(PackedCount count) {
+inline ClassWeight weight_of(PackedCount count) {
     return {small_integer_to_double(count & 0xffffffffULL), small_integer_to_double(count >> 32)};
 }
-inline ClassMass mass_of(WideCount count) {
+inline ClassWeight weight_of(WideCount count) {
     return {static_cast<double>(count.negative), static_cast<double>(count.positive)};
 }
 inline bool is_empty(PackedCount count) { return count == 0; }
@@ -133,7 +133,7 @@ struct CategorySet {
 };
 
 // One test of a LeafRank tree: "code <= cut" or "code in set number cut".
-struct Test {
+struct SplitCondition {
     std::int32_t feature = -1;  // -1: a leaf
     std::int32_t cut = 0;
     std::uint8_t categorical = 0;
@@ -141,9 +141,10 @@ struct Test {
     std::uint16_t unused = 0;
 };
 
-inline bool goes_left(const Test& test, std::uint32_t code, const std::vector<CategorySet>& sets) {
-    if (test.categorical) return sets[test.cut].contains(code);
-    return code == 0 ? test.missing_left : static_cast<std::int32_t>(code) <= test.cut;
+inline bool goes_left(const SplitCondition& condition, std::uint32_t code,
+                      const std::vector<CategorySet>& sets) {
+    if (condition.categorical) return sets[condition.cut].contains(code);
+    return code == 0 ? condition.missing_left : static_cast<std::int32_t>(code) <= condition.cut;
 }
 
 enum class Criterion { kGini, kEntropy, kAuc };
@@ -152,15 +153,15 @@ struct LeafRankOptions {
     Criterion criterion = Criterion::kGini;
     std::int32_t max_depth = 2;        // < 0: no limit
     std::int32_t max_leaf_nodes = -1;  // < 0: depth first; else best first
-    double min_mass_leaf = 1;          // in units
-    double min_mass_split = 2;
+    double min_weight_leaf = 1;        // in units
+    double min_weight_split = 2;
     std::int32_t max_features = -1;  // drawn in every node; < 0: all
     bool random_cuts = false;        // one random cut a feature instead of the best one
     bool pruning = false;            // by cross-validation inside the cell
-    double row_mass = 1;             // units of mass that make one row
-    // Units of mass that count as one row when chance is judged: more than `row_mass` where
+    double row_weight = 1;           // units of weight that make one row
+    // Units of weight that count as one row when chance is judged: more than `row_weight` where
     // weights are uneven or rows are drawn several times.
-    double independent_mass = 1;
+    double independent_weight = 1;
 };
 
 // Beyond two classes, a cell's candidates are the best splits of pairs of classes.
@@ -174,8 +175,8 @@ struct TreeRankOptions {
     Tournament tournament = Tournament::kAdjacent;
     TournamentGain tournament_gain = TournamentGain::kVus;
     std::int32_t max_depth = -1;
-    double min_mass_leaf = 1;
-    double min_mass_split = 2;
+    double min_weight_leaf = 1;
+    double min_weight_split = 2;
     double min_auc_gain = 0;
     std::int32_t max_features = -1;  // drawn in every cell; < 0: all
     std::uint64_t seed = 0;
@@ -185,11 +186,11 @@ struct TreeRankOptions {
 // A node of a LeafRank tree inside its cell. `left` and `right` number nodes of
 // the same LeafRank tree; a leaf says to which side of the cell it belongs.
 struct LeafRankNode {
-    Test test;
+    SplitCondition condition;
     std::int32_t left = -1;
     std::int32_t right = -1;
     std::int32_t side = -1;  // leaves only: 0 left (better), 1 right
-    ClassMass mass;
+    ClassWeight weight;
 };
 static_assert(sizeof(LeafRankNode) == 40, "crosses to NumPy as it is");
 
@@ -209,10 +210,10 @@ static_assert(sizeof(Cell) == 40, "crosses to NumPy as it is");
 
 struct RankTree {
     std::int32_t n_classes = 2;
-    std::vector<Cell> cells;        // preorder; cells[0] is the root
-    std::vector<double> cell_mass;  // cells x classes, in units
+    std::vector<Cell> cells;          // preorder; cells[0] is the root
+    std::vector<double> cell_weight;  // cells x classes, in units
     std::vector<LeafRankNode> tests;
-    std::vector<double> test_mass;  // tests x classes; empty for two, which the tests hold
+    std::vector<double> test_weight;  // tests x classes; empty for two, which the tests hold
     std::vector<CategorySet> category_sets;
 };
 

@@ -345,17 +345,17 @@ class Search {
 }  // namespace
 
 Boundary find_boundary(const AxisTree& tree, const std::vector<std::uint8_t>& side_of_leaf,
-                       const RowMatrix& rows, const std::vector<double>& scale, Team& team) {
+                       const RowMatrix& rows, const std::vector<double>& scale, ThreadPool& pool) {
     const std::vector<ReadyNode> nodes = make_ready(tree, side_of_leaf, scale);
     Boundary found;
     found.leaf.resize(rows.rows);
     found.distance.resize(rows.rows);
     found.nearest.resize(rows.rows);
-    team.run((rows.rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t t) {
+    pool.run((rows.rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t t) {
         Search search(tree, nodes, rows.features);
         const std::size_t first = t * kRowsPerTask;
         for (std::size_t i = first; i < std::min(rows.rows, first + kRowsPerTask); ++i) {
-            team.check();
+            pool.check();
             search.find(rows.data + i * rows.features, found.leaf[i], found.distance[i],
                         found.nearest[i]);
         }

@@ -56,6 +56,6 @@ struct Boundary {
 // For each row the nearest leaf box whose side differs from its own, in Euclidean distance with
 // feature f divided by scale[f]. Another category is at distance 1; a missing value, at 0.
 Boundary find_boundary(const AxisTree& tree, const std::vector<std::uint8_t>& side_of_leaf,
-                       const RowMatrix& rows, const std::vector<double>& scale, Team& team);
+                       const RowMatrix& rows, const std::vector<double>& scale, ThreadPool& pool);
 
 }  // namespace treerank

@@ -33,12 +33,13 @@ template <class Code, bool Weighted>
 class Grower {
   public:
     Grower(const BoostingTable<Code>& table, const std::vector<std::uint32_t>& rows,
-           const std::vector<std::int32_t>& chosen, const BoostingOptions& options, Team& team)
+           const std::vector<std::int32_t>& chosen, const BoostingOptions& options,
+           ThreadPool& pool)
         : table_(table),
           chosen_(chosen),
           options_(options),
           scale_{options.gradient_unit, options.hessian_unit, options.l2},
-          team_(team),
+          pool_(pool),
           scratch_(rows.size()),
           gathered_(rows.size()),
           importance_(table.features.size()) {
@@ -51,9 +52,9 @@ class Grower {
             many_levels_ = many_levels_ || (table.features.categorical[feature] != 0 &&
                                             table.features.n_codes[feature] > kFreeLevels + 1);
         }
-        std::int64_t mass = 0;
-        for (const std::uint32_t row : rows) mass += Weighted ? table.weights[row] : 1;
-        const int room = 62 - std::bit_width(static_cast<std::uint64_t>(mass));
+        std::int64_t weight = 0;
+        for (const std::uint32_t row : rows) weight += Weighted ? table.weights[row] : 1;
+        const int room = 62 - std::bit_width(static_cast<std::uint64_t>(weight));
         square_shift_ = std::max(0, kGradientBits - room / 2);
     }
 
@@ -62,7 +63,7 @@ class Grower {
         for (const Row row : rows_) add(all.sum, row_id(row));
         auto histogram = count(all);
         grow_cell(all, std::move(histogram), 0, -1);
-        return freeze_with_values();
+        return compile_with_values();
     }
 
   private:
@@ -73,19 +74,19 @@ class Grower {
         const std::int64_t weight = Weighted ? table_.weights[row] : 1;
         sum.gradient += from.gradient * weight;
         sum.hessian += from.hessian * weight;
-        sum.mass += weight;
+        sum.weight += weight;
     }
 
     std::int8_t sign_of(std::int32_t feature) const { return table_.features.monotonic[feature]; }
     double value(const Segment& at) const { return at.bounds.clip(scale_.value(at.sum)); }
 
-    Team* team_for(std::size_t n) const {
-        return team_.size() > 1 && n * chosen_.size() >= kWorkForTeam ? &team_ : nullptr;
+    ThreadPool* pool_for(std::size_t n) const {
+        return pool_.size() > 1 && n * chosen_.size() >= kWorkForTeam ? &pool_ : nullptr;
     }
     template <class Job>
-    void share_out(Team* team, std::size_t n, const Job& job) const {
-        if (team != nullptr)
-            team->run(n, job);
+    void share_out(ThreadPool* pool, std::size_t n, const Job& job) const {
+        if (pool != nullptr)
+            pool->run(n, job);
         else
             for (std::size_t i = 0; i < n; ++i) job(i);
     }
@@ -100,7 +101,7 @@ class Grower {
             gathered_[i] = one;
         }
         const std::size_t passes = (chosen_.size() + kFeaturesPerPass - 1) / kFeaturesPerPass;
-        share_out(team_for(at.n), passes, [&](std::size_t pass) {
+        share_out(pool_for(at.n), passes, [&](std::size_t pass) {
             const std::size_t first = pass * kFeaturesPerPass;
             const std::size_t k = std::min(kFeaturesPerPass, chosen_.size() - first);
             if (k == kFeaturesPerPass)
@@ -127,7 +128,7 @@ class Grower {
                 GradientSum& bin = counts[j][columns[j][row]];
                 bin.gradient += one.gradient;
                 bin.hessian += one.hessian;
-                bin.mass += one.mass;
+                bin.weight += one.weight;
             }
         }
     }
@@ -163,20 +164,20 @@ class Grower {
         }
         const double mean =
             scale_.gradient(at.sum) / std::max(scale_.hessian(at.sum), kLeastHessian);
-        const double short_unit = std::ldexp(options_.independent_mass, square_shift_);
+        const double short_unit = std::ldexp(options_.independent_weight, square_shift_);
         const double g_unit = scale_.gradient_unit * short_unit;
         const double h_unit = mean * scale_.hessian_unit * short_unit;
         const double sum = g_unit * g_unit * static_cast<double>(gg) -
                            2 * g_unit * h_unit * static_cast<double>(gh) +
                            h_unit * h_unit * static_cast<double>(hh);
-        return sum / static_cast<double>(at.sum.mass);
+        return sum / static_cast<double>(at.sum.weight);
     }
 
     NewtonCut best_cut(const Segment& at, const Histogram& histogram) const {
-        const NewtonSearch search(at.sum, at.bounds, scale_, options_.min_mass_leaf,
-                                  options_.independent_mass, row_variance(at));
+        const NewtonSearch search(at.sum, at.bounds, scale_, options_.min_weight_leaf,
+                                  options_.independent_weight, row_variance(at));
         std::vector<NewtonCut> cuts(chosen_.size());
-        share_out(team_for(histogram.size() / 16), chosen_.size(), [&](std::size_t i) {
+        share_out(pool_for(histogram.size() / 16), chosen_.size(), [&](std::size_t i) {
             const std::int32_t feature = chosen_[i];
             cuts[i] =
                 search.best(histogram.data() + offset_[feature], table_.features.n_codes[feature],
@@ -195,9 +196,11 @@ class Grower {
         return best;
     }
 
-    std::size_t part(const Segment& at, const Test& test, const CategorySet& set) {
-        return part_by_test<Code, PackedCount>(test, set, table_.codes, rows_.data() + at.first,
-                                               at.n, scratch_.data() + at.first, team_for(at.n));
+    std::size_t partition(const Segment& at, const SplitCondition& condition,
+                          const CategorySet& set) {
+        return partition_by_condition<Code, PackedCount>(
+            condition, set, table_.codes, rows_.data() + at.first, at.n, scratch_.data() + at.first,
+            pool_for(at.n));
     }
 
     // A leaf of the LeafRank tree that is being grown.
@@ -208,7 +211,7 @@ class Grower {
 
     std::int32_t add_node(const Segment& at) {
         LeafRankNode node;
-        node.mass = {scale_.gradient(at.sum), scale_.hessian(at.sum)};
+        node.weight = {scale_.gradient(at.sum), scale_.hessian(at.sum)};
         tree_.tests.push_back(node);
         nodes_.push_back(at);
         return static_cast<std::int32_t>(tree_.tests.size()) - 1;
@@ -226,22 +229,22 @@ class Grower {
             return;
         }
         importance_[cut.feature] += cut.gain;
-        Test test;
-        test.feature = cut.feature;
-        test.categorical = cut.categorical;
-        test.missing_left = cut.missing_left;
-        test.cut = cut.cut;
+        SplitCondition condition;
+        condition.feature = cut.feature;
+        condition.categorical = cut.categorical;
+        condition.missing_left = cut.missing_left;
+        condition.cut = cut.cut;
         if (cut.categorical) {
-            test.cut = static_cast<std::int32_t>(tree_.category_sets.size());
+            condition.cut = static_cast<std::int32_t>(tree_.category_sets.size());
             tree_.category_sets.push_back(cut.set);
         }
-        const std::size_t n_left = part(at, test, cut.set);
+        const std::size_t n_left = partition(at, condition, cut.set);
         Segment left{at.first, n_left, cut.left, at.bounds};
         Segment right{at.first + n_left, at.n - n_left, at.sum - cut.left, at.bounds};
         const std::int8_t sign = sign_of(cut.feature);
         if (sign > 0) keep_apart(right, left);
         if (sign < 0) keep_apart(left, right);
-        tree_.tests[node].test = test;
+        tree_.tests[node].condition = condition;
         tree_.tests[node].left = add_node(left);
         tree_.tests[node].right = add_node(right);
         const std::int32_t left_node = tree_.tests[node].left;
@@ -264,7 +267,7 @@ class Grower {
     bool is_constrained(std::int32_t first_test) const {
         return std::any_of(tree_.tests.begin() + first_test, tree_.tests.end(),
                            [&](const LeafRankNode& node) {
-                               return node.left >= 0 && sign_of(node.test.feature) != 0;
+                               return node.left >= 0 && sign_of(node.condition.feature) != 0;
                            });
     }
 
@@ -347,12 +350,12 @@ class Grower {
         grow_cell(right, std::move(of_right), depth + 1, number);
     }
 
-    BoostedTree freeze_with_values() {
+    BoostedTree compile_with_values() {
         std::vector<std::uint8_t> is_split;
         for (const Cell& cell : tree_.cells) is_split.push_back(cell.left >= 0);
         BoostedTree grown;
         std::vector<std::int32_t> arrival;
-        grown.flat = freeze(tree_, is_split.data(), options_.by_stratum ? nullptr : &arrival);
+        grown.flat = compile_tree(tree_, is_split.data(), options_.by_stratum ? nullptr : &arrival);
         const auto& flat = grown.flat;
         for (std::uint32_t s = 0; s < flat.slots.size(); ++s) {
             if (flat.slots[s].next != s) {
@@ -374,7 +377,7 @@ class Grower {
     const std::vector<std::int32_t>& chosen_;
     const BoostingOptions& options_;
     const NewtonScale scale_;
-    Team& team_;
+    ThreadPool& pool_;
     std::vector<Row> rows_;
     std::vector<Row> scratch_;
     std::vector<GradientSum> gathered_;  // by row of the segment that is being counted
@@ -394,19 +397,19 @@ template <class Code>
 BoostedTree grow_boosted_tree(const BoostingTable<Code>& table,
                               const std::vector<std::uint32_t>& rows,
                               const std::vector<std::int32_t>& chosen,
-                              const BoostingOptions& options, Team& team) {
+                              const BoostingOptions& options, ThreadPool& pool) {
     if (table.weights != nullptr)
-        return Grower<Code, true>(table, rows, chosen, options, team).grow();
-    return Grower<Code, false>(table, rows, chosen, options, team).grow();
+        return Grower<Code, true>(table, rows, chosen, options, pool).grow();
+    return Grower<Code, false>(table, rows, chosen, options, pool).grow();
 }
 
 template BoostedTree grow_boosted_tree(const BoostingTable<std::uint8_t>&,
                                        const std::vector<std::uint32_t>&,
                                        const std::vector<std::int32_t>&, const BoostingOptions&,
-                                       Team&);
+                                       ThreadPool&);
 template BoostedTree grow_boosted_tree(const BoostingTable<std::uint16_t>&,
                                        const std::vector<std::uint32_t>&,
                                        const std::vector<std::int32_t>&, const BoostingOptions&,
-                                       Team&);
+                                       ThreadPool&);
 
 }  // namespace treerank

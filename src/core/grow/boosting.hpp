@@ -25,13 +25,13 @@ namespace treerank {
 struct GradientSum {
     std::int64_t gradient = 0;
     std::int64_t hessian = 0;
-    std::int64_t mass = 0;
+    std::int64_t weight = 0;
 
     GradientSum operator+(const GradientSum& other) const {
-        return {gradient + other.gradient, hessian + other.hessian, mass + other.mass};
+        return {gradient + other.gradient, hessian + other.hessian, weight + other.weight};
     }
     GradientSum operator-(const GradientSum& other) const {
-        return {gradient - other.gradient, hessian - other.hessian, mass - other.mass};
+        return {gradient - other.gradient, hessian - other.hessian, weight - other.weight};
     }
 };
 
@@ -44,8 +44,8 @@ struct RowGradient {
 struct BoostingOptions {
     std::int32_t max_depth = 2;       // of the ranking tree, in splits of cells
     std::int32_t leafrank_depth = 2;  // of the tree inside a split
-    std::int64_t min_mass_leaf = 1;
-    double independent_mass = 1;  // units of mass that count as one row when chance is judged
+    std::int64_t min_weight_leaf = 1;
+    double independent_weight = 1;  // units of weight that count as one row when chance is judged
     double l2 = 0;
     double gradient_unit = 1;  // what 1 stands for in a sum of gradients ...
     double hessian_unit = 1;   // ... and of curvatures
@@ -68,11 +68,11 @@ struct BoostingTable {
     const std::int64_t* weights = nullptr;  // null: every row counts once
 };
 
-// Grows a tree on the given rows and features. The result does not depend on the team.
+// Grows a tree on the given rows and features. The result does not depend on the pool.
 template <class Code>
 BoostedTree grow_boosted_tree(const BoostingTable<Code>& table,
                               const std::vector<std::uint32_t>& rows,
                               const std::vector<std::int32_t>& chosen,
-                              const BoostingOptions& options, Team& team);
+                              const BoostingOptions& options, ThreadPool& pool);
 
 }  // namespace treerank

@@ -26,20 +26,21 @@ void pair_up(const WideCount* worse, const WideCount* better, WideCount* pair, s
 
 template <class Code, class Count>
 CellSplitter<Code, Count>::CellSplitter(const Table<Code>& table, const TreeRankOptions& options,
-                                        RowBuffers& buffers, Watch& watch, Team* team)
+                                        RowBuffers& buffers, ProgressMonitor& monitor,
+                                        ThreadPool* pool)
     : table_(table),
       options_(options),
       buffers_(buffers),
-      watch_(watch),
-      leafrank_(table.features, options.leafrank, watch, team) {
-    if (options.leafrank.pruning) pruner_.emplace(table.features, options.leafrank, watch, team);
+      monitor_(monitor),
+      leafrank_(table.features, options.leafrank, monitor, pool) {
+    if (options.leafrank.pruning) pruner_.emplace(table.features, options.leafrank, monitor, pool);
 }
 
 template <class Code, class Count>
 void CellSplitter<Code, Count>::find_candidates(Open& open) {
     if (!may_split(*open.cell, options_)) return;
-    watch_.check();
-    if (auto view = compact_view(*open.view, rows(open), open.size(), team_for(open)))
+    monitor_.check();
+    if (auto view = compact_view(*open.view, rows(open), open.size(), pool_for(open)))
         open.view = std::move(view);
     const auto features = draw_cell_features(table_.features.size(), options_.max_features,
                                              key_of(open.key, kFeatureBranch));
@@ -48,18 +49,18 @@ void CellSplitter<Code, Count>::find_candidates(Open& open) {
         count(open, features, open.histograms.get());
     }
     std::uint64_t branch = kPairBranch;
-    for (const ClassPair& pair : pairs_of(open.cell->class_mass, options_.tournament))
+    for (const ClassPair& pair : pairs_of(open.cell->class_weight, options_.tournament))
         try_pair(open, pair, features, key_of(open.key, branch++));
 }
 
 template <class Code, class Count>
-std::pair<OpenCell<Code, Count>, OpenCell<Code, Count>> CellSplitter<Code, Count>::part(
+std::pair<OpenCell<Code, Count>, OpenCell<Code, Count>> CellSplitter<Code, Count>::partition(
     Open& open) {
     Growing& cell = *open.cell;
     add_children(cell, open.left, grown);
-    // Cells that will not be split need their masses, not their rows.
+    // Cells that will not be split need their weights, not their rows.
     const bool last = cell.cell.depth + 1 == options_.max_depth;
-    const std::size_t middle = open.first + (last ? open.size() / 2 : part_rows(open));
+    const std::size_t middle = open.first + (last ? open.size() / 2 : partition_rows(open));
     Open better{cell.left, open.view, open.first, middle, key_of(open.key, kLeftBranch),
                 {},        {},        {}};
     Open worse{cell.right, open.view, middle, open.last, key_of(open.key, kRightBranch),
@@ -158,23 +159,23 @@ template <class Code, class Count>
 void CellSplitter<Code, Count>::try_pair(Open& open, ClassPair pair,
                                          const std::vector<std::int32_t>& features,
                                          std::uint64_t key) {
-    const Masses& cell = open.cell->class_mass;
-    const ClassMass mass{cell[pair.first], cell[pair.second]};
+    const Weights& cell = open.cell->class_weight;
+    const ClassWeight weight{cell[pair.first], cell[pair.second]};
     const std::size_t n = select(open, pair, work(open));
     if (pruner_) unpermuted_.assign(work(open), work(open) + n);
-    leafrank_.grow(*open.view, work(open), n, scratch(open), mass, features, key,
+    leafrank_.grow(*open.view, work(open), n, scratch(open), weight, features, key,
                    histogram_of(open, pair).get());
     if (pruner_)
-        pruner_->prune(leafrank_, {*open.view, unpermuted_.data(), n, mass, features, key},
+        pruner_->prune(leafrank_, {*open.view, unpermuted_.data(), n, weight, features, key},
                        scratch(open));
     if (leafrank_.nodes.size() < 3) return;  // nothing to tell them apart
-    Masses test_mass;
+    Weights test_weight;
     if (!has_two_classes()) {
         route(open, leafrank_.nodes, leafrank_.category_sets);
-        test_mass = masses_by_test(open, leafrank_.nodes);
+        test_weight = weights_by_test(open, leafrank_.nodes);
     }
     if (auto candidate =
-            make_candidate(pair, leafrank_, cell, std::move(test_mass), options_.min_mass_leaf))
+            make_candidate(pair, leafrank_, cell, std::move(test_weight), options_.min_weight_leaf))
         open.candidates.push_back(std::move(*candidate));
 }
 
@@ -196,42 +197,43 @@ void CellSplitter<Code, Count>::route(const Open& open, const std::vector<LeafRa
         }
         const std::size_t n = next.last - next.first;
         const std::size_t middle =
-            next.first + part_by_test<Code, Count>(
-                             node.test, node.test.categorical ? sets[node.test.cut] : CategorySet{},
+            next.first + partition_by_condition<Code, Count>(
+                             node.condition,
+                             node.condition.categorical ? sets[node.condition.cut] : CategorySet{},
                              open.view->codes_for(n), copy + next.first, n,
-                             scratch(open) + next.first, leafrank_.team_for(n));
+                             scratch(open) + next.first, leafrank_.pool_for(n));
         stack.push_back({node.left, next.first, middle});
         stack.push_back({node.right, middle, next.last});
     }
 }
 
-// Masses of all classes in the nodes of the LeafRank tree that the rows were routed through.
+// Weights of all classes in the nodes of the LeafRank tree that the rows were routed through.
 template <class Code, class Count>
-Masses CellSplitter<Code, Count>::masses_by_test(const Open& open,
-                                                 const std::vector<LeafRankNode>& nodes) {
+Weights CellSplitter<Code, Count>::weights_by_test(const Open& open,
+                                                   const std::vector<LeafRankNode>& nodes) {
     const std::size_t n_classes = table_.n_classes;
-    Masses mass(nodes.size() * n_classes);
+    Weights weight(nodes.size() * n_classes);
     const Row* routed = work(open);
     for (const LeafRows& leaf : leaves_) {
         std::int64_t units[kMaxClasses] = {};
         for (std::size_t i = leaf.first; i < leaf.last; ++i)
             units[open.view->classes[row_id(routed[i])]] += units_of(routed[i], open.view->weights);
         for (std::size_t k = 0; k < n_classes; ++k)
-            mass[leaf.node * n_classes + k] = static_cast<double>(units[k]);
+            weight[leaf.node * n_classes + k] = static_cast<double>(units[k]);
     }
-    add_up(nodes, n_classes, mass);
-    return mass;
+    add_up(nodes, n_classes, weight);
+    return weight;
 }
 
 template <class Code, class Count>
-std::size_t CellSplitter<Code, Count>::part_rows(const Open& open) {
+std::size_t CellSplitter<Code, Count>::partition_rows(const Open& open) {
     const std::vector<LeafRankNode>& tests = open.cell->tests;
     if (!has_two_classes()) route(open, tests, open.cell->category_sets);
     std::vector<std::uint8_t> side_of(tests.size());
     for (std::size_t i = 0; i < side_of.size(); ++i) side_of[i] = tests[i].side == 1;
-    return part_by_side(has_two_classes() ? leafrank_.leaves : leaves_, side_of, work(open),
-                        open.view->side.data(), rows(open), open.size(), scratch(open),
-                        team_for(open));
+    return partition_by_side(has_two_classes() ? leafrank_.leaves : leaves_, side_of, work(open),
+                             open.view->side.data(), rows(open), open.size(), scratch(open),
+                             pool_for(open));
 }
 
 template class CellSplitter<std::uint8_t, PackedCount>;

@@ -31,7 +31,7 @@ struct OpenCell {
     // Where they pay: of two classes together, or one for each of more.
     std::shared_ptr<Count[]> histograms;
     std::vector<Candidate> candidates;
-    Masses left;  // of the winner; empty: the cell stays whole
+    Weights left;  // of the winner; empty: the cell stays whole
 
     std::size_t size() const { return last - first; }
 };
@@ -43,12 +43,12 @@ class CellSplitter {
     using Open = OpenCell<Code, Count>;
 
     CellSplitter(const Table<Code>& table, const TreeRankOptions& options, RowBuffers& buffers,
-                 Watch& watch, Team* team);
+                 ProgressMonitor& monitor, ThreadPool* pool);
 
     void find_candidates(Open& open);
     // Children of a cell whose winner is known, the better one first. Of two classes only the
     // cell whose candidate was found last can be parted.
-    std::pair<Open, Open> part(Open& open);
+    std::pair<Open, Open> partition(Open& open);
 
     std::deque<Growing> grown;  // a deque keeps addresses
 
@@ -57,7 +57,7 @@ class CellSplitter {
     Row* rows(const Open& open) { return buffers_.rows.data() + open.first; }
     Row* work(const Open& open) { return buffers_.work.get() + open.first; }
     Row* scratch(const Open& open) { return buffers_.scratch.get() + open.first; }
-    Team* team_for(const Open& open) const { return leafrank_.team_for(open.size()); }
+    ThreadPool* pool_for(const Open& open) const { return leafrank_.pool_for(open.size()); }
 
     bool shares_histograms(std::size_t n) const;
     std::shared_ptr<Count[]> new_histograms(std::size_t n) const;
@@ -71,13 +71,13 @@ class CellSplitter {
                   std::uint64_t key);
     void route(const Open& open, const std::vector<LeafRankNode>& nodes,
                const std::vector<CategorySet>& sets);
-    Masses masses_by_test(const Open& open, const std::vector<LeafRankNode>& nodes);
-    std::size_t part_rows(const Open& open);
+    Weights weights_by_test(const Open& open, const std::vector<LeafRankNode>& nodes);
+    std::size_t partition_rows(const Open& open);
 
     const Table<Code>& table_;
     const TreeRankOptions& options_;
     RowBuffers& buffers_;
-    Watch& watch_;
+    ProgressMonitor& monitor_;
     LeafRank<Code, Count> leafrank_;
     std::optional<LeafRankPruner<Code, Count>> pruner_;
     std::vector<Row> unpermuted_;   // the rows of a pair as they were before growth

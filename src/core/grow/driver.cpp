@@ -13,7 +13,7 @@ namespace treerank {
 
 namespace {
 
-// The whole team works on a cell only from this size on.
+// The whole pool works on a cell only from this size on.
 constexpr std::size_t kTeamCellRows = 16384;
 // Below this a cell and all that it is cut into are grown by one thread.
 constexpr std::size_t kSharedCellRows = 4096;
@@ -22,13 +22,13 @@ constexpr std::size_t kSharedCellRows = 4096;
 struct Start {
     std::uint64_t key;
     std::int32_t depth = 0;
-    std::optional<ClassMass> total = std::nullopt;  // of the whole sample, if that is larger
+    std::optional<ClassWeight> total = std::nullopt;  // of the whole sample, if that is larger
 };
 
 // Grows one tree: finds the candidates of open cells, lets the winners be chosen, opens the
 // children. Of two classes each cell is a matter of its own, and cells are grown depth first;
 // beyond that what a split adds depends on how the other cells are cut, and all cells of a depth
-// are grown together. Large cells are worked on by the whole team, the others by a thread each.
+// are grown together. Large cells are worked on by the whole pool, the others by a thread each.
 template <class Code, class Count>
 class Driver {
   public:
@@ -36,26 +36,26 @@ class Driver {
     using Splitter = CellSplitter<Code, Count>;
 
     Driver(const Table<Code>& table, const TreeRankOptions& options, RowBuffers& buffers,
-           Team* team, Watch& watch)
+           ThreadPool* pool, ProgressMonitor& monitor)
         : options_(options),
-          team_(team != nullptr && team->size() > 1 ? team : nullptr),
-          watch_(watch),
-          large_(std::max(kTeamCellRows, buffers.rows.size() / (team_ ? team_->size() : 1))),
-          together_(table, options, buffers, watch, team) {
-        for (std::size_t i = 0; team_ && i < team_->size(); ++i)
-            alone_.emplace_back(table, options, buffers, watch, nullptr);
+          pool_(pool != nullptr && pool->size() > 1 ? pool : nullptr),
+          monitor_(monitor),
+          large_(std::max(kTeamCellRows, buffers.rows.size() / (pool_ ? pool_->size() : 1))),
+          together_(table, options, buffers, monitor, pool) {
+        for (std::size_t i = 0; pool_ && i < pool_->size(); ++i)
+            alone_.emplace_back(table, options, buffers, monitor, nullptr);
     }
 
-    void grow_depth_first(Open root, const Masses& total) {
-        TaskPool<Open> pool;
-        const std::size_t large = team_ ? large_ : 0;
+    void grow_depth_first(Open root, const Weights& total) {
+        TaskQueue<Open> queue;
+        const std::size_t large = pool_ ? large_ : 0;
         grow_below(std::move(root), total, together_, [&](Open& open) {
             if (open.size() >= large) return false;
-            pool.put(std::move(open));
+            queue.put(std::move(open));
             return true;
         });
-        if (!team_) return;
-        team_->run(alone_.size(), [&](std::size_t i) { grow_from(pool, total, alone_[i]); });
+        if (!pool_) return;
+        pool_->run(alone_.size(), [&](std::size_t i) { grow_from(queue, total, alone_[i]); });
     }
 
     void grow_level_wise(Open root) {
@@ -66,11 +66,11 @@ class Driver {
             each(level, [&](std::size_t i, Splitter& s) { s.find_candidates(level[i]); });
             selector.choose(level);
             std::erase_if(level, [&](const Open& open) {
-                if (open.left.empty()) watch_.advance(static_cast<double>(open.size()));
+                if (open.left.empty()) monitor_.advance(static_cast<double>(open.size()));
                 return open.left.empty();
             });
             std::vector<std::pair<Open, Open>> children(level.size());
-            each(level, [&](std::size_t i, Splitter& s) { children[i] = s.part(level[i]); });
+            each(level, [&](std::size_t i, Splitter& s) { children[i] = s.partition(level[i]); });
             selector.update();
             level.clear();
             for (auto& [better, worse] : children) {
@@ -82,17 +82,17 @@ class Driver {
 
   private:
     // Splits a cell of two classes; nothing when it stays whole.
-    std::optional<std::pair<Open, Open>> split(Open& open, const Masses& total,
+    std::optional<std::pair<Open, Open>> split(Open& open, const Weights& total,
                                                Splitter& splitter) {
         splitter.find_candidates(open);
-        if (choose_alone(open, total, options_)) return splitter.part(open);
-        watch_.advance(static_cast<double>(open.size()));
+        if (choose_alone(open, total, options_)) return splitter.partition(open);
+        monitor_.advance(static_cast<double>(open.size()));
         return std::nullopt;
     }
 
     // Grows a cell to the end, but for what is passed on.
     template <class PassOn>
-    void grow_below(Open root, const Masses& total, Splitter& splitter, const PassOn& pass_on) {
+    void grow_below(Open root, const Weights& total, Splitter& splitter, const PassOn& pass_on) {
         std::vector<Open> stack;
         stack.push_back(std::move(root));
         while (!stack.empty()) {
@@ -106,23 +106,23 @@ class Driver {
         }
     }
 
-    void grow_from(TaskPool<Open>& pool, const Masses& total, Splitter& splitter) {
+    void grow_from(TaskQueue<Open>& queue, const Weights& total, Splitter& splitter) {
         const auto share = [&](Open& open) {
             if (open.size() < kSharedCellRows)
                 grow_below(std::move(open), total, splitter, [](Open&) { return false; });
             else
-                pool.put(std::move(open));
+                queue.put(std::move(open));
         };
         try {
-            while (auto open = pool.take()) {
+            while (auto open = queue.take()) {
                 if (auto children = split(*open, total, splitter)) {
                     share(children->first);
                     share(children->second);
                 }
-                pool.finish();
+                queue.finish();
             }
         } catch (...) {
-            pool.fail();
+            queue.fail();
             throw;
         }
     }
@@ -131,22 +131,22 @@ class Driver {
     void each(const std::vector<Open>& level, const Job& job) {
         std::vector<std::size_t> small;
         for (std::size_t i = 0; i < level.size(); ++i) {
-            if (team_ == nullptr || level[i].size() >= large_)
+            if (pool_ == nullptr || level[i].size() >= large_)
                 job(i, together_);
             else
                 small.push_back(i);
         }
         if (small.empty()) return;
         std::atomic<std::size_t> next{0};
-        team_->run(alone_.size(), [&](std::size_t thread) {
+        pool_->run(alone_.size(), [&](std::size_t thread) {
             for (std::size_t i = next++; i < small.size(); i = next++)
                 job(small[i], alone_[thread]);
         });
     }
 
     const TreeRankOptions& options_;
-    Team* team_;
-    Watch& watch_;
+    ThreadPool* pool_;
+    ProgressMonitor& monitor_;
     const std::size_t large_;
     Splitter together_;
     std::deque<Splitter> alone_;
@@ -154,7 +154,7 @@ class Driver {
 
 // Which bit of a row says its class, or the labels, where there are more than two.
 template <class Code>
-Masses class_masses(const std::vector<Row>& rows, const Table<Code>& table) {
+Weights class_weights(const std::vector<Row>& rows, const Table<Code>& table) {
     std::int64_t units[kMaxClasses] = {};
     const bool two = table.n_classes == 2;
     for (const Row row : rows)
@@ -165,7 +165,7 @@ Masses class_masses(const std::vector<Row>& rows, const Table<Code>& table) {
 
 template <class Code, class Count>
 RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, const Start& start,
-                       const TreeRankOptions& options, Team* team, Watch& watch) {
+                       const TreeRankOptions& options, ThreadPool* pool, ProgressMonitor& monitor) {
     RowBuffers buffers(std::move(sample));
     auto view = std::make_shared<View<Code>>();
     view->codes = table.codes;
@@ -176,72 +176,72 @@ RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, const 
 
     Growing root;
     root.cell.depth = start.depth;
-    root.class_mass = class_masses(buffers.rows, table);
-    Driver<Code, Count> driver(table, options, buffers, team, watch);
+    root.class_weight = class_weights(buffers.rows, table);
+    Driver<Code, Count> driver(table, options, buffers, pool, monitor);
     OpenCell<Code, Count> open{&root, std::move(view), 0, buffers.rows.size(), start.key, {}, {},
                                {}};
     if (table.n_classes > 2) {
         driver.grow_level_wise(std::move(open));
     } else {
-        Masses total = root.class_mass;
+        Weights total = root.class_weight;
         if (start.total) total = {start.total->negative, start.total->positive};
         driver.grow_depth_first(std::move(open), total);
     }
-    return flatten(root, table.n_classes);
+    return to_preorder(root, table.n_classes);
 }
 
 template <class Code>
 RankTree grow(const Table<Code>& table, std::vector<Row> sample, const Start& start,
-              const TreeRankOptions& options, Team* team, Watch& watch) {
-    return table.weights == nullptr ? grow_counting<Code, PackedCount>(table, std::move(sample),
-                                                                       start, options, team, watch)
+              const TreeRankOptions& options, ThreadPool* pool, ProgressMonitor& monitor) {
+    return table.weights == nullptr ? grow_counting<Code, PackedCount>(
+                                          table, std::move(sample), start, options, pool, monitor)
                                     : grow_counting<Code, WideCount>(table, std::move(sample),
-                                                                     start, options, team, watch);
+                                                                     start, options, pool, monitor);
 }
 
 }  // namespace
 
 template <class Code>
 RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, std::uint64_t key,
-                   const TreeRankOptions& options, Team* team, Watch& watch) {
-    return grow(table, std::move(sample), {key}, options, team, watch);
+                   const TreeRankOptions& options, ThreadPool* pool, ProgressMonitor& monitor) {
+    return grow(table, std::move(sample), {key}, options, pool, monitor);
 }
 
 template <class Code>
 RankTree grow_cell(const Table<Code>& table, std::vector<Row> rows, std::uint64_t key,
-                   std::int32_t depth, ClassMass total, const TreeRankOptions& options,
-                   Watch& watch) {
-    return grow(table, std::move(rows), {key, depth, total}, options, nullptr, watch);
+                   std::int32_t depth, ClassWeight total, const TreeRankOptions& options,
+                   ProgressMonitor& monitor) {
+    return grow(table, std::move(rows), {key, depth, total}, options, nullptr, monitor);
 }
 
 template <class Code>
 std::vector<RankTree> grow_trees(const Table<Code>& table, std::size_t n_trees,
-                                 const SampleOf& sample, const TreeRankOptions& options, Team& team,
-                                 Watch& watch) {
+                                 const SampleOf& sample, const TreeRankOptions& options,
+                                 ThreadPool& pool, ProgressMonitor& monitor) {
     std::vector<RankTree> trees(n_trees);
-    const auto grow = [&](std::size_t t, Team* helpers) {
+    const auto grow = [&](std::size_t t, ThreadPool* helpers) {
         const std::uint64_t key = key_of(options.seed, options.first_tree + t);
-        trees[t] = grow_tree(table, sample(t), key, options, helpers, watch);
+        trees[t] = grow_tree(table, sample(t), key, options, helpers, monitor);
     };
-    watch.expect(static_cast<double>(n_trees) * static_cast<double>(table.codes.rows));
-    if (n_trees >= team.size() && n_trees > 1)
-        team.run(n_trees, [&](std::size_t t) { grow(t, nullptr); });
+    monitor.expect(static_cast<double>(n_trees) * static_cast<double>(table.codes.rows));
+    if (n_trees >= pool.size() && n_trees > 1)
+        pool.run(n_trees, [&](std::size_t t) { grow(t, nullptr); });
     else
-        for (std::size_t t = 0; t < n_trees; ++t) grow(t, &team);
+        for (std::size_t t = 0; t < n_trees; ++t) grow(t, &pool);
     return trees;
 }
 
 template RankTree grow_tree(const Table<std::uint8_t>&, std::vector<Row>, std::uint64_t,
-                            const TreeRankOptions&, Team*, Watch&);
+                            const TreeRankOptions&, ThreadPool*, ProgressMonitor&);
 template RankTree grow_tree(const Table<std::uint16_t>&, std::vector<Row>, std::uint64_t,
-                            const TreeRankOptions&, Team*, Watch&);
+                            const TreeRankOptions&, ThreadPool*, ProgressMonitor&);
 template RankTree grow_cell(const Table<std::uint8_t>&, std::vector<Row>, std::uint64_t,
-                            std::int32_t, ClassMass, const TreeRankOptions&, Watch&);
+                            std::int32_t, ClassWeight, const TreeRankOptions&, ProgressMonitor&);
 template RankTree grow_cell(const Table<std::uint16_t>&, std::vector<Row>, std::uint64_t,
-                            std::int32_t, ClassMass, const TreeRankOptions&, Watch&);
+                            std::int32_t, ClassWeight, const TreeRankOptions&, ProgressMonitor&);
 template std::vector<RankTree> grow_trees(const Table<std::uint8_t>&, std::size_t, const SampleOf&,
-                                          const TreeRankOptions&, Team&, Watch&);
+                                          const TreeRankOptions&, ThreadPool&, ProgressMonitor&);
 template std::vector<RankTree> grow_trees(const Table<std::uint16_t>&, std::size_t, const SampleOf&,
-                                          const TreeRankOptions&, Team&, Watch&);
+                                          const TreeRankOptions&, ThreadPool&, ProgressMonitor&);
 
 }  // namespace treerank

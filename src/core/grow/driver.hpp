@@ -25,23 +25,23 @@ struct Table {
 // rows outside a fold, or all.
 using SampleOf = std::function<std::vector<Row>(std::size_t tree)>;
 
-// Grows one tree; its draws are a function of `key`. `team` may be null.
+// Grows one tree; its draws are a function of `key`. `pool` may be null.
 template <class Code>
 RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, std::uint64_t key,
-                   const TreeRankOptions& options, Team* team, Watch& watch);
+                   const TreeRankOptions& options, ThreadPool* pool, ProgressMonitor& monitor);
 
 // Grows a cell of a tree of two classes to the end: `depth` and `key` are its own, `total` is
-// the mass of the whole sample.
+// the weight of the whole sample.
 template <class Code>
 RankTree grow_cell(const Table<Code>& table, std::vector<Row> rows, std::uint64_t key,
-                   std::int32_t depth, ClassMass total, const TreeRankOptions& options,
-                   Watch& watch);
+                   std::int32_t depth, ClassWeight total, const TreeRankOptions& options,
+                   ProgressMonitor& monitor);
 
 // Grows several trees on one table. Trees, cells and features are shared out over
-// the team; the result does not depend on its size.
+// the pool; the result does not depend on its size.
 template <class Code>
 std::vector<RankTree> grow_trees(const Table<Code>& table, std::size_t n_trees,
-                                 const SampleOf& sample, const TreeRankOptions& options, Team& team,
-                                 Watch& watch);
+                                 const SampleOf& sample, const TreeRankOptions& options,
+                                 ThreadPool& pool, ProgressMonitor& monitor);
 
 }  // namespace treerank

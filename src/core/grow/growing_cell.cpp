@@ -15,16 +15,16 @@ namespace {
 constexpr std::size_t kCompactShare = 4;
 constexpr std::size_t kCacheBytes = 512 * 1024;
 
-void run_in(Team* team, std::size_t n, const std::function<void(std::size_t)>& job) {
-    if (team != nullptr) return team->run(n, job);
+void run_in(ThreadPool* pool, std::size_t n, const std::function<void(std::size_t)>& job) {
+    if (pool != nullptr) return pool->run(n, job);
     for (std::size_t i = 0; i < n; ++i) job(i);
 }
 
-void flatten_tests(Growing& from, Cell& cell, RankTree& tree, bool take) {
+void append_tests(Growing& from, Cell& cell, RankTree& tree, bool take) {
     cell.first_test = static_cast<std::int32_t>(tree.tests.size());
     if (take && tree.tests.empty()) {
         tree.tests = std::move(from.tests);
-        tree.test_mass = std::move(from.test_mass);
+        tree.test_weight = std::move(from.test_weight);
         tree.category_sets = std::move(from.category_sets);
         cell.last_test = static_cast<std::int32_t>(tree.tests.size());
         return;
@@ -35,17 +35,18 @@ void flatten_tests(Growing& from, Cell& cell, RankTree& tree, bool take) {
             node.left += cell.first_test;
             node.right += cell.first_test;
         }
-        if (node.test.categorical) node.test.cut += first_set;
+        if (node.condition.categorical) node.condition.cut += first_set;
         tree.tests.push_back(node);
     }
-    tree.test_mass.insert(tree.test_mass.end(), from.test_mass.begin(), from.test_mass.end());
+    tree.test_weight.insert(tree.test_weight.end(), from.test_weight.begin(),
+                            from.test_weight.end());
     tree.category_sets.insert(tree.category_sets.end(), from.category_sets.begin(),
                               from.category_sets.end());
     cell.last_test = static_cast<std::int32_t>(tree.tests.size());
 }
 
 // Rows with side 0 first; no branch to mispredict.
-std::size_t part_block(Row* rows, std::size_t n, const std::uint8_t* side, Row* scratch) {
+std::size_t partition_block(Row* rows, std::size_t n, const std::uint8_t* side, Row* scratch) {
     std::size_t left = 0, right = 0;
     for (std::size_t i = 0; i < n; ++i) {
         const Row row = rows[i];
@@ -66,7 +67,7 @@ RowBuffers::RowBuffers(std::vector<Row> sample)
       work(std::make_unique_for_overwrite<Row[]>(rows.size())),
       scratch(std::make_unique_for_overwrite<Row[]>(rows.size())) {}
 
-RankTree flatten(Growing& root, std::size_t n_classes, bool take) {
+RankTree to_preorder(Growing& root, std::size_t n_classes, bool take) {
     RankTree tree;
     tree.n_classes = static_cast<std::int32_t>(n_classes);
     struct Pending {
@@ -86,13 +87,13 @@ RankTree flatten(Growing& root, std::size_t n_classes, bool take) {
         cell.parent = next.parent;
         cell.left = cell.right = cell.first_test = cell.last_test = -1;
         if (next.from->left != nullptr) {
-            flatten_tests(*next.from, cell, tree, take);
+            append_tests(*next.from, cell, tree, take);
             stack.push_back({next.from->right, number, false});
             stack.push_back({next.from->left, number, true});
         }
         tree.cells.push_back(cell);
-        tree.cell_mass.insert(tree.cell_mass.end(), next.from->class_mass.begin(),
-                              next.from->class_mass.end());
+        tree.cell_weight.insert(tree.cell_weight.end(), next.from->class_weight.begin(),
+                                next.from->class_weight.end());
     }
     return tree;
 }
@@ -100,8 +101,8 @@ RankTree flatten(Growing& root, std::size_t n_classes, bool take) {
 bool is_sound(const RankTree& tree, std::size_t n_features) {
     const auto n = std::ssize(tree.cells), n_tests = std::ssize(tree.tests);
     const std::ptrdiff_t n_classes = tree.n_classes;
-    bool sound = n > 0 && std::ssize(tree.cell_mass) == n * n_classes &&
-                 (n_classes == 2 || std::ssize(tree.test_mass) == n_tests * n_classes);
+    bool sound = n > 0 && std::ssize(tree.cell_weight) == n * n_classes &&
+                 (n_classes == 2 || std::ssize(tree.test_weight) == n_tests * n_classes);
     for (std::ptrdiff_t c = 0; sound && c < n; ++c) {
         const Cell& cell = tree.cells[c];
         if (cell.left < 0) continue;
@@ -113,11 +114,12 @@ bool is_sound(const RankTree& tree, std::size_t n_features) {
         for (std::ptrdiff_t t = cell.first_test; sound && t < cell.last_test; ++t) {
             const LeafRankNode& node = tree.tests[t];
             if (node.left < 0) continue;
-            sound = node.left > t && node.left < cell.last_test && node.right > t &&
-                    node.right < cell.last_test && node.test.feature >= 0 &&
-                    node.test.feature < static_cast<std::int64_t>(n_features) &&
-                    (!node.test.categorical ||
-                     (node.test.cut >= 0 && node.test.cut < std::ssize(tree.category_sets)));
+            sound =
+                node.left > t && node.left < cell.last_test && node.right > t &&
+                node.right < cell.last_test && node.condition.feature >= 0 &&
+                node.condition.feature < static_cast<std::int64_t>(n_features) &&
+                (!node.condition.categorical ||
+                 (node.condition.cut >= 0 && node.condition.cut < std::ssize(tree.category_sets)));
         }
     }
     return sound;
@@ -125,14 +127,14 @@ bool is_sound(const RankTree& tree, std::size_t n_features) {
 
 template <class Code>
 std::shared_ptr<View<Code>> compact_view(const View<Code>& old, Row* rows, std::size_t n,
-                                         Team* team) {
+                                         ThreadPool* pool) {
     const std::size_t p = old.codes.features;
     if (n * kCompactShare > old.codes.rows || old.codes.rows * p * sizeof(Code) < kCacheBytes)
         return nullptr;
     auto view = std::make_shared<View<Code>>();
     view->own_codes.resize(n * p);
     view->side.resize(n);
-    run_in(team, p, [&](std::size_t f) {
+    run_in(pool, p, [&](std::size_t f) {
         const Code* from = old.codes.column(f);
         Code* to = view->own_codes.data() + f * n;
         for (std::size_t i = 0; i < n; ++i) to[i] = from[row_id(rows[i])];
@@ -166,22 +168,23 @@ std::vector<std::int32_t> draw_cell_features(std::size_t n_features, std::int32_
     return drawn;
 }
 
-std::size_t part_by_side(const std::vector<LeafRows>& leaves,
-                         const std::vector<std::uint8_t>& side_of, const Row* work,
-                         std::uint8_t* side, Row* rows, std::size_t n, Row* scratch, Team* team) {
-    run_in(team, leaves.size(), [&](std::size_t i) {
+std::size_t partition_by_side(const std::vector<LeafRows>& leaves,
+                              const std::vector<std::uint8_t>& side_of, const Row* work,
+                              std::uint8_t* side, Row* rows, std::size_t n, Row* scratch,
+                              ThreadPool* pool) {
+    run_in(pool, leaves.size(), [&](std::size_t i) {
         const std::uint8_t value = side_of[leaves[i].node];
         for (std::size_t j = leaves[i].first; j < leaves[i].last; ++j)
             side[row_id(work[j])] = value;
     });
-    return part_stably(rows, n, scratch, team, [&](Row* block, std::size_t size, Row* room) {
-        return part_block(block, size, side, room);
+    return partition_stably(rows, n, scratch, pool, [&](Row* block, std::size_t size, Row* room) {
+        return partition_block(block, size, side, room);
     });
 }
 
 template std::shared_ptr<View<std::uint8_t>> compact_view(const View<std::uint8_t>&, Row*,
-                                                          std::size_t, Team*);
+                                                          std::size_t, ThreadPool*);
 template std::shared_ptr<View<std::uint16_t>> compact_view(const View<std::uint16_t>&, Row*,
-                                                           std::size_t, Team*);
+                                                           std::size_t, ThreadPool*);
 
 }  // namespace treerank

@@ -17,27 +17,27 @@ namespace treerank {
 // A cell while the tree grows; flattened at the end.
 struct Growing {
     Cell cell;
-    std::vector<double> class_mass;  // worst class first
+    std::vector<double> class_weight;  // worst class first
     std::vector<LeafRankNode> tests;
-    std::vector<double> test_mass;  // tests x classes, where there are more than two
+    std::vector<double> test_weight;  // tests x classes, where there are more than two
     std::vector<CategorySet> category_sets;
     Growing* left = nullptr;
     Growing* right = nullptr;
     std::int32_t number = -1;  // in the flat tree
 
-    double mass() const { return std::accumulate(class_mass.begin(), class_mass.end(), 0.0); }
+    double weight() const { return std::accumulate(class_weight.begin(), class_weight.end(), 0.0); }
 };
 
 // Puts a split cell's children below it, the better one first.
 template <class Grown>
 void add_children(Growing& cell, const std::vector<double>& left, Grown& grown) {
-    const auto child = [&](std::vector<double> mass) {
+    const auto child = [&](std::vector<double> weight) {
         Growing& added = grown.emplace_back();
-        added.class_mass = std::move(mass);
+        added.class_weight = std::move(weight);
         added.cell.depth = cell.cell.depth + 1;
         return &added;
     };
-    std::vector<double> right = cell.class_mass;
+    std::vector<double> right = cell.class_weight;
     for (std::size_t k = 0; k < right.size(); ++k) right[k] -= left[k];
     cell.left = child(left);
     cell.right = child(std::move(right));
@@ -45,7 +45,7 @@ void add_children(Growing& cell, const std::vector<double>& left, Grown& grown) 
 
 // Numbers the cells in preorder, whatever order they were grown in; takes their tests, or
 // copies them.
-RankTree flatten(Growing& root, std::size_t n_classes, bool take = true);
+RankTree to_preorder(Growing& root, std::size_t n_classes, bool take = true);
 
 // Whether the numbers in a tree's records name cells, tests and sets that are there.
 bool is_sound(const RankTree& tree, std::size_t n_features);
@@ -59,10 +59,10 @@ struct RowBuffers {
 };
 
 // A view in which rows[0, n) lie close together, or null where that would not pay; the
-// rows are then numbered anew, from 0. `team` may be null.
+// rows are then numbered anew, from 0. `pool` may be null.
 template <class Code>
 std::shared_ptr<View<Code>> compact_view(const View<Code>& old, Row* rows, std::size_t n,
-                                         Team* team);
+                                         ThreadPool* pool);
 
 // Features that a cell's split may use.
 std::vector<std::int32_t> draw_cell_features(std::size_t n_features, std::int32_t max_features,
@@ -72,9 +72,10 @@ std::vector<std::int32_t> draw_cell_features(std::size_t n_features, std::int32_
 // part staying in ascending order: LeafRank's leaves are scattered, and sorted rows make
 // every later pass over the codes run forward. `leaves` are stretches of `work`; `side_of`
 // is by node: 0 for the left. Returns the number of rows on the left.
-std::size_t part_by_side(const std::vector<LeafRows>& leaves,
-                         const std::vector<std::uint8_t>& side_of, const Row* work,
-                         std::uint8_t* side, Row* rows, std::size_t n, Row* scratch, Team* team);
+std::size_t partition_by_side(const std::vector<LeafRows>& leaves,
+                              const std::vector<std::uint8_t>& side_of, const Row* work,
+                              std::uint8_t* side, Row* rows, std::size_t n, Row* scratch,
+                              ThreadPool* pool);
 
 inline std::int64_t units_of(Row row, const std::int64_t* weights) {
     return weights != nullptr ? weights[row_id(row)] : static_cast<std::int64_t>(row & kRepeatMask);

@@ -9,21 +9,21 @@ namespace {
 // beta - alpha adds up over the leaves, so that the best cut is after the last leaf where it
 // is not negative: no need to sort, unless that leaves too little on one side (n_left 0).
 template <class Size>
-LeafOrder part_leaves(const std::vector<LeafRankNode>& nodes,
-                      const std::vector<std::int32_t>& leaves, ClassMass cell, double min_mass,
-                      const Size& size_of) {
+LeafOrder partition_leaves(const std::vector<LeafRankNode>& nodes,
+                           const std::vector<std::int32_t>& leaves, ClassWeight cell,
+                           double min_weight, const Size& size_of) {
     LeafOrder order;
     order.leaves.resize(leaves.size());
     std::size_t n_left = 0, n_right = 0;
     double left_size = 0, right_size = 0;
     for (const std::int32_t leaf : leaves) {
-        const ClassMass mass = nodes[leaf].mass;
-        const bool better = mass.positive * cell.negative >= mass.negative * cell.positive;
+        const ClassWeight weight = nodes[leaf].weight;
+        const bool better = weight.positive * cell.negative >= weight.negative * cell.positive;
         order.leaves[better ? n_left++ : leaves.size() - ++n_right] = leaf;
         (better ? left_size : right_size) += size_of(leaf);
-        if (better) order.left = order.left + mass;
+        if (better) order.left = order.left + weight;
     }
-    if (left_size >= min_mass && right_size >= min_mass && n_right > 0) order.n_left = n_left;
+    if (left_size >= min_weight && right_size >= min_weight && n_right > 0) order.n_left = n_left;
     return order;
 }
 
@@ -31,13 +31,13 @@ LeafOrder part_leaves(const std::vector<LeafRankNode>& nodes,
 
 LeafOrder order_leaves(const std::vector<LeafRankNode>& nodes,
                        const std::vector<std::int32_t>& leaves, const std::vector<double>& value,
-                       ClassMass cell, double min_mass, const std::vector<double>& size) {
+                       ClassWeight cell, double min_weight, const std::vector<double>& size) {
     const bool by_value = !value.empty();
     const auto size_of = [&](std::int32_t leaf) {
-        return size.empty() ? nodes[leaf].mass.total() : size[leaf];
+        return size.empty() ? nodes[leaf].weight.total() : size[leaf];
     };
     if (!by_value) {
-        LeafOrder parted = part_leaves(nodes, leaves, cell, min_mass, size_of);
+        LeafOrder parted = partition_leaves(nodes, leaves, cell, min_weight, size_of);
         if (parted.n_left > 0) return parted;
     }
     double whole = 0, left_size = 0;
@@ -46,17 +46,17 @@ LeafOrder order_leaves(const std::vector<LeafRankNode>& nodes,
     order.leaves = leaves;
     std::sort(order.leaves.begin(), order.leaves.end(), [&](std::int32_t a, std::int32_t b) {
         if (by_value) return value[a] != value[b] ? value[a] > value[b] : a < b;
-        const ClassMass x = nodes[a].mass, y = nodes[b].mass;
+        const ClassWeight x = nodes[a].weight, y = nodes[b].weight;
         const double one = x.positive * y.negative, other = y.positive * x.negative;
         return one != other ? one > other : a < b;
     });
     double best = 0;
-    ClassMass left;
+    ClassWeight left;
     for (std::size_t i = 0; i + 1 < order.leaves.size(); ++i) {
-        left = left + nodes[order.leaves[i]].mass;
+        left = left + nodes[order.leaves[i]].weight;
         left_size += size_of(order.leaves[i]);
         if (by_value && value[order.leaves[i]] == value[order.leaves[i + 1]]) continue;
-        if (left_size < min_mass || whole - left_size < min_mass) continue;
+        if (left_size < min_weight || whole - left_size < min_weight) continue;
         const double delta = left.positive * cell.negative - left.negative * cell.positive;
         if (delta > 0 && delta >= best) {
             best = delta;

@@ -11,15 +11,15 @@ namespace treerank {
 struct LeafOrder {
     std::vector<std::int32_t> leaves;  // node numbers, those that go left first
     std::size_t n_left = 0;            // 0: no admissible cut
-    ClassMass left;
+    ClassWeight left;
 };
 
 // Cuts the leaves, ordered by positives / negatives (by `value` where given, leaves of
 // equal value staying together), where beta - alpha is largest, on ties the larger left
-// part. The order within a part is left open. Each part holds at least `min_mass`: of the two
+// part. The order within a part is left open. Each part holds at least `min_weight`: of the two
 // classes, or of whatever `size` says by node.
 LeafOrder order_leaves(const std::vector<LeafRankNode>& nodes,
                        const std::vector<std::int32_t>& leaves, const std::vector<double>& value,
-                       ClassMass cell, double min_mass, const std::vector<double>& size = {});
+                       ClassWeight cell, double min_weight, const std::vector<double>& size = {});
 
 }  // namespace treerank

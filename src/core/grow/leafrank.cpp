@@ -17,21 +17,21 @@ constexpr std::int32_t kGivenHistogram = std::numeric_limits<std::int32_t>::max(
 
 template <class Code, class Count>
 LeafRank<Code, Count>::LeafRank(const Features& features, const LeafRankOptions& options,
-                                Watch& watch, Team* team)
+                                ProgressMonitor& monitor, ThreadPool* pool)
     : LeafRankTree(features, options),
-      watch_(watch),
-      team_(team != nullptr && team->size() > 1 ? team : nullptr),
+      monitor_(monitor),
+      pool_(pool != nullptr && pool->size() > 1 ? pool : nullptr),
       kernels_(kernels<Code, Count>()),
       // Scanning a histogram costs as many steps as there are codes; below a
       // quarter of that many rows, walking the occupied codes is cheaper.
       sparse_rows_(features.histogram_size() / features.size() / 4),
-      test_search_(features, options, team_) {}
+      split_search_(features, options, pool_) {}
 
 template <class Code, class Count>
 std::int32_t LeafRank<Code, Count>::take_histogram() {
     if (free_.empty()) {
-        free_.push_back(static_cast<std::int32_t>(pool_.size()));
-        pool_.push_back(std::make_unique_for_overwrite<Count[]>(features_.histogram_size()));
+        free_.push_back(static_cast<std::int32_t>(histograms_.size()));
+        histograms_.push_back(std::make_unique_for_overwrite<Count[]>(features_.histogram_size()));
     }
     const std::int32_t number = free_.back();
     free_.pop_back();
@@ -48,13 +48,13 @@ template <class Code, class Count>
 void LeafRank<Code, Count>::count(const View<Code>& view, const Row* rows, std::size_t n,
                                   const std::vector<std::int32_t>& features, Count* histogram) {
     count_features(view.codes_for(n), view.weights, rows, n, features_, features, histogram,
-                   team_for(n));
+                   pool_for(n));
 }
 
 template <class Code, class Count>
 SearchedNode<Count> LeafRank<Code, Count>::searched(const Open& open) const {
     const Count* histogram = open.histogram == kGivenHistogram ? given_
-                             : open.histogram >= 0             ? pool_[open.histogram].get()
+                             : open.histogram >= 0             ? histograms_[open.histogram].get()
                                                                : nullptr;
     return {rows_ + open.first, open.last - open.first, histogram, open.key, search_of(open)};
 }
@@ -63,35 +63,36 @@ template <class Code, class Count>
 Split LeafRank<Code, Count>::find_split(Open& open) {
     const std::size_t n = open.last - open.first;
     const auto best_of = [&](const std::vector<std::int32_t>& features) {
-        return test_search_.best_of(searched(open), features.data(), features.size());
+        return split_search_.best_of(searched(open), features.data(), features.size());
     };
     const auto wanted = static_cast<std::size_t>(options_.max_features);
     if (uses_all_features() || wanted >= cell_features_.size()) {
         if (open.histogram < 0 && !is_sparse(n)) {
             open.histogram = take_histogram();
-            count(*view_, rows_ + open.first, n, cell_features_, pool_[open.histogram].get());
+            count(*view_, rows_ + open.first, n, cell_features_, histograms_[open.histogram].get());
         }
         return best_of(cell_features_);
     }
     return best_of_drawn(cell_features_, wanted, open.key, draws_, [&](const auto& drawn) {
         if (!is_sparse(n)) {
             if (open.histogram < 0) open.histogram = take_histogram();
-            count(*view_, rows_ + open.first, n, drawn, pool_[open.histogram].get());
+            count(*view_, rows_ + open.first, n, drawn, histograms_[open.histogram].get());
         }
         return best_of(drawn);
     });
 }
 
 template <class Code, class Count>
-std::size_t LeafRank<Code, Count>::part_rows(const Open& open, const Split& split) {
+std::size_t LeafRank<Code, Count>::partition_rows(const Open& open, const Split& split) {
     const std::size_t n = open.last - open.first;
-    return part_by_test<Code, Count>(split.test, split.set, view_->codes_for(n), rows_ + open.first,
-                                     n, scratch_rows_ + open.first, team_for(n));
+    return partition_by_condition<Code, Count>(split.condition, split.set, view_->codes_for(n),
+                                               rows_ + open.first, n, scratch_rows_ + open.first,
+                                               pool_for(n));
 }
 
 // The larger child inherits the parent's histogram less the smaller child's.
 template <class Code, class Count>
-void LeafRank<Code, Count>::hand_down(const Open& parent, Open& left, Open& right) {
+void LeafRank<Code, Count>::propagate_histograms(const Open& parent, Open& left, Open& right) {
     std::int32_t held = parent.histogram;
     if (held < 0) return;
     const auto wants = [&](const Open& child) {
@@ -100,7 +101,7 @@ void LeafRank<Code, Count>::hand_down(const Open& parent, Open& left, Open& righ
     const bool left_smaller = left.last - left.first <= right.last - right.first;
     Open& small = left_smaller ? left : right;
     Open& large = left_smaller ? right : left;
-    Count* histogram = held == kGivenHistogram ? given_ : pool_[held].get();
+    Count* histogram = held == kGivenHistogram ? given_ : histograms_[held].get();
     if (!wants(large)) return release(held);
     const std::size_t n_small = small.last - small.first;
     large.histogram = held;
@@ -115,7 +116,7 @@ void LeafRank<Code, Count>::hand_down(const Open& parent, Open& left, Open& righ
         return;
     }
     small.histogram = take_histogram();
-    Count* counted = pool_[small.histogram].get();
+    Count* counted = histograms_[small.histogram].get();
     count(*view_, rows_ + small.first, n_small, cell_features_, counted);
     for (const std::int32_t feature : cell_features_) {
         const std::size_t at = features_.offset[feature];
@@ -127,12 +128,12 @@ void LeafRank<Code, Count>::hand_down(const Open& parent, Open& left, Open& righ
 template <class Code, class Count>
 std::pair<typename LeafRank<Code, Count>::Open, typename LeafRank<Code, Count>::Open>
 LeafRank<Code, Count>::apply(const Open& open, Split split) {
-    if (features_.missing_by_cell_mean()) test_search_.follow_stand_in(split);
-    const std::size_t middle = open.first + part_rows(open, split);
+    if (features_.missing_by_cell_mean()) split_search_.follow_imputed_code(split);
+    const std::size_t middle = open.first + partition_rows(open, split);
     const auto [left_node, right_node] = LeafRankTree::split(open, split);
     Open left{left_node, open.first, middle};
     Open right{right_node, middle, open.last};
-    hand_down(open, left, right);
+    propagate_histograms(open, left, right);
     return {left, right};
 }
 
@@ -151,7 +152,7 @@ void LeafRank<Code, Count>::grow_depth_first(Open root) {
         stack.pop_back();
         rows_since_check += open.last - open.first;
         if (rows_since_check >= kRowsPerCheck) {  // reading the clock outweighs a small node
-            watch_.check();
+            monitor_.check();
             rows_since_check = 0;
         }
         Split split;
@@ -182,7 +183,7 @@ void LeafRank<Code, Count>::grow_best_first(Open root) {
     std::priority_queue<Candidate> queue;
     std::int32_t n_leaves = 1;
     const auto enqueue = [&](Open open) {
-        watch_.check();
+        monitor_.check();
         Split split;
         if (may_split(open)) split = find_split(open);
         if (split.gain <= 0) {
@@ -209,19 +210,19 @@ void LeafRank<Code, Count>::grow_best_first(Open root) {
 
 template <class Code, class Count>
 void LeafRank<Code, Count>::enter(const View<Code>& view, Row* rows, std::size_t n, Row* scratch,
-                                  ClassMass cell, const std::vector<std::int32_t>& features) {
+                                  ClassWeight cell, const std::vector<std::int32_t>& features) {
     view_ = &view;
     rows_ = rows;
     scratch_rows_ = scratch;
     cell_features_ = features;
-    plant(cell);
+    reset(cell);
     leaves.clear();
-    test_search_.enter(view, rows, n);
+    split_search_.enter(view, rows, n);
 }
 
 template <class Code, class Count>
 void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch,
-                                 ClassMass cell, const std::vector<std::int32_t>& features,
+                                 ClassWeight cell, const std::vector<std::int32_t>& features,
                                  std::uint64_t key, Count* root) {
     enter(view, rows, n, scratch, cell, features);
     given_ = root;
@@ -235,11 +236,11 @@ void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t 
 
 template <class Code, class Count>
 void LeafRank<Code, Count>::grow_node(const View<Code>& view, Row* rows, std::size_t n,
-                                      Row* scratch, ClassMass cell,
+                                      Row* scratch, ClassWeight cell,
                                       const std::vector<std::int32_t>& features,
-                                      const OpenNode& node, ClassMass mass) {
+                                      const OpenNode& node, ClassWeight weight) {
     enter(view, rows, n, scratch, cell, features);
-    nodes[0].mass = mass;
+    nodes[0].weight = weight;
     const Open open{node, 0, n, -1};
     if (grows_best_first())
         grow_best_first(open);
@@ -249,9 +250,9 @@ void LeafRank<Code, Count>::grow_node(const View<Code>& view, Row* rows, std::si
 
 template <class Code, class Count>
 bool LeafRank<Code, Count>::is_better(std::int32_t node) const {
-    const ClassMass mass = nodes[node].mass;
+    const ClassWeight weight = nodes[node].weight;
     if (!values.empty()) return values[node] >= 0.5;
-    return mass.positive * cell_.negative >= mass.negative * cell_.positive;
+    return weight.positive * cell_.negative >= weight.negative * cell_.positive;
 }
 
 // A node's rows are one stretch, so those of the leaves below it make up one.
@@ -274,12 +275,12 @@ void LeafRank<Code, Count>::collapse(const std::vector<std::uint8_t>& keep_split
             kept.push_back(node.right);
             node.left = next;
             node.right = next + 1;
-            if (node.test.categorical) {
-                new_sets.push_back(category_sets[node.test.cut]);
-                node.test.cut = static_cast<std::int32_t>(new_sets.size()) - 1;
+            if (node.condition.categorical) {
+                new_sets.push_back(category_sets[node.condition.cut]);
+                node.condition.cut = static_cast<std::int32_t>(new_sets.size()) - 1;
             }
         } else {
-            node = {Test{}, -1, -1, -1, node.mass};
+            node = {SplitCondition{}, -1, -1, -1, node.weight};
             leaves.push_back(
                 {static_cast<std::int32_t>(i), stretch[kept[i]].first, stretch[kept[i]].last});
         }

@@ -26,16 +26,18 @@ struct LeafRows {
 template <class Code, class Count>
 class LeafRank : public LeafRankTree {
   public:
-    LeafRank(const Features& features, const LeafRankOptions& options, Watch& watch, Team* team);
+    LeafRank(const Features& features, const LeafRankOptions& options, ProgressMonitor& monitor,
+             ThreadPool* pool);
 
     // Grows a tree on rows[0, n), which it permutes: each leaf ends up as one
     // stretch of rows, in their old order. `root` is the cell's histogram when it
     // is known (it is overwritten), else null.
-    void grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassMass cell,
+    void grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassWeight cell,
               const std::vector<std::int32_t>& features, std::uint64_t key, Count* root);
-    // Grows what is below a node further down, of mass `mass`.
-    void grow_node(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassMass cell,
-                   const std::vector<std::int32_t>& features, const OpenNode& node, ClassMass mass);
+    // Grows what is below a node further down, of weight `weight`.
+    void grow_node(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassWeight cell,
+                   const std::vector<std::int32_t>& features, const OpenNode& node,
+                   ClassWeight weight);
     // Makes leaves of the nodes that are not to be split.
     void collapse(const std::vector<std::uint8_t>& keep_split);
     // Whether a node, taken as a leaf, belongs to the left part: positives are at least as
@@ -45,8 +47,8 @@ class LeafRank : public LeafRankTree {
     // The histogram of some rows, all of `features`.
     void count(const View<Code>& view, const Row* rows, std::size_t n,
                const std::vector<std::int32_t>& features, Count* histogram);
-    // The team, if there is one and n rows are worth calling it; else null.
-    Team* team_for(std::size_t n) const { return treerank::team_for(team_, n); }
+    // The pool, if there is one and n rows are worth calling it; else null.
+    ThreadPool* pool_for(std::size_t n) const { return treerank::pool_for(pool_, n); }
     bool is_sparse(std::size_t n) const { return n <= sparse_rows_; }
 
     std::vector<LeafRows> leaves;
@@ -55,16 +57,16 @@ class LeafRank : public LeafRankTree {
     struct Open : OpenNode {
         std::size_t first = 0;
         std::size_t last = 0;
-        std::int32_t histogram = -1;  // number in the pool, -1: not counted
+        std::int32_t histogram = -1;  // number in `histograms_`, -1: not counted
     };
 
     SearchedNode<Count> searched(const Open& open) const;
     Split find_split(Open& open);
     std::pair<Open, Open> apply(const Open& open, Split split);
-    std::size_t part_rows(const Open& open, const Split& split);
-    void hand_down(const Open& parent, Open& left, Open& right);
+    std::size_t partition_rows(const Open& open, const Split& split);
+    void propagate_histograms(const Open& parent, Open& left, Open& right);
     void close(const Open& open);
-    void enter(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassMass cell,
+    void enter(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassWeight cell,
                const std::vector<std::int32_t>& features);
     void grow_depth_first(Open root);
     void grow_best_first(Open root);
@@ -72,11 +74,11 @@ class LeafRank : public LeafRankTree {
     std::int32_t take_histogram();
     void release(std::int32_t& number);
 
-    Watch& watch_;
-    Team* team_;
+    ProgressMonitor& monitor_;
+    ThreadPool* pool_;
     const Kernels<Code, Count>& kernels_;
     std::size_t sparse_rows_ = 0;
-    TestSearch<Code, Count> test_search_;
+    SplitSearch<Code, Count> split_search_;
 
     // The cell at hand.
     const View<Code>* view_ = nullptr;
@@ -86,7 +88,7 @@ class LeafRank : public LeafRankTree {
     FeatureDraws draws_;
     Count* given_ = nullptr;
 
-    std::vector<std::unique_ptr<Count[]>> pool_;
+    std::vector<std::unique_ptr<Count[]>> histograms_;
     std::vector<std::int32_t> free_;
 };
 

@@ -29,7 +29,7 @@ class LeafRankTree {
         : features_(features), options_(options), monotonic_(features.any_monotonic()) {}
 
     // Starts anew with one node, the cell.
-    void plant(ClassMass cell);
+    void reset(ClassWeight cell);
     bool may_split(const OpenNode& open) const;
     CutSearch search_of(const OpenNode& open) const;
     // Adds the two children of a node, the left one first.
@@ -50,7 +50,7 @@ class LeafRankTree {
     const Features& features_;
     const LeafRankOptions options_;
     const bool monotonic_;
-    ClassMass cell_;  // whose classes weigh the same
+    ClassWeight cell_;  // whose classes weigh the same
 };
 
 // Room for the draws of a node, used again for the next.

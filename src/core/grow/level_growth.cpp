@@ -15,50 +15,50 @@ void check(bool sound, const char* what) {
 }
 }  // namespace
 
-LevelGrowth::LevelGrowth(Features features, const TreeRankOptions& options, Masses total,
-                         std::uint64_t key, double aside_mass, std::size_t histogram_bytes)
+LevelGrowth::LevelGrowth(Features features, const TreeRankOptions& options, Weights total,
+                         std::uint64_t key, double gathered_weight, std::size_t histogram_bytes)
     : features_(std::move(features)),
       options_(options),
-      aside_mass_(aside_mass),
+      gathered_weight_(gathered_weight),
       histogram_bytes_(histogram_bytes),
       n_classes_(total.size()),
-      test_search_(features_, options_.leafrank, nullptr),
+      split_search_(features_, options_.leafrank, nullptr),
       key_(key) {
     Growing& root = grown_.emplace_back();
-    root.class_mass = std::move(total);
+    root.class_weight = std::move(total);
     selector_.emplace(root, options_);
     level_.push_back({&root, key, {}, {}});
 }
 
-double LevelGrowth::open_mass() const {
-    double mass = 0;
-    for (const Open& open : level_) mass += open.cell->mass();
-    return mass;
+double LevelGrowth::open_weight() const {
+    double weight = 0;
+    for (const Open& open : level_) weight += open.cell->weight();
+    return weight;
 }
 
-RankTree LevelGrowth::tree() { return flatten(grown_.front(), n_classes_, false); }
+RankTree LevelGrowth::tree() { return to_preorder(grown_.front(), n_classes_, false); }
 
 // ---- The tree so far, from its arrays ----
 
 void LevelGrowth::restore(const RankTree& tree, std::int32_t number, Growing& cell) {
     const Cell& from = tree.cells[number];
     cell.cell = from;
-    const auto mass = tree.cell_mass.begin() + static_cast<std::ptrdiff_t>(number * n_classes_);
-    cell.class_mass.assign(mass, mass + static_cast<std::ptrdiff_t>(n_classes_));
+    const auto weight = tree.cell_weight.begin() + static_cast<std::ptrdiff_t>(number * n_classes_);
+    cell.class_weight.assign(weight, weight + static_cast<std::ptrdiff_t>(n_classes_));
     if (from.left < 0) return;
     std::int32_t first_set = std::numeric_limits<std::int32_t>::max(), last_set = 0;
     for (std::int32_t t = from.first_test; t < from.last_test; ++t) {
-        const Test& test = tree.tests[t].test;
-        if (tree.tests[t].left < 0 || !test.categorical) continue;
-        first_set = std::min(first_set, test.cut);  // those of a cell lie side by side
-        last_set = std::max(last_set, test.cut + 1);
+        const SplitCondition& condition = tree.tests[t].condition;
+        if (tree.tests[t].left < 0 || !condition.categorical) continue;
+        first_set = std::min(first_set, condition.cut);  // those of a cell lie side by side
+        last_set = std::max(last_set, condition.cut + 1);
     }
     for (std::int32_t t = from.first_test; t < from.last_test; ++t) {
         LeafRankNode node = tree.tests[t];
         if (node.left >= 0) {
             node.left -= from.first_test;
             node.right -= from.first_test;
-            if (node.test.categorical) node.test.cut -= first_set;
+            if (node.condition.categorical) node.condition.cut -= first_set;
         }
         cell.tests.push_back(node);
     }
@@ -66,21 +66,21 @@ void LevelGrowth::restore(const RankTree& tree, std::int32_t number, Growing& ce
         cell.category_sets.assign(tree.category_sets.begin() + first_set,
                                   tree.category_sets.begin() + last_set);
     if (n_classes_ > 2) {
-        const auto first = tree.test_mass.begin();
+        const auto first = tree.test_weight.begin();
         const auto at = [&](std::int32_t t) {
             return first + static_cast<std::ptrdiff_t>(t * n_classes_);
         };
-        cell.test_mass.assign(at(from.first_test), at(from.last_test));
+        cell.test_weight.assign(at(from.first_test), at(from.last_test));
     }
     cell.left = &grown_.emplace_back();
     cell.right = &grown_.emplace_back();
 }
 
 void LevelGrowth::resume(const RankTree& tree, std::int32_t depth,
-                         const std::vector<std::int32_t>& aside) {
+                         const std::vector<std::int32_t>& gathered) {
     grown_.clear();
     level_.clear();
-    aside_cells_.clear();
+    gathered_cells_.clear();
     struct Pending {
         std::int32_t number;
         Growing* cell;
@@ -92,8 +92,8 @@ void LevelGrowth::resume(const RankTree& tree, std::int32_t depth,
         stack.pop_back();
         restore(tree, next.number, *next.cell);
         if (next.cell->left == nullptr) {
-            if (std::find(aside.begin(), aside.end(), next.number) != aside.end())
-                aside_cells_.push_back({next.cell, next.key, {}, {}});
+            if (std::find(gathered.begin(), gathered.end(), next.number) != gathered.end())
+                gathered_cells_.push_back({next.cell, next.key, {}, {}});
             else if (next.cell->cell.depth == depth)
                 level_.push_back({next.cell, next.key, {}, {}});
             continue;
@@ -112,16 +112,16 @@ void LevelGrowth::resume(const RankTree& tree, std::int32_t depth,
 void LevelGrowth::start_level() {
     trials_.clear();
     roots_.clear();
-    aside_roots_.clear();
-    aside_nodes_.clear();
+    gathered_roots_.clear();
+    gathered_nodes_.clear();
     frontier_.clear();
     tree();  // numbers the cells
     std::vector<Open> large;
     for (Open& open : level_) {
         // Two classes: what a cell is split into depends on nothing outside of it.
-        const bool aside =
-            n_classes_ == 2 && is_few(open.cell->mass()) && may_split(*open.cell, options_);
-        (aside ? aside_cells_ : large).push_back(std::move(open));
+        const bool gathered =
+            n_classes_ == 2 && is_few(open.cell->weight()) && may_split(*open.cell, options_);
+        (gathered ? gathered_cells_ : large).push_back(std::move(open));
     }
     level_ = std::move(large);
     for (std::size_t place = 0; place < level_.size(); ++place) {
@@ -130,7 +130,7 @@ void LevelGrowth::start_level() {
         const auto features =
             draw_cell_features(features_.size(), options_.max_features, key_of(open.key, 2));
         std::uint64_t number = 3;  // the branch of a cell's key where its first pair starts
-        for (const ClassPair& pair : pairs_of(open.cell->class_mass, options_.tournament))
+        for (const ClassPair& pair : pairs_of(open.cell->class_weight, options_.tournament))
             open_trial(place, pair, key_of(open.key, number++), features);
     }
     want_all();
@@ -142,13 +142,13 @@ void LevelGrowth::open_trial(std::size_t place, ClassPair pair, std::uint64_t ke
     trials_.push_back(
         {place, pair, key, features, LeafRankTree(features_, options_.leafrank), {}, 1});
     LeafRankTree& tree = trials_.back().tree;
-    tree.plant({cell.class_mass[pair.first], cell.class_mass[pair.second]});
+    tree.reset({cell.class_weight[pair.first], cell.class_weight[pair.second]});
     const OpenNode root{0, 0, key};
     if (!tree.may_split(root)) return;
     const TrialRoot at{cell.number, pair.first, pair.second};
-    if (is_few(tree.nodes[0].mass.total())) {
-        aside_roots_.push_back(at);
-        set_node_aside(trials_.size() - 1, root);
+    if (is_few(tree.nodes[0].weight.total())) {
+        gathered_roots_.push_back(at);
+        gather_node(trials_.size() - 1, root);
     } else {
         roots_.push_back(at);
         frontier_.push_back({trials_.size() - 1, root, {}, {}, -1, false, {}});
@@ -156,17 +156,17 @@ void LevelGrowth::open_trial(std::size_t place, ClassPair pair, std::uint64_t ke
 }
 
 // Best-first growth weighs all nodes of a cell against each other, and the mean of a cell
-// wants all of its rows: then only whole trials are set aside.
-bool LevelGrowth::may_set_aside(const OpenNode& open) const {
+// wants all of its rows: then only whole trials are gathered.
+bool LevelGrowth::may_gather(const OpenNode& open) const {
     return open.node == 0 ||
            (options_.leafrank.max_leaf_nodes < 0 && !features_.missing_by_cell_mean());
 }
 
-void LevelGrowth::set_node_aside(std::size_t trial, const OpenNode& open) {
+void LevelGrowth::gather_node(std::size_t trial, const OpenNode& open) {
     const LeafRankTree& tree = trials_[trial].tree;
-    aside_nodes_.push_back({static_cast<std::int32_t>(trial), open.node, open.depth, 0, open.key,
-                            open.lower, open.upper, tree.nodes[open.node].mass,
-                            tree.nodes[0].mass});
+    gathered_nodes_.push_back({static_cast<std::int32_t>(trial), open.node, open.depth, 0, open.key,
+                               open.lower, open.upper, tree.nodes[open.node].weight,
+                               tree.nodes[0].weight});
 }
 
 std::vector<std::int32_t> LevelGrowth::trial_features(std::size_t trial) const {
@@ -218,18 +218,18 @@ void LevelGrowth::search(Waiting& waiting, const WideCount* histogram) {
     Trial& trial = trials_[waiting.trial];
     if (features_.missing_by_cell_mean() && waiting.open.node == 0)
         trial.cell_histogram.assign(histogram, histogram + features_.histogram_size());
-    test_search_.enter(no_rows_, nullptr, 0, trial.cell_histogram.data());
+    split_search_.enter(no_rows_, nullptr, 0, trial.cell_histogram.data());
     const SearchedNode<WideCount> node{nullptr, 0, histogram, waiting.open.key,
                                        trial.tree.search_of(waiting.open)};
     const auto best_of = [&](const std::vector<std::int32_t>& features) {
-        return test_search_.best_of(node, features.data(), features.size());
+        return split_search_.best_of(node, features.data(), features.size());
     };
     const auto wanted = static_cast<std::size_t>(options_.leafrank.max_features);
     const bool all = trial.tree.uses_all_features() || wanted >= trial.features.size();
     waiting.split = all ? best_of(trial.features)
                         : best_of_drawn(trial.features, wanted, waiting.open.key, draws_, best_of);
     if (waiting.split.gain > 0 && features_.missing_by_cell_mean())
-        test_search_.follow_stand_in(waiting.split);
+        split_search_.follow_imputed_code(waiting.split);
     waiting.searched = true;
 }
 
@@ -265,9 +265,9 @@ std::vector<std::uint8_t> LevelGrowth::nodes_to_split() {
 
 void LevelGrowth::split_node(Waiting& waiting, Step& step, std::vector<Waiting>& next) {
     LeafRankTree& tree = trials_[waiting.trial].tree;
-    step.test = waiting.split.test;
-    if (step.test.categorical) {
-        step.test.cut = static_cast<std::int32_t>(step_sets_.size());
+    step.condition = waiting.split.condition;
+    if (step.condition.categorical) {
+        step.condition.cut = static_cast<std::int32_t>(step_sets_.size());
         step_sets_.push_back(waiting.split.set);
     }
     const auto [left, right] = tree.split(waiting.open, waiting.split);
@@ -277,9 +277,9 @@ void LevelGrowth::split_node(Waiting& waiting, Step& step, std::vector<Waiting>&
             tree.note_value(open);
             return Step::kGone;
         }
-        if (is_few(tree.nodes[open.node].mass.total()) && may_set_aside(open)) {
-            set_node_aside(waiting.trial, open);
-            return Step::kAside;
+        if (is_few(tree.nodes[open.node].weight.total()) && may_gather(open)) {
+            gather_node(waiting.trial, open);
+            return Step::kGathered;
         }
         slot = static_cast<std::int32_t>(next.size());
         next.push_back({waiting.trial, open, {}, {}, -1, false, {}});
@@ -289,7 +289,7 @@ void LevelGrowth::split_node(Waiting& waiting, Step& step, std::vector<Waiting>&
     step.right = decide(right, slots[1]);
     if (slots[0] < 0 || slots[1] < 0 || waiting.histogram == nullptr) return;
     const bool left_smaller =
-        tree.nodes[left.node].mass.total() <= tree.nodes[right.node].mass.total();
+        tree.nodes[left.node].weight.total() <= tree.nodes[right.node].weight.total();
     Waiting& large = next[slots[left_smaller ? 1 : 0]];
     large.parent = waiting.histogram;
     large.sibling = slots[left_smaller ? 0 : 1];
@@ -310,11 +310,11 @@ void LevelGrowth::advance() {
             split_node(waiting, steps_[slot], next);
         } else if (best_first && waiting.split.gain > 0 &&
                    trial.n_leaves < options_.leafrank.max_leaf_nodes) {
-            steps_[slot].test.feature = Step::kStay;
+            steps_[slot].condition.feature = Step::kStay;
             next.push_back(std::move(waiting));
         } else {
             trials_[waiting.trial].tree.note_value(waiting.open);
-            steps_[slot].test.feature = Step::kDrop;
+            steps_[slot].condition.feature = Step::kDrop;
         }
     }
     frontier_ = std::move(next);
@@ -322,7 +322,7 @@ void LevelGrowth::advance() {
 }
 
 // Puts a subtree that was grown elsewhere in the place of a node.
-void LevelGrowth::graft_node(const AsideNode& at, const std::vector<LeafRankNode>& nodes,
+void LevelGrowth::graft_node(const GatheredNode& at, const std::vector<LeafRankNode>& nodes,
                              const std::vector<CategorySet>& sets,
                              const std::vector<double>& values) {
     check(at.trial >= 0 && at.trial < std::ssize(trials_), "graft_node: no such trial");
@@ -333,10 +333,10 @@ void LevelGrowth::graft_node(const AsideNode& at, const std::vector<LeafRankNode
         const LeafRankNode& node = nodes[i];
         if (node.left < 0) continue;
         check(node.left > i && node.left < std::ssize(nodes) && node.right > i &&
-                  node.right < std::ssize(nodes) && node.test.feature >= 0 &&
-                  node.test.feature < static_cast<std::int64_t>(features_.size()) &&
-                  (!node.test.categorical ||
-                   (node.test.cut >= 0 && node.test.cut < std::ssize(sets))),
+                  node.right < std::ssize(nodes) && node.condition.feature >= 0 &&
+                  node.condition.feature < static_cast<std::int64_t>(features_.size()) &&
+                  (!node.condition.categorical ||
+                   (node.condition.cut >= 0 && node.condition.cut < std::ssize(sets))),
               "graft_node: nodes that do not fit together");
     }
     const auto first = static_cast<std::int32_t>(tree.nodes.size()) - 1;  // of node 1
@@ -348,7 +348,7 @@ void LevelGrowth::graft_node(const AsideNode& at, const std::vector<LeafRankNode
         if (node.left >= 0) {
             node.left += first;
             node.right += first;
-            if (node.test.categorical) node.test.cut += first_set;
+            if (node.condition.categorical) node.condition.cut += first_set;
         }
         const std::size_t to = i == 0 ? at.node : first + i;
         tree.nodes[to] = node;
@@ -378,9 +378,9 @@ void LevelGrowth::renumber(LeafRankTree& tree) const {
             node.left = next;
             node.right = next + 1;
             next += 2;
-            if (node.test.categorical) {
-                sets.push_back(tree.category_sets[node.test.cut]);
-                node.test.cut = static_cast<std::int32_t>(sets.size()) - 1;
+            if (node.condition.categorical) {
+                sets.push_back(tree.category_sets[node.condition.cut]);
+                node.condition.cut = static_cast<std::int32_t>(sets.size()) - 1;
             }
         }
         nodes[number[old]] = node;
@@ -412,7 +412,7 @@ LevelGrowth::GrownTrials LevelGrowth::grown_trials() {
             if (node.left >= 0) {
                 node.left += first;
                 node.right += first;
-                if (node.test.categorical) node.test.cut += first_set;
+                if (node.condition.categorical) node.condition.cut += first_set;
             }
             grown.nodes.push_back(node);
         }
@@ -423,20 +423,20 @@ LevelGrowth::GrownTrials LevelGrowth::grown_trials() {
     return grown;
 }
 
-void LevelGrowth::finish_level(const std::int64_t* masses) {
+void LevelGrowth::finish_level(const std::int64_t* weights) {
     for (Trial& trial : trials_) {
         const std::size_t n = trial.tree.nodes.size();
-        Masses test_mass;
+        Weights test_weight;
         if (n_classes_ > 2) {
-            check(masses != nullptr, "finish_level: masses of all classes are wanted");
-            test_mass.assign(masses, masses + n * n_classes_);
-            masses += n * n_classes_;
+            check(weights != nullptr, "finish_level: weights of all classes are wanted");
+            test_weight.assign(weights, weights + n * n_classes_);
+            weights += n * n_classes_;
         }
         if (n < 3) continue;  // nothing to tell the classes apart
-        if (n_classes_ > 2) add_up(trial.tree.nodes, n_classes_, test_mass);
+        if (n_classes_ > 2) add_up(trial.tree.nodes, n_classes_, test_weight);
         Open& open = level_[trial.place];
-        if (auto candidate = make_candidate(trial.pair, trial.tree, open.cell->class_mass,
-                                            std::move(test_mass), options_.min_mass_leaf))
+        if (auto candidate = make_candidate(trial.pair, trial.tree, open.cell->class_weight,
+                                            std::move(test_weight), options_.min_weight_leaf))
             open.candidates.push_back(std::move(*candidate));
     }
     selector_->choose(level_);
@@ -455,21 +455,21 @@ void LevelGrowth::finish_level(const std::int64_t* masses) {
 
 // ---- Cells that are grown elsewhere ----
 
-std::vector<AsideCell> LevelGrowth::aside_cells() {
+std::vector<GatheredCell> LevelGrowth::gathered_cells() {
     tree();  // numbers the cells
-    std::vector<AsideCell> cells;
-    for (const Open& open : aside_cells_)
+    std::vector<GatheredCell> cells;
+    for (const Open& open : gathered_cells_)
         cells.push_back({open.cell->number, open.cell->cell.depth, open.key});
     return cells;
 }
 
-void LevelGrowth::graft_cell(std::size_t aside, const RankTree& grown) {
-    check(aside < aside_cells_.size() && !grown.cells.empty(), "graft_cell: no such cell");
+void LevelGrowth::graft_cell(std::size_t gathered, const RankTree& grown) {
+    check(gathered < gathered_cells_.size() && !grown.cells.empty(), "graft_cell: no such cell");
     struct Pending {
         std::int32_t number;
         Growing* cell;
     };
-    std::vector<Pending> stack{{0, aside_cells_[aside].cell}};
+    std::vector<Pending> stack{{0, gathered_cells_[gathered].cell}};
     while (!stack.empty()) {
         const auto [number, cell] = stack.back();
         stack.pop_back();

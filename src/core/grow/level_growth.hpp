@@ -4,7 +4,7 @@
 // the histograms of the nodes at hand, summed over the parts, and answers with a test for
 // each. Whole numbers add up exactly and draws are keyed by the place in the tree, so that
 // the tree is, to the bit, the one that grow_tree makes of all rows together. Cells and nodes
-// with few rows are set aside: their rows are brought to one place and grown there.
+// with few rows are gathered: their rows are brought to one place and grown there.
 #pragma once
 
 #include <cstdint>
@@ -29,21 +29,21 @@ struct TrialRoot {
 };
 
 // What happens to the rows of one slot: they are dropped, stay, or are parted by a test; the
-// parts go on, are set aside, or are dropped.
+// parts go on, are gathered, or are dropped.
 struct Step {
     static constexpr std::int32_t kDrop = -1;
     static constexpr std::int32_t kStay = -2;
-    enum Fate : std::uint8_t { kGone = 0, kKept = 1, kAside = 2 };
+    enum Fate : std::uint8_t { kGone = 0, kKept = 1, kGathered = 2 };
 
-    Test test;  // feature kDrop or kStay: no test
+    SplitCondition condition;  // feature kDrop or kStay: no test
     std::uint8_t left = kGone;
     std::uint8_t right = kGone;
     std::uint16_t unused = 0;
 };
 static_assert(sizeof(Step) == 16, "crosses to NumPy as it is");
 
-// A node whose rows were set aside, with all that its growth depends on.
-struct AsideNode {
+// A node whose rows were gathered, with all that its growth depends on.
+struct GatheredNode {
     std::int32_t trial = 0;
     std::int32_t node = 0;
     std::int32_t depth = 0;
@@ -51,41 +51,42 @@ struct AsideNode {
     std::uint64_t key = 0;
     double lower = 0;
     double upper = 1;
-    ClassMass mass;
-    ClassMass cell;  // of the pair of classes that the trial tells apart
+    ClassWeight weight;
+    ClassWeight cell;  // of the pair of classes that the trial tells apart
 };
-static_assert(sizeof(AsideNode) == 72, "crosses to NumPy as it is");
+static_assert(sizeof(GatheredNode) == 72, "crosses to NumPy as it is");
 
 // A cell that is to be grown to the end in one place; two classes only.
-struct AsideCell {
+struct GatheredCell {
     std::int32_t cell = 0;  // its number in the tree so far
     std::int32_t depth = 0;
     std::uint64_t key = 0;
 };
-static_assert(sizeof(AsideCell) == 16, "crosses to NumPy as it is");
+static_assert(sizeof(GatheredCell) == 16, "crosses to NumPy as it is");
 
 class LevelGrowth {
   public:
-    // `total` is the mass of each class in the whole sample; nodes up to `aside_mass` are set
-    // aside; histograms are kept, for subtraction, up to so many bytes.
-    LevelGrowth(Features features, const TreeRankOptions& options, Masses total, std::uint64_t key,
-                double aside_mass, std::size_t histogram_bytes);
+    // `total` is the weight of each class in the whole sample; nodes up to `gathered_weight` are
+    // gathered; histograms are kept, for subtraction, up to so many bytes.
+    LevelGrowth(Features features, const TreeRankOptions& options, Weights total, std::uint64_t key,
+                double gathered_weight, std::size_t histogram_bytes);
     LevelGrowth(const LevelGrowth&) = delete;
 
     // Goes on from a tree whose cells of this depth are still open, and from the numbers of
-    // those that were set aside.
-    void resume(const RankTree& tree, std::int32_t depth, const std::vector<std::int32_t>& aside);
+    // those that were gathered.
+    void resume(const RankTree& tree, std::int32_t depth,
+                const std::vector<std::int32_t>& gathered);
 
     // The tree so far, cells in preorder; open cells are leaves.
     RankTree tree();
     bool done() const { return level_.empty(); }
     std::int32_t depth() const { return depth_; }
-    double open_mass() const;  // of cells that may still be split here
+    double open_weight() const;  // of cells that may still be split here
 
-    // Begins the cells of the next depth. Roots that are set aside have no slot.
+    // Begins the cells of the next depth. Roots that are gathered have no slot.
     void start_level();
     const std::vector<TrialRoot>& roots() const { return roots_; }
-    const std::vector<TrialRoot>& aside_roots() const { return aside_roots_; }
+    const std::vector<TrialRoot>& gathered_roots() const { return gathered_roots_; }
 
     // Slots whose histograms are wanted, in this order.
     const std::vector<std::int32_t>& wanted() const { return wanted_; }
@@ -101,13 +102,13 @@ class LevelGrowth {
     std::size_t n_trial_nodes() const;
     std::size_t histogram_size() const { return features_.histogram_size(); }
 
-    // Nodes of this level that are grown elsewhere, in the order in which they were set aside.
-    const std::vector<AsideNode>& aside_nodes() const { return aside_nodes_; }
+    // Nodes of this level that are grown elsewhere, in the order in which they were gathered.
+    const std::vector<GatheredNode>& gathered_nodes() const { return gathered_nodes_; }
     std::vector<std::int32_t> trial_features(std::size_t trial) const;
-    void graft_node(const AsideNode& at, const std::vector<LeafRankNode>& nodes,
+    void graft_node(const GatheredNode& at, const std::vector<LeafRankNode>& nodes,
                     const std::vector<CategorySet>& sets, const std::vector<double>& values);
 
-    // Beyond two classes the masses of all classes in the leaves of every trial are needed.
+    // Beyond two classes the weights of all classes in the leaves of every trial are needed.
     struct GrownTrials {
         std::vector<std::int32_t> cells;   // by trial
         std::vector<std::int32_t> starts;  // trial i has the nodes [starts[i], starts[i + 1])
@@ -115,19 +116,19 @@ class LevelGrowth {
         std::vector<CategorySet> category_sets;
     };
     GrownTrials grown_trials();
-    // Chooses the winners and opens their children. `masses`: nodes x classes; null for two.
-    void finish_level(const std::int64_t* masses);
+    // Chooses the winners and opens their children. `weights`: nodes x classes; null for two.
+    void finish_level(const std::int64_t* weights);
 
-    // Cells of two classes that were set aside, by their numbers in `tree()`.
-    std::vector<AsideCell> aside_cells();
-    void graft_cell(std::size_t aside, const RankTree& grown);
+    // Cells of two classes that were gathered, by their numbers in `tree()`.
+    std::vector<GatheredCell> gathered_cells();
+    void graft_cell(std::size_t gathered, const RankTree& grown);
 
   private:
     struct Open {
         Growing* cell = nullptr;
         std::uint64_t key = 0;
         std::vector<Candidate> candidates;
-        Masses left;  // of the winner; empty: the cell stays whole
+        Weights left;  // of the winner; empty: the cell stays whole
     };
     struct Trial {
         std::size_t place;  // of its cell in the level
@@ -149,11 +150,11 @@ class LevelGrowth {
         Split split;
     };
 
-    bool may_set_aside(const OpenNode& open) const;
-    bool is_few(double mass) const { return mass <= aside_mass_; }
+    bool may_gather(const OpenNode& open) const;
+    bool is_few(double weight) const { return weight <= gathered_weight_; }
     void open_trial(std::size_t place, ClassPair pair, std::uint64_t key,
                     const std::vector<std::int32_t>& features);
-    void set_node_aside(std::size_t trial, const OpenNode& open);
+    void gather_node(std::size_t trial, const OpenNode& open);
     void want_all();
     void search(Waiting& waiting, const WideCount* histogram);
     void search_by_subtraction();
@@ -164,10 +165,10 @@ class LevelGrowth {
 
     const Features features_;
     const TreeRankOptions options_;
-    const double aside_mass_;
+    const double gathered_weight_;
     const std::size_t histogram_bytes_;
     const std::size_t n_classes_;
-    TestSearch<std::uint16_t, WideCount> test_search_;
+    SplitSearch<std::uint16_t, WideCount> split_search_;
     const View<std::uint16_t> no_rows_;
     FeatureDraws draws_;
 
@@ -176,12 +177,12 @@ class LevelGrowth {
     std::optional<Selector> selector_;
     std::int32_t depth_ = 0;
     std::vector<Open> level_;  // open cells, best first
-    std::vector<Open> aside_cells_;
+    std::vector<Open> gathered_cells_;
 
     std::deque<Trial> trials_;
     std::vector<TrialRoot> roots_;
-    std::vector<TrialRoot> aside_roots_;
-    std::vector<AsideNode> aside_nodes_;
+    std::vector<TrialRoot> gathered_roots_;
+    std::vector<GatheredNode> gathered_nodes_;
     std::vector<Waiting> frontier_;  // one a slot
     std::vector<std::int32_t> wanted_;
     std::size_t n_given_ = 0;

@@ -12,7 +12,7 @@
 namespace treerank {
 
 // Rows by slot: slot s has rows[starts[s], starts[s + 1]), in ascending order.
-struct Placed {
+struct RowState {
     std::vector<Row> rows;
     std::vector<std::int64_t> starts{0};
 
@@ -24,7 +24,7 @@ struct Placed {
 };
 
 // What a part knows of its rows. Rows that count nothing (repeat or weight 0) are not placed.
-struct PartSample {
+struct ShardSample {
     std::size_t n = 0;
     const std::uint8_t* labels = nullptr;
     const std::uint8_t* repeats = nullptr;  // null: 1 each
@@ -33,26 +33,26 @@ struct PartSample {
 
 // Puts the rows of a cell that are of the two classes into the slot of each of its trials;
 // those of one cell stand side by side. `cell_of_row`: leaf of the tree so far.
-Placed place_rows(const PartSample& sample, const std::int32_t* cell_of_row,
-                  const std::vector<TrialRoot>& roots);
+RowState place_rows(const ShardSample& sample, const std::int32_t* cell_of_row,
+                    const std::vector<TrialRoot>& roots);
 
-// Moves the rows of each slot as its step says; those set aside go to the end of `aside`.
+// Moves the rows of each slot as its step says; those gathered go to the end of `gathered`.
 template <class Code>
-Placed step_rows(const CodeMatrix<Code>& codes, const Placed& placed,
-                 const std::vector<Step>& steps, const std::vector<CategorySet>& sets,
-                 Placed& aside);
+RowState step_rows(const CodeMatrix<Code>& codes, const RowState& placed,
+                   const std::vector<Step>& steps, const std::vector<CategorySet>& sets,
+                   RowState& gathered);
 
 // Histograms of some slots, one after another, all features.
 template <class Code, class Count>
-void count_slots(const CodeMatrix<Code>& codes, const std::int64_t* weights, const Placed& placed,
+void count_slots(const CodeMatrix<Code>& codes, const std::int64_t* weights, const RowState& placed,
                  const std::vector<std::int32_t>& slots, const Features& features, Count* out);
 
-// Masses of all classes in the leaves of every trial's tree: nodes x classes.
+// Weights of all classes in the leaves of every trial's tree: nodes x classes.
 template <class Code>
-std::vector<std::int64_t> trial_masses(const CodeMatrix<Code>& codes, const PartSample& sample,
-                                       const std::int32_t* cell_of_row,
-                                       const LevelGrowth::GrownTrials& trials,
-                                       std::size_t n_classes);
+std::vector<std::int64_t> trial_weights(const CodeMatrix<Code>& codes, const ShardSample& sample,
+                                        const std::int32_t* cell_of_row,
+                                        const LevelGrowth::GrownTrials& trials,
+                                        std::size_t n_classes);
 
 // The LeafRank tree below a node whose rows are all here.
 struct GrownNode {
@@ -61,8 +61,8 @@ struct GrownNode {
     std::vector<double> values;
 };
 template <class Code>
-GrownNode grow_node(const Table<Code>& table, std::vector<Row> rows, const AsideNode& node,
+GrownNode grow_node(const Table<Code>& table, std::vector<Row> rows, const GatheredNode& node,
                     const std::vector<std::int32_t>& cell_features, const LeafRankOptions& options,
-                    Watch& watch);
+                    ProgressMonitor& monitor);
 
 }  // namespace treerank

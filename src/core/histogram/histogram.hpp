@@ -1,4 +1,4 @@
-// Class-count histograms: for each feature and code, the mass of each class.
+// Class-count histograms: for each feature and code, the weight of each class.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,15 @@ namespace treerank {
 inline constexpr std::size_t kFeaturesPerPass = 4;
 
 // Counts rows[0, n) for the given features; a feature's counters start at its
-// offset. Threads own features, never parts of one sum. `team` may be null.
+// offset. Threads own features, never parts of one sum. `pool` may be null.
 template <class Code, class Count>
 void count_features(const CodeMatrix<Code>& codes, const std::int64_t* weights, const Row* rows,
                     std::size_t n, const Features& features,
-                    const std::vector<std::int32_t>& chosen, Count* histogram, Team* team) {
+                    const std::vector<std::int32_t>& chosen, Count* histogram, ThreadPool* pool) {
     std::size_t passes = (chosen.size() + kFeaturesPerPass - 1) / kFeaturesPerPass;
-    if (team != nullptr) {  // as many passes for each thread
-        const std::size_t rounds = (passes + team->size() - 1) / team->size();
-        passes = std::min(chosen.size(), rounds * team->size());
+    if (pool != nullptr) {  // as many passes for each thread
+        const std::size_t rounds = (passes + pool->size() - 1) / pool->size();
+        passes = std::min(chosen.size(), rounds * pool->size());
     }
     const auto pass = [&](std::size_t p) {
         const std::size_t first = p * chosen.size() / passes;
@@ -36,8 +36,8 @@ void count_features(const CodeMatrix<Code>& codes, const std::int64_t* weights, 
         }
         kernels<Code, Count>().count(rows, n, weights, columns, codes.step, histograms, k);
     };
-    if (team != nullptr)
-        team->run(passes, pass);
+    if (pool != nullptr)
+        pool->run(passes, pass);
     else
         for (std::size_t p = 0; p < passes; ++p) pass(p);
 }

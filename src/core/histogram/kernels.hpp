@@ -13,18 +13,18 @@ namespace treerank {
 // costs, so that histograms of children and of row blocks add up.
 struct CutSearch {
     Criterion criterion = Criterion::kGini;
-    ClassMass node;
+    ClassWeight node;
     double positive_cost = 1;
     double negative_cost = 1;
-    double min_mass_leaf = 1;
-    double independent_mass = 1;  // counts as one row when chance is judged
+    double min_weight_leaf = 1;
+    double independent_weight = 1;  // counts as one row when chance is judged
     // Monotone constraints: the sign wanted and the bounds handed down to this node.
     std::int8_t monotonic = 0;
     double lower = 0;
     double upper = 1;
 
-    double cost(ClassMass mass) const {
-        return positive_cost * mass.positive + negative_cost * mass.negative;
+    double cost(ClassWeight weight) const {
+        return positive_cost * weight.positive + negative_cost * weight.negative;
     }
 };
 
@@ -35,7 +35,7 @@ struct BestCut {
     std::int32_t cut = -1;
     std::int32_t gap_end = -1;
     bool missing_left = false;
-    ClassMass left;
+    ClassWeight left;
 };
 
 // Cuts are looked at in blocks of this many; scratch for a scan has this much room to spare.
@@ -69,8 +69,8 @@ struct Kernels {
     void (*sum_sides)(const Row* rows, std::size_t n, const std::int64_t* weights,
                       const Code* column, std::size_t step, Code cut, Count* sums);
     // Stable partition: rows with code - shift <= cut (unsigned) first. Returns their number.
-    std::size_t (*part)(Row* rows, std::size_t n, const Code* column, std::size_t step, Code shift,
-                        Code cut, Row* scratch);
+    std::size_t (*partition)(Row* rows, std::size_t n, const Code* column, std::size_t step,
+                             Code shift, Code cut, Row* scratch);
 };
 
 template <class Code, class Count>

@@ -223,25 +223,25 @@ TREERANK_INLINE int first_highest(const Doubles& values, double least) {
 #endif
 }
 
-TREERANK_INLINE void to_masses(const Words& words, Doubles& negative, Doubles& positive) {
+TREERANK_INLINE void to_weights(const Words& words, Doubles& negative, Doubles& positive) {
     constexpr std::uint64_t exponent = 0x4330000000000000ULL;
     constexpr double offset = 4503599627370496.0;
     negative = (Doubles)((words & 0xffffffffULL) | exponent) - offset;
     positive = (Doubles)((words >> 32) | exponent) - offset;
 }
-TREERANK_INLINE void load_masses(const PackedCount* counts, Doubles& negative, Doubles& positive) {
+TREERANK_INLINE void load_weights(const PackedCount* counts, Doubles& negative, Doubles& positive) {
     Words words;
     __builtin_memcpy(&words, counts, sizeof words);
-    to_masses(words, negative, positive);
+    to_weights(words, negative, positive);
 }
-TREERANK_INLINE void load_masses(const WideCount* counts, Doubles& negative, Doubles& positive) {
+TREERANK_INLINE void load_weights(const WideCount* counts, Doubles& negative, Doubles& positive) {
     for (int k = 0; k < kWidth; ++k) {
         negative[k] = negatives(counts[k]);
         positive[k] = positives(counts[k]);
     }
 }
 
-// The masses left of a cut, for a block of cuts after another.
+// The weights left of a cut, for a block of cuts after another.
 template <class Count>
 class Sums {
   public:
@@ -254,7 +254,7 @@ class Sums {
     }
     TREERANK_INLINE void next(Sums& sums, std::int32_t first, Doubles& negative,
                               Doubles& positive) {
-        load_masses(sums.prefix_ + first, negative, positive);
+        load_weights(sums.prefix_ + first, negative, positive);
     }
 
   private:
@@ -287,7 +287,7 @@ class Sums<PackedCount> {
         const __m512i total = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), words);
         words = _mm512_add_epi64(words, sums.before_);
         sums.before_ = _mm512_add_epi64(sums.before_, total);
-        to_masses((Words)words, negative, positive);
+        to_weights((Words)words, negative, positive);
     }
 
   private:
@@ -299,7 +299,7 @@ class Sums<PackedCount> {
 
 // Decrease of the balanced Gini impurity, up to a constant of the node:
 //   (lp * N - P * ln)^2 / (S_left * S_right)
-// with S the costed mass. Most blocks of cuts are dismissed by a product which
+// with S the costed weight. Most blocks of cuts are dismissed by a product which
 // shows that none of them can win (the slack covers the rounding of both sides);
 // only the others pay for divisions.
 template <class Count>
@@ -309,7 +309,7 @@ void scan_gini(const Count* histogram, std::int32_t n_codes, bool missing_left,
     // With missing on the right, "all values left" is a cut too.
     const std::int32_t last = missing_left ? n_codes - 2 : n_codes - 1;
     const double node_negative = search.node.negative, node_positive = search.node.positive;
-    const double node_mass = node_negative + node_positive;
+    const double node_weight = node_negative + node_positive;
     const double positive_cost = search.positive_cost, negative_cost = search.negative_cost;
     const double node_cost = positive_cost * node_positive + negative_cost * node_negative;
     const double missing = missing_left ? negatives(histogram[0]) + positives(histogram[0]) : 0.0;
@@ -323,10 +323,11 @@ void scan_gini(const Count* histogram, std::int32_t n_codes, bool missing_left,
         const Doubles numerator = difference * difference;
         const Doubles denominator = left * (node_cost - left);
         if (!any(numerator > enough * denominator)) continue;
-        const Doubles mass = negative + positive;
+        const Doubles weight = negative + positive;
         // "Missing against the rest" is found with missing on the right.
-        const Mask usable = (denominator > 0) & (mass > missing) & (mass >= search.min_mass_leaf) &
-                            (node_mass - mass >= search.min_mass_leaf);
+        const Mask usable = (denominator > 0) & (weight > missing) &
+                            (weight >= search.min_weight_leaf) &
+                            (node_weight - weight >= search.min_weight_leaf);
         const Doubles gain = usable ? numerator / denominator : zero;
         const int winner = first_highest(gain, best.gain);
         if (winner < 0) continue;
@@ -352,8 +353,8 @@ void sum_sides(const Row* rows, std::size_t n, const std::int64_t* weights, cons
 // Writes every row to both sides and moves only one of the two pens: no branch
 // to mispredict, and the order within each side stays.
 template <class Code>
-std::size_t part(Row* rows, std::size_t n, const Code* column, std::size_t step, Code shift,
-                 Code cut, Row* scratch) {
+std::size_t partition(Row* rows, std::size_t n, const Code* column, std::size_t step, Code shift,
+                      Code cut, Row* scratch) {
     std::size_t left = 0, right = 0;
     for (std::size_t i = 0; i < n; ++i) {
         const Row row = rows[i];
@@ -375,7 +376,7 @@ constexpr Kernels<Code, Count> table() {
             static_cast<void (*)(Count*, const Count*, const Count*, std::size_t)>(&subtract),
             &scan_gini<Count>,
             &sum_sides<Code, Count>,
-            &part<Code>};
+            &partition<Code>};
 }
 
 }  // namespace

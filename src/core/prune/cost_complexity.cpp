@@ -13,16 +13,16 @@ struct Branch {
     std::int32_t leaves = 1;
     std::int32_t version = 0;
 
-    double strength() const { return gain / (leaves - 1); }
+    double weakest_link() const { return gain / (leaves - 1); }
 };
 
 struct Link {
-    double strength;
+    double weakest_link;
     std::int32_t cell;
     std::int32_t version;
     // The weakest link first; on ties the one nearer the root, which takes the others with it.
     bool operator<(const Link& other) const {
-        if (strength != other.strength) return strength > other.strength;
+        if (weakest_link != other.weakest_link) return weakest_link > other.weakest_link;
         return cell > other.cell;
     }
 };
@@ -41,7 +41,7 @@ PruningSequence cost_complexity(const std::int32_t* left, const std::int32_t* ri
         branch.gain = gain[cell] + branches[left[cell]].gain + branches[right[cell]].gain;
         branch.leaves = branches[left[cell]].leaves + branches[right[cell]].leaves;
         ++branch.version;
-        links.push({branch.strength(), cell, branch.version});
+        links.push({branch.weakest_link(), cell, branch.version});
     };
     for (auto cell = static_cast<std::int32_t>(n_cells) - 1; cell >= 0; --cell) {
         if (left[cell] < 0) continue;
@@ -57,8 +57,8 @@ PruningSequence cost_complexity(const std::int32_t* left, const std::int32_t* ri
         const bool stale =
             branches[link.cell].version != link.version || sequence.collapsed_at[link.cell] > 0;
         if (stale) continue;
-        if (step == 0 || link.strength > sequence.lambdas.back()) {
-            sequence.lambdas.push_back(link.strength);
+        if (step == 0 || link.weakest_link > sequence.lambdas.back()) {
+            sequence.lambdas.push_back(link.weakest_link);
             ++step;
         }
         stack.assign(1, link.cell);

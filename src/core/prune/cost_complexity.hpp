@@ -22,14 +22,14 @@ PruningSequence cost_complexity(const std::int32_t* left, const std::int32_t* ri
 
 // The same with VUS in place of AUC. From four classes on what a split adds depends on how
 // the other cells are cut, so each subtree is judged as a whole: at every step the inner cell
-// whose collapse loses least VUS a leaf goes. `mass`: cells x classes. Time O(leaves^2 K^2).
+// whose collapse loses least VUS a leaf goes. `weight`: cells x classes. Time O(leaves^2 K^2).
 PruningSequence vus_complexity(const std::int32_t* left, const std::int32_t* right,
-                               const double* mass, std::size_t n_cells, std::size_t n_classes);
+                               const double* weight, std::size_t n_cells, std::size_t n_classes);
 
 // VUS of each of several choices of leaves (choices x cells), the cells scored by `value`;
-// cells of equal value count as one. `mass`: cells x classes, the first cell being the root.
+// cells of equal value count as one. `weight`: cells x classes, the first cell being the root.
 std::vector<double> vus_of_leaves(const std::uint8_t* is_leaf, std::size_t n_choices,
-                                  const double* value, const double* mass, std::size_t n_cells,
+                                  const double* value, const double* weight, std::size_t n_cells,
                                   std::size_t n_classes);
 
 struct PenalisedSubtree {

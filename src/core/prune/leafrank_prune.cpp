@@ -26,15 +26,15 @@ std::vector<double> tried_lambdas(const std::vector<double>& lambdas) {
 
 template <class Code, class Count>
 LeafRankPruner<Code, Count>::LeafRankPruner(const Features& features,
-                                            const LeafRankOptions& options, Watch& watch,
-                                            Team* team)
-    : options_(options), tree_(features, options, watch, team) {}
+                                            const LeafRankOptions& options,
+                                            ProgressMonitor& monitor, ThreadPool* pool)
+    : options_(options), tree_(features, options, monitor, pool) {}
 
 // A node is worth beta - alpha if that makes it one of the better leaves, else nothing. Gains
 // are kept in whole numbers while links are compared, so that equal ones are equal.
 template <class Code, class Count>
 PruningSequence LeafRankPruner<Code, Count>::sequence_of(const LeafRank<Code, Count>& tree,
-                                                         ClassMass cell) {
+                                                         ClassWeight cell) {
     const std::size_t n = tree.nodes.size();
     left_.resize(n);
     right_.resize(n);
@@ -45,7 +45,7 @@ PruningSequence LeafRankPruner<Code, Count>::sequence_of(const LeafRank<Code, Co
         left_[i] = node.left;
         right_[i] = node.right;
         if (tree.is_better(static_cast<std::int32_t>(i)))
-            worth_[i] = node.mass.positive * cell.negative - node.mass.negative * cell.positive;
+            worth_[i] = node.weight.positive * cell.negative - node.weight.negative * cell.positive;
         if (node.left < 0) continue;
         gain_[i] = std::max(0.0, worth_[node.left] + worth_[node.right] - worth_[i]);
     }
@@ -55,15 +55,15 @@ PruningSequence LeafRankPruner<Code, Count>::sequence_of(const LeafRank<Code, Co
     return sequence;
 }
 
-// Parts the cell's rows into those that the fold holds out and the rest, whose mass it
+// Parts the cell's rows into those that the fold holds out and the rest, whose weight it
 // returns. Each class is dealt out on its own; the order of the rows is that of a hash of
 // their content, so that equal rows are spread evenly. A row goes to one fold with all its
 // weight: it must not judge itself.
 template <class Code, class Count>
-ClassMass LeafRankPruner<Code, Count>::deal(const GrownCell<Code>& cell, std::size_t fold) {
+ClassWeight LeafRankPruner<Code, Count>::deal(const GrownCell<Code>& cell, std::size_t fold) {
     const std::int64_t* weights = cell.view.weights;
     std::size_t dealt[2] = {0, 0};
-    std::int64_t mass[2] = {0, 0};
+    std::int64_t weight[2] = {0, 0};
     train_.clear();
     held_out_.clear();
     held_out_weights_.clear();
@@ -75,32 +75,33 @@ ClassMass LeafRankPruner<Code, Count>::deal(const GrownCell<Code>& cell, std::si
             held_out_.push_back(row);
             held_out_weights_.push_back(units);
         } else {
-            mass[positive] += units;
+            weight[positive] += units;
             train_.push_back(row);
         }
     }
-    return {static_cast<double>(mass[0]), static_cast<double>(mass[1])};
+    return {static_cast<double>(weight[0]), static_cast<double>(weight[1])};
 }
 
-// The mass of the held-out rows in each node of the fold's tree.
+// The weight of the held-out rows in each node of the fold's tree.
 template <class Code, class Count>
-std::vector<ClassMass> LeafRankPruner<Code, Count>::held_out_masses(const View<Code>& view) const {
+std::vector<ClassWeight> LeafRankPruner<Code, Count>::held_out_weights(
+    const View<Code>& view) const {
     const auto& nodes = tree_.nodes;
-    std::vector<ClassMass> masses(nodes.size());
+    std::vector<ClassWeight> weights(nodes.size());
     for (std::size_t i = 0; i < held_out_.size(); ++i) {
         const Row row = held_out_[i];
         std::int32_t at = 0;
         while (nodes[at].left >= 0) {
-            const Test& test = nodes[at].test;
-            const Code code = view.codes.column(test.feature)[row_id(row)];
-            at = goes_left(test, code, tree_.category_sets) ? nodes[at].left : nodes[at].right;
+            const SplitCondition& condition = nodes[at].condition;
+            const Code code = view.codes.column(condition.feature)[row_id(row)];
+            at = goes_left(condition, code, tree_.category_sets) ? nodes[at].left : nodes[at].right;
         }
         const auto units = static_cast<double>(held_out_weights_[i]);
-        ((row & kLabelBit) != 0 ? masses[at].positive : masses[at].negative) += units;
+        ((row & kLabelBit) != 0 ? weights[at].positive : weights[at].negative) += units;
     }
     for (std::size_t i = nodes.size(); i-- > 0;)
-        if (nodes[i].left >= 0) masses[i] = masses[nodes[i].left] + masses[nodes[i].right];
-    return masses;
+        if (nodes[i].left >= 0) weights[i] = weights[nodes[i].left] + weights[nodes[i].right];
+    return weights;
 }
 
 // Adds, for each lambda, the held-out rows that the fold's subtree puts on the left. A node
@@ -109,15 +110,15 @@ template <class Code, class Count>
 void LeafRankPruner<Code, Count>::add_held_out(const View<Code>& view,
                                                const PruningSequence& sequence,
                                                const std::vector<double>& tried,
-                                               std::vector<ClassMass>& left) const {
-    const std::vector<ClassMass> masses = held_out_masses(view);
+                                               std::vector<ClassWeight>& left) const {
+    const std::vector<ClassWeight> weights = held_out_weights(view);
     const auto& nodes = tree_.nodes;
-    std::vector<ClassMass> change(sequence.lambdas.size() + 1);
+    std::vector<ClassWeight> change(sequence.lambdas.size() + 1);
     const auto count_leaf = [&](std::int32_t node, std::int32_t end) {
         if (!tree_.is_better(node)) return;
         const std::int32_t begin = sequence.collapsed_at[node];
-        change[begin] = change[begin] + masses[node];
-        change[end] = change[end] - masses[node];
+        change[begin] = change[begin] + weights[node];
+        change[end] = change[end] - weights[node];
     };
     count_leaf(0, static_cast<std::int32_t>(sequence.lambdas.size()));
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -125,7 +126,7 @@ void LeafRankPruner<Code, Count>::add_held_out(const View<Code>& view,
         count_leaf(nodes[i].left, sequence.collapsed_at[i]);
         count_leaf(nodes[i].right, sequence.collapsed_at[i]);
     }
-    ClassMass sum = change[0];
+    ClassWeight sum = change[0];
     for (std::size_t k = 0, step = 0; k < tried.size(); ++k) {
         while (step + 1 < sequence.lambdas.size() && sequence.lambdas[step + 1] <= tried[k])
             sum = sum + change[++step];
@@ -136,8 +137,8 @@ void LeafRankPruner<Code, Count>::add_held_out(const View<Code>& view,
 // Chooses by what each subtree, from the whole tree to the root, puts on the left: the
 // smallest that is split at all and hardly worse than the best; the root if none is better.
 template <class Code, class Count>
-std::size_t LeafRankPruner<Code, Count>::choose(const std::vector<ClassMass>& left,
-                                                ClassMass cell) const {
+std::size_t LeafRankPruner<Code, Count>::choose(const std::vector<ClassWeight>& left,
+                                                ClassWeight cell) const {
     const std::size_t root = left.size() - 1;
     const auto worth = [&](std::size_t k) {
         return left[k].positive / cell.positive - left[k].negative / cell.negative;
@@ -148,8 +149,8 @@ std::size_t LeafRankPruner<Code, Count>::choose(const std::vector<ClassMass>& le
     if (best == root) return root;
     const double a = left[best].negative / cell.negative;
     const double b = left[best].positive / cell.positive;
-    const double error =
-        std::sqrt(options_.row_mass * (a * (1 - a) / cell.negative + b * (1 - b) / cell.positive));
+    const double error = std::sqrt(options_.row_weight *
+                                   (a * (1 - a) / cell.negative + b * (1 - b) / cell.positive));
     const std::size_t simplest = root - 1;
     if (worth(best) <= kNoiseLimit * error) return worth(simplest) > 0 ? simplest : root;
     std::size_t chosen = simplest;
@@ -161,17 +162,17 @@ template <class Code, class Count>
 void LeafRankPruner<Code, Count>::prune(LeafRank<Code, Count>& grown, const GrownCell<Code>& cell,
                                         Row* scratch) {
     if (grown.nodes.size() == 1) return;
-    const PruningSequence sequence = sequence_of(grown, cell.mass);
+    const PruningSequence sequence = sequence_of(grown, cell.weight);
     const std::vector<double> tried = tried_lambdas(sequence.lambdas);
-    std::vector<ClassMass> left(tried.size());
+    std::vector<ClassWeight> left(tried.size());
     for (std::size_t fold = 0; fold < kLeafRankFolds; ++fold) {
-        const ClassMass mass = deal(cell, fold);
+        const ClassWeight weight = deal(cell, fold);
         if (held_out_.empty()) continue;
-        tree_.grow(cell.view, train_.data(), train_.size(), scratch, mass, cell.features, cell.key,
-                   nullptr);
-        add_held_out(cell.view, sequence_of(tree_, mass), tried, left);
+        tree_.grow(cell.view, train_.data(), train_.size(), scratch, weight, cell.features,
+                   cell.key, nullptr);
+        add_held_out(cell.view, sequence_of(tree_, weight), tried, left);
     }
-    const auto chosen = static_cast<std::int32_t>(choose(left, cell.mass));
+    const auto chosen = static_cast<std::int32_t>(choose(left, cell.weight));
     std::vector<std::uint8_t> keep_split(grown.nodes.size());
     for (std::size_t i = 0; i < keep_split.size(); ++i)
         keep_split[i] = sequence.collapsed_at[i] > chosen;

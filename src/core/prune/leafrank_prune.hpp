@@ -25,7 +25,7 @@ struct GrownCell {
     const View<Code>& view;
     const Row* rows;  // as before the growth; dealt out to the folds in this order
     std::size_t n;
-    ClassMass mass;
+    ClassWeight weight;
     const std::vector<std::int32_t>& features;
     std::uint64_t key;
 };
@@ -34,19 +34,19 @@ struct GrownCell {
 template <class Code, class Count>
 class LeafRankPruner {
   public:
-    LeafRankPruner(const Features& features, const LeafRankOptions& options, Watch& watch,
-                   Team* team);
+    LeafRankPruner(const Features& features, const LeafRankOptions& options,
+                   ProgressMonitor& monitor, ThreadPool* pool);
 
     // Cuts the tree back as far as its held-out rows ask for; `scratch` has room for n rows.
     void prune(LeafRank<Code, Count>& grown, const GrownCell<Code>& cell, Row* scratch);
 
   private:
-    PruningSequence sequence_of(const LeafRank<Code, Count>& tree, ClassMass cell);
-    ClassMass deal(const GrownCell<Code>& cell, std::size_t fold);
-    std::vector<ClassMass> held_out_masses(const View<Code>& view) const;
+    PruningSequence sequence_of(const LeafRank<Code, Count>& tree, ClassWeight cell);
+    ClassWeight deal(const GrownCell<Code>& cell, std::size_t fold);
+    std::vector<ClassWeight> held_out_weights(const View<Code>& view) const;
     void add_held_out(const View<Code>& view, const PruningSequence& sequence,
-                      const std::vector<double>& tried, std::vector<ClassMass>& left) const;
-    std::size_t choose(const std::vector<ClassMass>& left, ClassMass cell) const;
+                      const std::vector<double>& tried, std::vector<ClassWeight>& left) const;
+    std::size_t choose(const std::vector<ClassWeight>& left, ClassWeight cell) const;
 
     const LeafRankOptions options_;
     LeafRank<Code, Count> tree_;  // the fold's

@@ -11,23 +11,24 @@ namespace {
 // A subtree while it is cut back: which cells it splits, and its leaves, best first.
 class Subtree {
   public:
-    Subtree(const std::int32_t* left, const std::int32_t* right, const double* mass,
+    Subtree(const std::int32_t* left, const std::int32_t* right, const double* weight,
             std::size_t n_cells, std::size_t n_classes)
         : left_(left), right_(right), n_classes_(n_classes), share_(n_cells * n_classes) {
-        for (std::size_t i = 0; i < share_.size(); ++i) share_[i] = mass[i] / mass[i % n_classes];
+        for (std::size_t i = 0; i < share_.size(); ++i)
+            share_[i] = weight[i] / weight[i % n_classes];
         split_.resize(n_cells);
         for (std::size_t c = 0; c < n_cells; ++c) split_[c] = left[c] >= 0;
     }
 
     struct Link {
-        double strength = 0;
+        double weakest_link = 0;
         std::int32_t cell = -1;  // -1: there is none
     };
 
     // The inner cell whose collapse loses least a leaf; on ties the one nearest the root.
     Link weakest() {
         list();
-        reckon();
+        compute();
         const double vus = joined(worse_.back(), better_.back(), n_classes_);
         Link best;
         for (const Inner& inner : inner_) {
@@ -36,7 +37,7 @@ class Subtree {
             const double without = joined(chains, better_[inner.first], n_classes_);
             const auto leaves = static_cast<double>(inner.last - inner.first);
             const Link link{(vus - without) / (leaves - 1), inner.cell};
-            if (best.cell < 0 || link.strength < best.strength) best = link;
+            if (best.cell < 0 || link.weakest_link < best.weakest_link) best = link;
         }
         return best;
     }
@@ -96,7 +97,7 @@ class Subtree {
 
     // worse_[i]: chains of the leaves after i; better_[i]: of those before. One more entry of
     // each: all leaves, and none.
-    void reckon() {
+    void compute() {
         const std::size_t n = leaves_.size();
         worse_.resize(n + 1);
         better_.resize(n + 1);
@@ -128,14 +129,14 @@ class Subtree {
 }  // namespace
 
 PruningSequence vus_complexity(const std::int32_t* left, const std::int32_t* right,
-                               const double* mass, std::size_t n_cells, std::size_t n_classes) {
+                               const double* weight, std::size_t n_cells, std::size_t n_classes) {
     PruningSequence sequence{{0.0}, std::vector<std::int32_t>(n_cells, 0)};
-    Subtree subtree(left, right, mass, n_cells, n_classes);
+    Subtree subtree(left, right, weight, n_cells, n_classes);
     std::int32_t step = 0;
     for (auto link = subtree.weakest(); link.cell >= 0; link = subtree.weakest()) {
-        if (step == 0 || link.strength > sequence.lambdas.back()) {
+        if (step == 0 || link.weakest_link > sequence.lambdas.back()) {
             // A split that adds nothing to what has been cut since is the first to go.
-            sequence.lambdas.push_back(std::max(link.strength, 0.0));
+            sequence.lambdas.push_back(std::max(link.weakest_link, 0.0));
             ++step;
         }
         subtree.collapse(link.cell, step, sequence.collapsed_at);
@@ -144,7 +145,7 @@ PruningSequence vus_complexity(const std::int32_t* left, const std::int32_t* rig
 }
 
 std::vector<double> vus_of_leaves(const std::uint8_t* is_leaf, std::size_t n_choices,
-                                  const double* value, const double* mass, std::size_t n_cells,
+                                  const double* value, const double* weight, std::size_t n_cells,
                                   std::size_t n_classes) {
     std::vector<std::size_t> order(n_cells);
     std::iota(order.begin(), order.end(), 0);
@@ -152,7 +153,7 @@ std::vector<double> vus_of_leaves(const std::uint8_t* is_leaf, std::size_t n_cho
         return value[a] != value[b] ? value[a] < value[b] : a < b;
     });
     std::vector<double> share(n_cells * n_classes);
-    for (std::size_t i = 0; i < share.size(); ++i) share[i] = mass[i] / mass[i % n_classes];
+    for (std::size_t i = 0; i < share.size(); ++i) share[i] = weight[i] / weight[i % n_classes];
     std::vector<double> result(n_choices);
     std::vector<double> tied(n_classes);
     for (std::size_t choice = 0; choice < n_choices; ++choice) {

@@ -36,11 +36,11 @@ void append_worse(Chains& chains, const double* share, std::size_t n_classes) {
     }
 }
 
-std::vector<double> shares_of(const std::vector<double>& mass, const std::vector<double>& total) {
+std::vector<double> shares_of(const std::vector<double>& weight, const std::vector<double>& total) {
     std::vector<double> share;
-    share.reserve(mass.size());
-    for (std::size_t k = 0; k < mass.size(); ++k)
-        if (total[k] > 0) share.push_back(mass[k] / total[k]);
+    share.reserve(weight.size());
+    for (std::size_t k = 0; k < weight.size(); ++k)
+        if (total[k] > 0) share.push_back(weight[k] / total[k]);
     return share;
 }
 

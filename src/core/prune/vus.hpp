@@ -14,8 +14,8 @@
 
 namespace treerank {
 
-// Entry j of a row vector: mass of chains of the first j classes, in their order. Entry i of
-// a column vector: mass of chains of the classes after the first i.
+// Entry j of a row vector: weight of chains of the first j classes, in their order. Entry i of
+// a column vector: weight of chains of the classes after the first i.
 using Chains = std::array<double, kMaxClasses + 1>;
 
 // Vectors of no cell at all.
@@ -47,11 +47,11 @@ inline double joined(const Chains& worse, const Chains& better, std::size_t n_cl
     return vus;
 }
 
-// Masses as shares of each class. Classes of which there is nothing (a bootstrap sample may
+// Weights as shares of each class. Classes of which there is nothing (a bootstrap sample may
 // miss one) are left out: chains pass over them.
-std::vector<double> shares_of(const std::vector<double>& mass, const std::vector<double>& total);
+std::vector<double> shares_of(const std::vector<double>& weight, const std::vector<double>& total);
 
-// By how much VUS grows when a cell is split: masses of the cell, of its better part and of
+// By how much VUS grows when a cell is split: weights of the cell, of its better part and of
 // the whole sample. For two classes it is Delta / 2, from whole numbers.
 double vus_increase(const Chains& worse, const Chains& better, const std::vector<double>& cell,
                     const std::vector<double>& left, const std::vector<double>& total);

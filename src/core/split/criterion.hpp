@@ -34,15 +34,15 @@ inline double x_log2_x(double x) {
     return x * (static_cast<double>(exponent) + two_over_ln2 * t * series);
 }
 
-inline double entropy_mass(const CutSearch& search, ClassMass mass) {
-    const double positive = search.positive_cost * mass.positive;
-    const double negative = search.negative_cost * mass.negative;
+inline double entropy_weight(const CutSearch& search, ClassWeight weight) {
+    const double positive = search.positive_cost * weight.positive;
+    const double negative = search.negative_cost * weight.negative;
     return x_log2_x(positive + negative) - x_log2_x(positive) - x_log2_x(negative);
 }
 
 // What the cut gains by the criterion; 0 when it gains nothing.
-inline double gain_of(const CutSearch& search, ClassMass left) {
-    const ClassMass node = search.node;
+inline double gain_of(const CutSearch& search, ClassWeight left) {
+    const ClassWeight node = search.node;
     const double difference = left.positive * node.negative - node.positive * left.negative;
     if (search.criterion == Criterion::kAuc) return std::abs(difference);
     const double left_cost =
@@ -52,52 +52,53 @@ inline double gain_of(const CutSearch& search, ClassMass left) {
     const double product = left_cost * (node_cost - left_cost);
     if (difference == 0 || product <= 0) return 0;
     if (search.criterion == Criterion::kGini) return difference * difference / product;
-    const double gain =
-        entropy_mass(search, node) - entropy_mass(search, left) - entropy_mass(search, node - left);
+    const double gain = entropy_weight(search, node) - entropy_weight(search, left) -
+                        entropy_weight(search, node - left);
     return gain > node_cost * 1e-12 ? gain : 0;
 }
 
 // The share of positives when both classes of the cell weigh the same, kept within bounds.
-inline double bounded_value(const CutSearch& search, ClassMass mass) {
-    const double positive = search.positive_cost * mass.positive;
-    const double negative = search.negative_cost * mass.negative;
+inline double bounded_value(const CutSearch& search, ClassWeight weight) {
+    const double positive = search.positive_cost * weight.positive;
+    const double negative = search.negative_cost * weight.negative;
     return std::clamp(positive / (positive + negative), search.lower, search.upper);
 }
 
-inline bool admissible(const CutSearch& search, ClassMass left) {
-    const ClassMass right = search.node - left;
-    if (left.total() < search.min_mass_leaf || right.total() < search.min_mass_leaf) return false;
+inline bool admissible(const CutSearch& search, ClassWeight left) {
+    const ClassWeight right = search.node - left;
+    if (left.total() < search.min_weight_leaf || right.total() < search.min_weight_leaf)
+        return false;
     if (search.monotonic == 0) return true;
     const double rise = bounded_value(search, right) - bounded_value(search, left);
     return rise * search.monotonic >= 0;
 }
 
-// Codes that occur in a node, ascending, with their masses.
+// Codes that occur in a node, ascending, with their weights.
 struct OccupiedCodes {
     std::vector<std::int32_t> codes;
-    std::vector<ClassMass> masses;
+    std::vector<ClassWeight> weights;
 
     void clear() {
         codes.clear();
-        masses.clear();
+        weights.clear();
     }
-    void add(std::int32_t code, ClassMass mass) {
+    void add(std::int32_t code, ClassWeight weight) {
         codes.push_back(code);
-        masses.push_back(mass);
+        weights.push_back(weight);
     }
     bool has_missing() const { return !codes.empty() && codes.front() == 0; }
     // Counts the missing as another code.
     void fill_in(std::int32_t code) {
         if (!has_missing() || code == 0) return;
-        const ClassMass missing = masses.front();
+        const ClassWeight missing = weights.front();
         codes.erase(codes.begin());
-        masses.erase(masses.begin());
+        weights.erase(weights.begin());
         const auto at = std::lower_bound(codes.begin(), codes.end(), code) - codes.begin();
         if (at < std::ssize(codes) && codes[at] == code) {
-            masses[at] = masses[at] + missing;
+            weights[at] = weights[at] + missing;
         } else {
             codes.insert(codes.begin() + at, code);
-            masses.insert(masses.begin() + at, missing);
+            weights.insert(weights.begin() + at, missing);
         }
     }
 };
@@ -106,10 +107,10 @@ inline void scan_list(const OccupiedCodes& occupied, bool missing_left, const Cu
                       BestCut& best) {
     const std::size_t n = occupied.codes.size();
     const std::size_t first = occupied.has_missing() ? 1 : 0;
-    ClassMass left;
-    if (first == 1 && missing_left) left = occupied.masses[0];
+    ClassWeight left;
+    if (first == 1 && missing_left) left = occupied.weights[0];
     for (std::size_t i = first; i < n; ++i) {
-        left = left + occupied.masses[i];
+        left = left + occupied.weights[i];
         if (!admissible(search, left)) continue;
         const double gain = gain_of(search, left);
         if (gain > best.gain) {
@@ -126,23 +127,23 @@ inline BestCut best_cut(const OccupiedCodes& occupied, const CutSearch& search) 
     return best;
 }
 
-// The masses of levels with their classes moved towards the shares of the node, as far as the
+// The weights of levels with their classes moved towards the shares of the node, as far as the
 // levels are not to be believed; empty where they are not at all.
-inline std::vector<ClassMass> believed_masses(const OccupiedCodes& occupied,
-                                              const CutSearch& search) {
+inline std::vector<ClassWeight> believed_weights(const OccupiedCodes& occupied,
+                                                 const CutSearch& search) {
     const double share = search.node.positive / search.node.total();
     LevelEvidence evidence;
-    for (const ClassMass mass : occupied.masses)
-        evidence.add(mass.total() / search.independent_mass,
-                     (mass.positive - share * mass.total()) / search.independent_mass);
-    const double smoothing = evidence.smoothing(share * (1 - share)) * search.independent_mass;
+    for (const ClassWeight weight : occupied.weights)
+        evidence.add(weight.total() / search.independent_weight,
+                     (weight.positive - share * weight.total()) / search.independent_weight);
+    const double smoothing = evidence.smoothing(share * (1 - share)) * search.independent_weight;
     if (std::isinf(smoothing)) return {};
-    std::vector<ClassMass> believed = occupied.masses;
+    std::vector<ClassWeight> believed = occupied.weights;
     if (smoothing == 0) return believed;
-    for (ClassMass& mass : believed) {
-        const double total = mass.total(), expected = share * total;
-        mass.positive = expected + (mass.positive - expected) * total / (total + smoothing);
-        mass.negative = total - mass.positive;
+    for (ClassWeight& weight : believed) {
+        const double total = weight.total(), expected = share * total;
+        weight.positive = expected + (weight.positive - expected) * total / (total + smoothing);
+        weight.negative = total - weight.positive;
     }
     return believed;
 }
@@ -150,30 +151,30 @@ inline std::vector<ClassMass> believed_masses(const OccupiedCodes& occupied,
 // The partition rule (ALGORITHMS, section 4): levels ordered by the ratio of
 // positives to negatives, best first, cut where the gain is largest, both by what
 // is believed of them. Missing is a level like any other. Returns how many of
-// `order` go left, and their mass as it is.
+// `order` go left, and their weight as it is.
 struct BestLevels {
     double gain = 0;
     std::size_t n_left = 0;
-    ClassMass left;
+    ClassWeight left;
     std::vector<std::int32_t> order;  // positions in the list of occupied codes
 };
 
 inline BestLevels best_levels(const OccupiedCodes& occupied, const CutSearch& search) {
     BestLevels best;
-    const std::vector<ClassMass> believed = believed_masses(occupied, search);
+    const std::vector<ClassWeight> believed = believed_weights(occupied, search);
     best.order.resize(believed.size());
     std::iota(best.order.begin(), best.order.end(), 0);
     std::sort(best.order.begin(), best.order.end(), [&](std::int32_t a, std::int32_t b) {
-        const ClassMass x = believed[a], y = believed[b];
+        const ClassWeight x = believed[a], y = believed[b];
         const double one = x.positive * y.negative, other = y.positive * x.negative;
         return one != other ? one > other : a < b;
     });
     CutSearch believing = search;
-    believing.node = ClassMass{};
-    for (const ClassMass mass : believed) believing.node = believing.node + mass;
-    ClassMass left, believed_left;
+    believing.node = ClassWeight{};
+    for (const ClassWeight weight : believed) believing.node = believing.node + weight;
+    ClassWeight left, believed_left;
     for (std::size_t i = 0; i + 1 < best.order.size(); ++i) {
-        left = left + occupied.masses[best.order[i]];
+        left = left + occupied.weights[best.order[i]];
         believed_left = believed_left + believed[best.order[i]];
         if (!admissible(search, left)) continue;
         const double gain = gain_of(believing, believed_left);

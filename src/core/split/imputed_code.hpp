@@ -12,7 +12,7 @@ namespace treerank {
 // The code of the mean over the known values of a cell, for a category its most
 // frequent level (on ties the lowest code); 0 when nothing is known. Summed in the
 // order of the codes, so that it depends on no order of rows.
-inline std::int32_t stand_in_of(const OccupiedCodes& cell, const Features& features,
+inline std::int32_t impute_code(const OccupiedCodes& cell, const Features& features,
                                 std::int32_t feature) {
     const std::size_t first = cell.has_missing() ? 1 : 0;
     if (first == cell.codes.size()) return 0;
@@ -20,11 +20,11 @@ inline std::int32_t stand_in_of(const OccupiedCodes& cell, const Features& featu
     double total = 0, sum = 0, largest = 0;
     std::int32_t most_frequent = 0;
     for (std::size_t i = first; i < cell.codes.size(); ++i) {
-        const double mass = cell.masses[i].total();
-        total += mass;
-        sum += mass * means[cell.codes[i]];
-        if (mass > largest) {
-            largest = mass;
+        const double weight = cell.weights[i].total();
+        total += weight;
+        sum += weight * means[cell.codes[i]];
+        if (weight > largest) {
+            largest = weight;
             most_frequent = cell.codes[i];
         }
     }

@@ -62,14 +62,14 @@ struct NewtonCut {
 class NewtonSearch {
   public:
     // `row_variance`: of what a row adds to the gradient beyond the node's mean, a row being so
-    // much mass; needed for categories alone.
+    // much weight; needed for categories alone.
     NewtonSearch(const GradientSum& node, const Bounds& bounds, const NewtonScale& scale,
-                 std::int64_t min_mass, double independent_mass, double row_variance)
+                 std::int64_t min_weight, double independent_weight, double row_variance)
         : node_(node),
           bounds_(bounds),
           scale_(scale),
-          min_mass_(min_mass),
-          independent_mass_(independent_mass),
+          min_weight_(min_weight),
+          independent_weight_(independent_weight),
           row_variance_(row_variance),
           node_gain_(scale.gain(node, bounds)) {}
 
@@ -82,7 +82,7 @@ class NewtonSearch {
 
   private:
     bool admissible(const GradientSum& left, const GradientSum& right) const {
-        return left.mass >= min_mass_ && right.mass >= min_mass_ &&
+        return left.weight >= min_weight_ && right.weight >= min_weight_ &&
                scale_.hessian(left) >= kLeastHessian && scale_.hessian(right) >= kLeastHessian;
     }
 
@@ -105,13 +105,13 @@ class NewtonSearch {
         std::int32_t last = 0;      // the last occupied code
         bool best_is_last = false;  // no occupied code since the best cut
         for (std::int32_t code = 1; code < n_codes; ++code) {
-            if (counts[code].mass == 0) continue;
+            if (counts[code].weight == 0) continue;
             if (best_is_last) best.cut += (code - 1 - best.cut) / 2;  // the middle of the gap
             best_is_last = false;
             left = left + counts[code];
             last = code;
             const double without = gain_of(left, sign);
-            const double with = missing.mass > 0 ? gain_of(left + missing, sign) : 0;
+            const double with = missing.weight > 0 ? gain_of(left + missing, sign) : 0;
             if (std::max(without, with) > best.gain) {
                 best.gain = std::max(without, with);
                 best.cut = last;
@@ -122,7 +122,7 @@ class NewtonSearch {
             }
         }
         // Where no missing value was seen, one goes the way of most rows.
-        if (missing.mass == 0) best.missing_left = 2 * best.left.mass > node_.mass;
+        if (missing.weight == 0) best.missing_left = 2 * best.left.weight > node_.weight;
         return best;
     }
 
@@ -138,12 +138,12 @@ class NewtonSearch {
     std::vector<Level> believed_levels(const GradientSum* counts, std::int32_t n_codes) const {
         const double mean = scale_.gradient(node_) / std::max(scale_.hessian(node_), kLeastHessian);
         const auto rows_of = [&](std::int32_t code) {
-            return static_cast<double>(counts[code].mass) / independent_mass_;
+            return static_cast<double>(counts[code].weight) / independent_weight_;
         };
         std::vector<Level> levels;
         LevelEvidence evidence;
         for (std::int32_t code = 0; code < n_codes; ++code) {
-            if (counts[code].mass == 0) continue;
+            if (counts[code].weight == 0) continue;
             const double g = scale_.gradient(counts[code]), h = scale_.hessian(counts[code]);
             levels.push_back({code, g, h, g - mean * h});
             evidence.add(rows_of(code), levels.back().deviation);
@@ -192,9 +192,9 @@ class NewtonSearch {
             }
         }
         // Levels that the node has not seen go the way of most rows.
-        const bool unseen_left = 2 * best.left.mass > node_.mass;
+        const bool unseen_left = 2 * best.left.weight > node_.weight;
         for (std::int32_t code = 0; code < n_codes; ++code)
-            if (unseen_left && counts[code].mass == 0) best.set.insert(code);
+            if (unseen_left && counts[code].weight == 0) best.set.insert(code);
         for (std::size_t i = 0; i < n_left; ++i) best.set.insert(levels[i].code);
         return best;
     }
@@ -202,8 +202,8 @@ class NewtonSearch {
     GradientSum node_;
     Bounds bounds_;
     NewtonScale scale_;
-    std::int64_t min_mass_;
-    double independent_mass_;
+    std::int64_t min_weight_;
+    double independent_weight_;
     double row_variance_;
     double node_gain_;
 };

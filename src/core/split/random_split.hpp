@@ -36,13 +36,13 @@ std::int32_t draw_cut(const CodeRange<Code>& range, std::uint64_t key) {
                               uniform_below(key, static_cast<std::uint32_t>(range.n_cuts())));
 }
 
-// What a drawn cut gains, with missing on the better side; `values` is the mass up to the cut.
+// What a drawn cut gains, with missing on the better side; `values` is the weight up to the cut.
 template <class Code>
-BestCut judge_cut(const CodeRange<Code>& range, std::int32_t cut, ClassMass values,
-                  ClassMass missing, const CutSearch& search) {
+BestCut judge_cut(const CodeRange<Code>& range, std::int32_t cut, ClassWeight values,
+                  ClassWeight missing, const CutSearch& search) {
     BestCut best;
     const auto try_side = [&](bool missing_left) {
-        const ClassMass left = missing_left ? values + missing : values;
+        const ClassWeight left = missing_left ? values + missing : values;
         if (!admissible(search, left)) return;
         const double gain = gain_of(search, left);
         if (gain > best.gain) best = {gain, cut, cut + 1, missing_left, left};
@@ -71,7 +71,7 @@ inline BestLevels random_levels(const OccupiedCodes& occupied, const CutSearch& 
         if (side == 1) levels.n_left = levels.order.size();
     }
     for (std::size_t i = 0; i < levels.n_left; ++i)
-        levels.left = levels.left + occupied.masses[levels.order[i]];
+        levels.left = levels.left + occupied.weights[levels.order[i]];
     if (admissible(search, levels.left)) levels.gain = gain_of(search, levels.left);
     return levels;
 }

@@ -8,22 +8,24 @@
 namespace treerank {
 
 namespace {
-constexpr std::size_t kTeamRows = 8192;       // below this a node is not worth calling the team
+constexpr std::size_t kParallelRows = 8192;   // below this a node is not worth calling the pool
 constexpr std::size_t kTeamCounters = 50000;  // nor is scanning so few counters
 // Feature draws and children take the small branches of a node's key, random cuts these.
 constexpr std::uint64_t kRandomCutBranch = std::uint64_t{1} << 32;
 }  // namespace
 
-Team* team_for(Team* team, std::size_t n_rows) { return n_rows >= kTeamRows ? team : nullptr; }
+ThreadPool* pool_for(ThreadPool* pool, std::size_t n_rows) {
+    return n_rows >= kParallelRows ? pool : nullptr;
+}
 
 template <class Code, class Count>
-TestSearch<Code, Count>::TestSearch(const Features& features, const LeafRankOptions& options,
-                                    Team* team)
+SplitSearch<Code, Count>::SplitSearch(const Features& features, const LeafRankOptions& options,
+                                      ThreadPool* pool)
     : features_(features),
       options_(options),
-      team_(team),
+      pool_(pool),
       kernels_(kernels<Code, Count>()),
-      scratch_(team != nullptr ? team->size() * 2 : 1) {
+      scratch_(pool != nullptr ? pool->size() * 2 : 1) {
     const std::int32_t widest =
         *std::max_element(features_.n_codes.begin(), features_.n_codes.end());
     for (auto& scratch : scratch_) {
@@ -36,19 +38,19 @@ TestSearch<Code, Count>::TestSearch(const Features& features, const LeafRankOpti
 }
 
 template <class Code, class Count>
-void TestSearch<Code, Count>::enter(const View<Code>& view, const Row* rows, std::size_t n,
-                                    const Count* histogram) {
+void SplitSearch<Code, Count>::enter(const View<Code>& view, const Row* rows, std::size_t n,
+                                     const Count* histogram) {
     view_ = &view;
     cell_.rows = rows;
     cell_.n = n;
     cell_.histogram = histogram;
-    if (features_.missing_by_cell_mean()) stand_in_.assign(features_.size(), -1);
+    if (features_.missing_by_cell_mean()) imputed_code_.assign(features_.size(), -1);
 }
 
 // Lists a feature's few codes into scratch.codes and scratch.counts.
 template <class Code, class Count>
-std::int32_t TestSearch<Code, Count>::list_sparse(const Node& node, std::int32_t feature,
-                                                  Scratch& scratch) {
+std::int32_t SplitSearch<Code, Count>::list_sparse(const Node& node, std::int32_t feature,
+                                                   Scratch& scratch) {
     const auto& codes = view_->codes_for(node.n);
     return kernels_.list(node.rows, node.n, view_->weights, codes.column(feature), codes.step,
                          features_.n_codes[feature], scratch.counters.data(), scratch.words.data(),
@@ -57,24 +59,24 @@ std::int32_t TestSearch<Code, Count>::list_sparse(const Node& node, std::int32_t
 
 // Puts the cut in the middle of the gap between the codes that it parts.
 template <class Code, class Count>
-void TestSearch<Code, Count>::take_cut(const BestCut& cut, std::int32_t feature, Split& best) {
+void SplitSearch<Code, Count>::take_cut(const BestCut& cut, std::int32_t feature, Split& best) {
     best.gain = cut.gain;
     best.left = cut.left;
-    best.test.feature = feature;
-    best.test.categorical = false;
-    best.test.cut = cut.gap_end < 0 ? features_.n_codes[feature] - 1
-                                    : cut.cut + (cut.gap_end - cut.cut - 1) / 2;
-    best.test.missing_left = cut.missing_left;
+    best.condition.feature = feature;
+    best.condition.categorical = false;
+    best.condition.cut = cut.gap_end < 0 ? features_.n_codes[feature] - 1
+                                         : cut.cut + (cut.gap_end - cut.cut - 1) / 2;
+    best.condition.missing_left = cut.missing_left;
 }
 
 template <class Code, class Count>
-void TestSearch<Code, Count>::take_levels(const BestLevels& levels, const OccupiedCodes& occupied,
-                                          std::int32_t feature, const CutSearch& search,
-                                          Split& best) {
+void SplitSearch<Code, Count>::take_levels(const BestLevels& levels, const OccupiedCodes& occupied,
+                                           std::int32_t feature, const CutSearch& search,
+                                           Split& best) {
     best.gain = levels.gain;
     best.left = levels.left;
-    best.test.feature = feature;
-    best.test.categorical = true;
+    best.condition.feature = feature;
+    best.condition.categorical = true;
     // Levels that the node has not seen follow the larger side.
     const bool others_left = 2 * levels.left.total() >= search.node.total();
     best.set = CategorySet{};
@@ -83,18 +85,18 @@ void TestSearch<Code, Count>::take_levels(const BestLevels& levels, const Occupi
         place[occupied.codes[levels.order[i]]] = i < levels.n_left;
     for (std::int32_t code = 0; code < features_.n_codes[feature]; ++code)
         if (place[code]) best.set.insert(code);
-    best.test.missing_left = best.set.contains(0);
+    best.condition.missing_left = best.set.contains(0);
 }
 
 template <class Code, class Count>
-const Count* TestSearch<Code, Count>::histogram_of(const Node& node, std::int32_t feature) const {
+const Count* SplitSearch<Code, Count>::histogram_of(const Node& node, std::int32_t feature) const {
     return node.histogram + features_.offset[feature];
 }
 
 // The best Gini cut of a histogram, if it gains more than `gain`.
 template <class Code, class Count>
-BestCut TestSearch<Code, Count>::scan(const Count* histogram, std::int32_t n_codes, bool missing,
-                                      const CutSearch& search, Scratch& scratch, double gain) {
+BestCut SplitSearch<Code, Count>::scan(const Count* histogram, std::int32_t n_codes, bool missing,
+                                       const CutSearch& search, Scratch& scratch, double gain) {
     BestCut cut;
     cut.gain = gain;
     kernels_.scan_gini(histogram, n_codes, true, search, scratch.prefix.data(), cut);
@@ -107,9 +109,9 @@ BestCut TestSearch<Code, Count>::scan(const Count* histogram, std::int32_t n_cod
 
 // A node with few rows is scanned over the codes that occur in it.
 template <class Code, class Count>
-BestCut TestSearch<Code, Count>::best_gini_cut(const Node& node, std::int32_t feature,
-                                               const CutSearch& search, Scratch& scratch,
-                                               double gain) {
+BestCut SplitSearch<Code, Count>::best_gini_cut(const Node& node, std::int32_t feature,
+                                                const CutSearch& search, Scratch& scratch,
+                                                double gain) {
     if (node.histogram != nullptr) {
         const Count* histogram = histogram_of(node, feature);
         const std::int32_t n_codes = features_.n_codes[feature];
@@ -128,27 +130,27 @@ BestCut TestSearch<Code, Count>::best_gini_cut(const Node& node, std::int32_t fe
     return cut;
 }
 
-// Lists the codes that occur in a node, with their masses, into scratch.occupied.
+// Lists the codes that occur in a node, with their weights, into scratch.occupied.
 template <class Code, class Count>
-void TestSearch<Code, Count>::list_occupied(const Node& node, std::int32_t feature,
-                                            Scratch& scratch) {
+void SplitSearch<Code, Count>::list_occupied(const Node& node, std::int32_t feature,
+                                             Scratch& scratch) {
     OccupiedCodes& occupied = scratch.occupied;
     occupied.clear();
     if (node.histogram != nullptr) {
         const Count* histogram = histogram_of(node, feature);
         for (std::int32_t code = 0; code < features_.n_codes[feature]; ++code)
-            if (!is_empty(histogram[code])) occupied.add(code, mass_of(histogram[code]));
+            if (!is_empty(histogram[code])) occupied.add(code, weight_of(histogram[code]));
         return;
     }
     const std::int32_t last = list_sparse(node, feature, scratch);
-    if (scratch.codes[0] != 0) occupied.add(0, mass_of(scratch.counts[0]));
+    if (scratch.codes[0] != 0) occupied.add(0, weight_of(scratch.counts[0]));
     for (std::int32_t i = 1; i <= last; ++i)
-        occupied.add(scratch.codes[i], mass_of(scratch.counts[i]));
+        occupied.add(scratch.codes[i], weight_of(scratch.counts[i]));
 }
 
 // Whether a missing value in the node has to be counted as the cell's mean.
 template <class Code, class Count>
-bool TestSearch<Code, Count>::may_need_stand_in(const Node& node, std::int32_t feature) const {
+bool SplitSearch<Code, Count>::may_need_imputed_code(const Node& node, std::int32_t feature) const {
     return features_.missing_by_cell_mean() &&
            (node.histogram == nullptr || !is_empty(histogram_of(node, feature)[0]));
 }
@@ -156,30 +158,30 @@ bool TestSearch<Code, Count>::may_need_stand_in(const Node& node, std::int32_t f
 // The code that a missing value counts as in this cell. Threads own features, so
 // that each entry is written by one of them.
 template <class Code, class Count>
-std::int32_t TestSearch<Code, Count>::stand_in(std::int32_t feature, Scratch& scratch) {
-    std::int32_t& code = stand_in_[feature];
+std::int32_t SplitSearch<Code, Count>::imputed_code(std::int32_t feature, Scratch& scratch) {
+    std::int32_t& code = imputed_code_[feature];
     if (code < 0) {
         list_occupied(cell_, feature, scratch);
-        code = stand_in_of(scratch.occupied, features_, feature);
+        code = impute_code(scratch.occupied, features_, feature);
     }
     return code;
 }
 
 template <class Code, class Count>
-void TestSearch<Code, Count>::follow_stand_in(Split& split) {
-    const std::int32_t code = stand_in(split.test.feature, scratch_[0]);
-    if (split.test.categorical) {
-        split.test.missing_left = split.set.contains(code);
-        split.test.missing_left ? split.set.insert(0) : split.set.erase(0);
+void SplitSearch<Code, Count>::follow_imputed_code(Split& split) {
+    const std::int32_t code = imputed_code(split.condition.feature, scratch_[0]);
+    if (split.condition.categorical) {
+        split.condition.missing_left = split.set.contains(code);
+        split.condition.missing_left ? split.set.insert(0) : split.set.erase(0);
     } else {
-        split.test.missing_left = code <= split.test.cut;
+        split.condition.missing_left = code <= split.condition.cut;
     }
 }
 
 // No histogram is needed where none is at hand.
 template <class Code, class Count>
-BestCut TestSearch<Code, Count>::random_cut(const Node& node, std::int32_t feature,
-                                            const CutSearch& search, Scratch& scratch) {
+BestCut SplitSearch<Code, Count>::random_cut(const Node& node, std::int32_t feature,
+                                             const CutSearch& search, Scratch& scratch) {
     CodeRange<Code> range;
     const Count* histogram = node.histogram != nullptr ? histogram_of(node, feature) : nullptr;
     if (histogram != nullptr) {
@@ -206,14 +208,14 @@ BestCut TestSearch<Code, Count>::random_cut(const Node& node, std::int32_t featu
         missing = sums[0];
         values = sums[1];
     }
-    return judge_cut(range, cut, mass_of(values), mass_of(missing), search);
+    return judge_cut(range, cut, weight_of(values), weight_of(missing), search);
 }
 
 // The cut of a numeric feature; one that gains no more than `gain` may be any.
 template <class Code, class Count>
-BestCut TestSearch<Code, Count>::cut_of(const Node& node, std::int32_t feature,
-                                        const CutSearch& search, std::int32_t missing_as,
-                                        Scratch& scratch, double gain) {
+BestCut SplitSearch<Code, Count>::cut_of(const Node& node, std::int32_t feature,
+                                         const CutSearch& search, std::int32_t missing_as,
+                                         Scratch& scratch, double gain) {
     if (options_.random_cuts) return random_cut(node, feature, search, scratch);
     if (search.criterion == Criterion::kGini && search.monotonic == 0 && missing_as == 0)
         return best_gini_cut(node, feature, search, scratch, gain);
@@ -227,12 +229,12 @@ BestCut TestSearch<Code, Count>::cut_of(const Node& node, std::int32_t feature,
 }
 
 template <class Code, class Count>
-void TestSearch<Code, Count>::consider(const Node& node, std::int32_t feature, Scratch& scratch,
-                                       Split& best) {
+void SplitSearch<Code, Count>::consider(const Node& node, std::int32_t feature, Scratch& scratch,
+                                        Split& best) {
     CutSearch search = node.search;
     search.monotonic = features_.monotonic[feature];
     const std::int32_t missing_as =
-        may_need_stand_in(node, feature) ? stand_in(feature, scratch) : 0;
+        may_need_imputed_code(node, feature) ? imputed_code(feature, scratch) : 0;
     if (!features_.categorical[feature]) {
         const BestCut cut = cut_of(node, feature, search, missing_as, scratch, best.gain);
         if (cut.gain > best.gain) take_cut(cut, feature, best);
@@ -248,17 +250,17 @@ void TestSearch<Code, Count>::consider(const Node& node, std::int32_t feature, S
 }
 
 template <class Code, class Count>
-Split TestSearch<Code, Count>::best_of(const Node& node, const std::int32_t* features,
-                                       std::size_t n) {
+Split SplitSearch<Code, Count>::best_of(const Node& node, const std::int32_t* features,
+                                        std::size_t n) {
     Split best;
     const bool quick = n * features_.histogram_size() < kTeamCounters * features_.size();
-    if (quick || n < 2 || team_for(team_, node.n) == nullptr) {
+    if (quick || n < 2 || pool_for(pool_, node.n) == nullptr) {
         for (std::size_t i = 0; i < n; ++i) consider(node, features[i], scratch_[0], best);
         return best;
     }
     const std::size_t chunks = std::min(scratch_.size(), n);
     std::vector<Split> bests(chunks);
-    team_->run(chunks, [&](std::size_t c) {
+    pool_->run(chunks, [&](std::size_t c) {
         for (std::size_t i = c * n / chunks; i < (c + 1) * n / chunks; ++i)
             consider(node, features[i], scratch_[c], bests[c]);
     });
@@ -267,9 +269,9 @@ Split TestSearch<Code, Count>::best_of(const Node& node, const std::int32_t* fea
     return best;
 }
 
-template class TestSearch<std::uint8_t, PackedCount>;
-template class TestSearch<std::uint8_t, WideCount>;
-template class TestSearch<std::uint16_t, PackedCount>;
-template class TestSearch<std::uint16_t, WideCount>;
+template class SplitSearch<std::uint8_t, PackedCount>;
+template class SplitSearch<std::uint8_t, WideCount>;
+template class SplitSearch<std::uint16_t, PackedCount>;
+template class SplitSearch<std::uint16_t, WideCount>;
 
 }  // namespace treerank

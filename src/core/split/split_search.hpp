@@ -12,8 +12,8 @@
 
 namespace treerank {
 
-// Small nodes are not worth calling the team: null for them.
-Team* team_for(Team* team, std::size_t n_rows);
+// Small nodes are not worth calling the pool: null for them.
+ThreadPool* pool_for(ThreadPool* pool, std::size_t n_rows);
 
 // A node as the search sees it.
 template <class Count>
@@ -27,15 +27,15 @@ struct SearchedNode {
 
 struct Split {
     double gain = 0;  // 0: no split
-    Test test;
+    SplitCondition condition;
     CategorySet set;
-    ClassMass left;
+    ClassWeight left;
 };
 
 template <class Code, class Count>
-class TestSearch {
+class SplitSearch {
   public:
-    TestSearch(const Features& features, const LeafRankOptions& options, Team* team);
+    SplitSearch(const Features& features, const LeafRankOptions& options, ThreadPool* pool);
 
     // The cell whose nodes are searched from now on; a missing value may count as its mean.
     // `histogram` is the cell's where the rows are elsewhere.
@@ -43,7 +43,7 @@ class TestSearch {
                const Count* histogram = nullptr);
     Split best_of(const SearchedNode<Count>& node, const std::int32_t* features, std::size_t n);
     // Sends missing where the code goes that it counts as.
-    void follow_stand_in(Split& split);
+    void follow_imputed_code(Split& split);
 
   private:
     using Node = SearchedNode<Count>;
@@ -71,18 +71,19 @@ class TestSearch {
     const Count* histogram_of(const Node& node, std::int32_t feature) const;
     std::int32_t list_sparse(const Node& node, std::int32_t feature, Scratch& scratch);
     void list_occupied(const Node& node, std::int32_t feature, Scratch& scratch);
-    bool may_need_stand_in(const Node& node, std::int32_t feature) const;
-    std::int32_t stand_in(std::int32_t feature, Scratch& scratch);
+    bool may_need_imputed_code(const Node& node, std::int32_t feature) const;
+    std::int32_t imputed_code(std::int32_t feature, Scratch& scratch);
 
     const Features& features_;
     const LeafRankOptions options_;
-    Team* team_;
+    ThreadPool* pool_;
     const Kernels<Code, Count>& kernels_;
     std::vector<Scratch> scratch_;
 
     const View<Code>* view_ = nullptr;
     Node cell_;
-    std::vector<std::int32_t> stand_in_;  // by feature: code that missing counts as, -1: not known
+    std::vector<std::int32_t>
+        imputed_code_;  // by feature: code that missing counts as, -1: not known
 };
 
 }  // namespace treerank

@@ -51,12 +51,12 @@ class GroupWalk {
           left_second_(left_places(tree, second)) {}
 
     // Adds the sums over rows [begin, end) to table.
-    void walk(std::size_t begin, std::size_t end, const Team& team, double* table) const {
+    void walk(std::size_t begin, std::size_t end, const ThreadPool& pool, double* table) const {
         std::vector<std::uint32_t> rows(end - begin), scratch(end - begin);
         std::iota(rows.begin(), rows.end(), static_cast<std::uint32_t>(begin));
         std::vector<Group> stack{{0, 0, rows.size(), all_places(first_), all_places(second_)}};
         while (!stack.empty()) {
-            team.check();
+            pool.check();
             const Group group = stack.back();
             stack.pop_back();
             const Slot slot = tree_.slots[group.slot];
@@ -70,7 +70,7 @@ class GroupWalk {
                 push(stack, group, slot, {group.first, left}, {group.first, group.second & ~left});
             } else {
                 const std::size_t middle =
-                    group.begin + part(group, rows.data() + group.begin, scratch.data());
+                    group.begin + partition(group, rows.data() + group.begin, scratch.data());
                 const std::uint32_t next = slot.next & kNextMask;
                 if (middle > group.begin)
                     stack.push_back({next, group.begin, middle, group.first, group.second});
@@ -100,7 +100,7 @@ class GroupWalk {
     }
 
     // Rows that go left first; returns their number.
-    std::size_t part(const Group& group, std::uint32_t* rows, std::uint32_t* scratch) const {
+    std::size_t partition(const Group& group, std::uint32_t* rows, std::uint32_t* scratch) const {
         const Slot slot = tree_.slots[group.slot];
         const Code* column = codes_.column(slot.feature);
         const CategorySet* set =
@@ -123,12 +123,12 @@ class GroupWalk {
     }
 
     void add(const Group& group, const std::uint32_t* rows, double* table) const {
-        double mass = static_cast<double>(group.end - group.begin);
+        double weight = static_cast<double>(group.end - group.begin);
         if (weights_ != nullptr) {
-            mass = 0;
-            for (std::size_t i = group.begin; i < group.end; ++i) mass += weights_[rows[i]];
+            weight = 0;
+            for (std::size_t i = group.begin; i < group.end; ++i) weight += weights_[rows[i]];
         }
-        const double value = mass * cell_values_[tree_.target[group.slot]];
+        const double value = weight * cell_values_[tree_.target[group.slot]];
         for (GridSet a = group.first; a != 0; a &= a - 1) {
             double* line = table + std::countr_zero(a) * second_.codes.size();
             for (GridSet b = group.second; b != 0; b &= b - 1) line[std::countr_zero(b)] += value;
@@ -150,15 +150,15 @@ class GroupWalk {
 template <class Code>
 std::vector<double> sum_over_rows(const FlatTree& tree, const CodeMatrix<Code>& codes,
                                   const double* weights, const double* cell_values,
-                                  const Varied& first, const Varied& second, Team& team) {
+                                  const Varied& first, const Varied& second, ThreadPool& pool) {
     const GroupWalk<Code> group_walk(tree, codes, weights, cell_values, first, second);
     const std::size_t size = first.codes.size() * second.codes.size();
     // Blocks depend on the number of rows alone, and are added in their order: so the
     // sums do not depend on the threads.
     const std::size_t n_blocks = std::clamp(codes.rows / kRowsPerBlock, std::size_t{1}, kMaxBlocks);
     std::vector<double> tables(n_blocks * size, 0.0);
-    team.run(n_blocks, [&](std::size_t b) {
-        group_walk.walk(b * codes.rows / n_blocks, (b + 1) * codes.rows / n_blocks, team,
+    pool.run(n_blocks, [&](std::size_t b) {
+        group_walk.walk(b * codes.rows / n_blocks, (b + 1) * codes.rows / n_blocks, pool,
                         tables.data() + b * size);
     });
     for (std::size_t b = 1; b < n_blocks; ++b)
@@ -169,9 +169,9 @@ std::vector<double> sum_over_rows(const FlatTree& tree, const CodeMatrix<Code>& 
 
 template std::vector<double> sum_over_rows(const FlatTree&, const CodeMatrix<std::uint8_t>&,
                                            const double*, const double*, const Varied&,
-                                           const Varied&, Team&);
+                                           const Varied&, ThreadPool&);
 template std::vector<double> sum_over_rows(const FlatTree&, const CodeMatrix<std::uint16_t>&,
                                            const double*, const double*, const Varied&,
-                                           const Varied&, Team&);
+                                           const Varied&, ThreadPool&);
 
 }  // namespace treerank

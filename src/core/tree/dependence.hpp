@@ -23,6 +23,6 @@ inline constexpr std::size_t kMaxGrid = 64;
 template <class Code>
 std::vector<double> sum_over_rows(const FlatTree& tree, const CodeMatrix<Code>& codes,
                                   const double* weights, const double* cell_values,
-                                  const Varied& first, const Varied& second, Team& team);
+                                  const Varied& first, const Varied& second, ThreadPool& pool);
 
 }  // namespace treerank

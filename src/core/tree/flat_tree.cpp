@@ -27,8 +27,8 @@ std::vector<std::int8_t> common_sides(const RankTree& tree) {
 
 }  // namespace
 
-FlatTree freeze(const RankTree& tree, const std::uint8_t* is_split,
-                std::vector<std::int32_t>* arrival) {
+FlatTree compile_tree(const RankTree& tree, const std::uint8_t* is_split,
+                      std::vector<std::int32_t>* arrival) {
     FlatTree flat;
     const auto side = common_sides(tree);
     flat.category_sets = tree.category_sets;
@@ -42,16 +42,16 @@ FlatTree freeze(const RankTree& tree, const std::uint8_t* is_split,
         flat.slots.resize(next + 2);
         flat.target.resize(next + 2, -1);
         Slot& slot = flat.slots[at];
-        slot = {next, static_cast<std::uint16_t>(node.test.feature), 0};
-        if (node.test.categorical) {
+        slot = {next, static_cast<std::uint16_t>(node.condition.feature), 0};
+        if (node.condition.categorical) {
             slot.next |= kCategorical;
-            flat.target[at] = node.test.cut;
+            flat.target[at] = node.condition.cut;
             flat.any_categorical = true;
-        } else if (node.test.missing_left) {
-            slot.cut = static_cast<std::uint16_t>(node.test.cut);
+        } else if (node.condition.missing_left) {
+            slot.cut = static_cast<std::uint16_t>(node.condition.cut);
         } else {
             slot.next |= kMissingRight;
-            slot.cut = static_cast<std::uint16_t>(node.test.cut - 1);
+            slot.cut = static_cast<std::uint16_t>(node.condition.cut - 1);
         }
         return next;
     };
@@ -92,7 +92,7 @@ FlatTree freeze(const RankTree& tree, const std::uint8_t* is_split,
             }
             // The heavier side comes next in memory: most walks then stay in a line of cache.
             const bool left_last =
-                tree.tests[node.left].mass.total() >= tree.tests[node.right].mass.total();
+                tree.tests[node.left].weight.total() >= tree.tests[node.right].weight.total();
             if (!left_last) stack.push_back({next, node.left});
             stack.push_back({next + 1, node.right});
             if (left_last) stack.push_back({next, node.left});
@@ -199,10 +199,10 @@ class Walker {
 };
 
 template <bool HasCategories, class Code>
-void walk_all(const FlatTree& tree, const CodeMatrix<Code>& codes, Team& team,
+void walk_all(const FlatTree& tree, const CodeMatrix<Code>& codes, ThreadPool& pool,
               std::int32_t* cells) {
     const Walker<Code, HasCategories> walker(tree, codes);
-    team.run((codes.rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t t) {
+    pool.run((codes.rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t t) {
         const std::size_t first = t * kRowsPerTask;
         walker.walk(first, std::min(codes.rows, first + kRowsPerTask), cells);
     });
@@ -211,14 +211,15 @@ void walk_all(const FlatTree& tree, const CodeMatrix<Code>& codes, Team& team,
 }  // namespace
 
 template <class Code>
-void apply(const FlatTree& tree, const CodeMatrix<Code>& codes, Team& team, std::int32_t* cells) {
+void apply(const FlatTree& tree, const CodeMatrix<Code>& codes, ThreadPool& pool,
+           std::int32_t* cells) {
     if (tree.any_categorical)
-        walk_all<true>(tree, codes, team, cells);
+        walk_all<true>(tree, codes, pool, cells);
     else
-        walk_all<false>(tree, codes, team, cells);
+        walk_all<false>(tree, codes, pool, cells);
 }
 
-template void apply(const FlatTree&, const CodeMatrix<std::uint8_t>&, Team&, std::int32_t*);
-template void apply(const FlatTree&, const CodeMatrix<std::uint16_t>&, Team&, std::int32_t*);
+template void apply(const FlatTree&, const CodeMatrix<std::uint8_t>&, ThreadPool&, std::int32_t*);
+template void apply(const FlatTree&, const CodeMatrix<std::uint16_t>&, ThreadPool&, std::int32_t*);
 
 }  // namespace treerank

@@ -35,14 +35,15 @@ struct FlatTree {
 // Freezes the subtree in which cell c is split if and only if is_split[c]. LeafRank leaves
 // that share a side are one slot, unless `arrival` is given: then every leaf keeps a slot of
 // its own, and arrival[slot] is the test node that the slot was reached as (-1: the root).
-FlatTree freeze(const RankTree& tree, const std::uint8_t* is_split,
-                std::vector<std::int32_t>* arrival = nullptr);
+FlatTree compile_tree(const RankTree& tree, const std::uint8_t* is_split,
+                      std::vector<std::int32_t>* arrival = nullptr);
 
 // Whether every walk stays inside the arrays and ends.
 bool is_sound(const FlatTree& tree, std::size_t n_features);
 
 // The cell in which each row ends.
 template <class Code>
-void apply(const FlatTree& tree, const CodeMatrix<Code>& codes, Team& team, std::int32_t* cells);
+void apply(const FlatTree& tree, const CodeMatrix<Code>& codes, ThreadPool& pool,
+           std::int32_t* cells);
 
 }  // namespace treerank

@@ -8,22 +8,22 @@ namespace treerank {
 
 namespace {
 
-constexpr float kNoParent = 1e30f;  // a mass that no shrinkage moves
+constexpr float kNoParent = 1e30f;  // a weight that no shrinkage moves
 
-// Masses of all classes in a cell or a node, worst class first.
-using Masses = std::vector<double>;
+// Weights of all classes in a cell or a node, worst class first.
+using Weights = std::vector<double>;
 
-double sum_of(const Masses& mass) {
+double sum_of(const Weights& weight) {
     double sum = 0;
-    for (const double m : mass) sum += m;
+    for (const double m : weight) sum += m;
     return sum;
 }
 
 // Share of the classes above the first `layer` + 1; of two classes that of the positives.
-double share_above(const Masses& mass, std::size_t layer) {
+double share_above(const Weights& weight, std::size_t layer) {
     double above = 0;
-    for (std::size_t k = mass.size() - 1; k > layer; --k) above += mass[k];
-    return above / sum_of(mass);
+    for (std::size_t k = weight.size() - 1; k > layer; --k) above += weight[k];
+    return above / sum_of(weight);
 }
 
 std::vector<std::uint8_t> splits_of(const RankTree& tree) {
@@ -32,17 +32,17 @@ std::vector<std::uint8_t> splits_of(const RankTree& tree) {
     return is_split;
 }
 
-Masses cell_mass(const RankTree& tree, std::size_t cell) {
+Weights cell_weight(const RankTree& tree, std::size_t cell) {
     const auto n = static_cast<std::size_t>(tree.n_classes);
-    const auto first = tree.cell_mass.begin() + static_cast<std::ptrdiff_t>(cell * n);
+    const auto first = tree.cell_weight.begin() + static_cast<std::ptrdiff_t>(cell * n);
     return {first, first + static_cast<std::ptrdiff_t>(n)};
 }
 
-Masses test_mass(const RankTree& tree, std::size_t test) {
+Weights test_weight(const RankTree& tree, std::size_t test) {
     if (tree.n_classes == 2)
-        return {tree.tests[test].mass.negative, tree.tests[test].mass.positive};
+        return {tree.tests[test].weight.negative, tree.tests[test].weight.positive};
     const auto n = static_cast<std::size_t>(tree.n_classes);
-    const auto first = tree.test_mass.begin() + static_cast<std::ptrdiff_t>(test * n);
+    const auto first = tree.test_weight.begin() + static_cast<std::ptrdiff_t>(test * n);
     return {first, first + static_cast<std::ptrdiff_t>(n)};
 }
 
@@ -50,17 +50,18 @@ Masses test_mass(const RankTree& tree, std::size_t test) {
 // cell's split tells apart (ALGORITHMS, section 7).
 std::vector<double> importance_of(const RankTree& tree, std::size_t n_features) {
     std::vector<double> importance(n_features);
-    const Masses total = cell_mass(tree, 0);
+    const Weights total = cell_weight(tree, 0);
     for (const Cell& cell : tree.cells) {
         if (cell.left < 0) continue;
         const double pairs = total[cell.worse_class] * total[cell.better_class];
         for (std::int32_t t = cell.first_test; t < cell.last_test; ++t) {
             const LeafRankNode& node = tree.tests[t];
             if (node.left < 0) continue;
-            const ClassMass left = tree.tests[node.left].mass;
+            const ClassWeight left = tree.tests[node.left].weight;
             const double delta =
-                (node.mass.negative * left.positive - node.mass.positive * left.negative) / pairs;
-            importance[node.test.feature] += delta * delta / 4;
+                (node.weight.negative * left.positive - node.weight.positive * left.negative) /
+                pairs;
+            importance[node.condition.feature] += delta * delta / 4;
         }
     }
     return importance;
@@ -74,10 +75,10 @@ void keep_flat(FlatTree&& flat, ForestTree& kept) {
 
 // Steps of each slot: from the shares of its node's parent to those of the node, one layer
 // after another.
-ForestTree freeze_path(const RankTree& tree, double scale) {
+ForestTree compile_path(const RankTree& tree, double scale) {
     ForestTree kept;
     std::vector<std::int32_t> arrival;
-    keep_flat(freeze(tree, splits_of(tree).data(), &arrival), kept);
+    keep_flat(compile_tree(tree, splits_of(tree).data(), &arrival), kept);
     std::vector<std::int32_t> parent(tree.tests.size(), -1);
     for (std::size_t t = 0; t < tree.tests.size(); ++t) {
         if (tree.tests[t].left < 0) continue;
@@ -87,13 +88,13 @@ ForestTree freeze_path(const RankTree& tree, double scale) {
     kept.step.resize(n_layers * n);
     for (std::size_t s = 0; s < n; ++s) {
         const std::int32_t test = arrival[s];
-        const Masses to = test < 0 ? cell_mass(tree, 0) : test_mass(tree, test);
-        const Masses from = test < 0 ? Masses{} : test_mass(tree, parent[test]);
+        const Weights to = test < 0 ? cell_weight(tree, 0) : test_weight(tree, test);
+        const Weights from = test < 0 ? Weights{} : test_weight(tree, parent[test]);
         for (std::size_t layer = 0; layer < n_layers; ++layer) {
             const double before = test < 0 ? 0.0 : share_above(from, layer);
             kept.step[layer * n + s] = static_cast<float>(share_above(to, layer) - before);
         }
-        kept.mass.push_back(test < 0 ? kNoParent : static_cast<float>(sum_of(from) / scale));
+        kept.weight.push_back(test < 0 ? kNoParent : static_cast<float>(sum_of(from) / scale));
     }
     return kept;
 }
@@ -109,49 +110,49 @@ std::vector<std::size_t> leaf_cells(const RankTree& tree) {
 // Share of the tree's rows below a cell, half of its own counted.
 std::vector<double> mid_ranks(const RankTree& tree) {
     std::vector<double> rank(tree.cells.size());
-    const double total = sum_of(cell_mass(tree, 0));
+    const double total = sum_of(cell_weight(tree, 0));
     double above = 0;
     for (const std::size_t cell : leaf_cells(tree)) {
-        const double mass = sum_of(cell_mass(tree, cell));
-        rank[cell] = 1 - (above + mass / 2) / total;
-        above += mass;
+        const double weight = sum_of(cell_weight(tree, cell));
+        rank[cell] = 1 - (above + weight / 2) / total;
+        above += weight;
     }
     return rank;
 }
 
-// Shares shrunk along the cells, then pooled (by mass) until they fall along the strata: a
+// Shares shrunk along the cells, then pooled (by weight) until they fall along the strata: a
 // tree whose order keeps the constraints gets values that keep them.
 std::vector<double> falling_shares(const RankTree& tree, std::size_t layer, double shrinkage,
                                    double scale) {
     std::vector<double> value(tree.cells.size());
-    value[0] = share_above(cell_mass(tree, 0), layer);
+    value[0] = share_above(cell_weight(tree, 0), layer);
     for (std::size_t c = 1; c < tree.cells.size(); ++c) {
         const auto parent = static_cast<std::size_t>(tree.cells[c].parent);
-        const Masses from = cell_mass(tree, parent);
+        const Weights from = cell_weight(tree, parent);
         value[c] =
-            value[parent] + (share_above(cell_mass(tree, c), layer) - share_above(from, layer)) /
+            value[parent] + (share_above(cell_weight(tree, c), layer) - share_above(from, layer)) /
                                 (1 + shrinkage * scale / sum_of(from));
     }
-    struct Pool {
-        double mass, sum;
+    struct Block {
+        double weight, sum;
         std::size_t n;
     };
-    std::vector<Pool> pools;
+    std::vector<Block> blocks;
     const auto leaves = leaf_cells(tree);
     for (const std::size_t cell : leaves) {
-        const double mass = sum_of(cell_mass(tree, cell));
-        pools.push_back({mass, mass * value[cell], 1});
-        while (pools.size() > 1) {
-            Pool& before = pools[pools.size() - 2];
-            const Pool last = pools.back();
-            if (before.sum * last.mass >= last.sum * before.mass) break;
-            before = {before.mass + last.mass, before.sum + last.sum, before.n + last.n};
-            pools.pop_back();
+        const double weight = sum_of(cell_weight(tree, cell));
+        blocks.push_back({weight, weight * value[cell], 1});
+        while (blocks.size() > 1) {
+            Block& before = blocks[blocks.size() - 2];
+            const Block last = blocks.back();
+            if (before.sum * last.weight >= last.sum * before.weight) break;
+            before = {before.weight + last.weight, before.sum + last.sum, before.n + last.n};
+            blocks.pop_back();
         }
     }
     std::size_t at = 0;
-    for (const Pool& pool : pools)
-        for (std::size_t i = 0; i < pool.n; ++i) value[leaves[at++]] = pool.sum / pool.mass;
+    for (const Block& block : blocks)
+        for (std::size_t i = 0; i < block.n; ++i) value[leaves[at++]] = block.sum / block.weight;
     return value;
 }
 
@@ -162,9 +163,9 @@ struct StrataValues {
 };
 
 // One value a cell; several sets of values one after another.
-ForestTree freeze_strata(const RankTree& tree, const std::vector<StrataValues>& sets) {
+ForestTree compile_strata(const RankTree& tree, const std::vector<StrataValues>& sets) {
     ForestTree kept;
-    FlatTree flat = freeze(tree, splits_of(tree).data());
+    FlatTree flat = compile_tree(tree, splits_of(tree).data());
     const std::size_t n = flat.slots.size();
     for (const auto& [value, root] : sets) {
         for (std::size_t s = 0; s < n; ++s) {
@@ -174,20 +175,20 @@ ForestTree freeze_strata(const RankTree& tree, const std::vector<StrataValues>& 
         }
         kept.step[kept.step.size() - n] += static_cast<float>(root);
     }
-    kept.mass.assign(n, kNoParent);
+    kept.weight.assign(n, kNoParent);
     keep_flat(std::move(flat), kept);
     return kept;
 }
 
-ForestTree freeze_monotone(const RankTree& tree, const std::vector<double>& shrinkages,
-                           double scale) {
+ForestTree compile_monotone(const RankTree& tree, const std::vector<double>& shrinkages,
+                            double scale) {
     std::vector<StrataValues> sets;
-    const Masses root = cell_mass(tree, 0);
+    const Weights root = cell_weight(tree, 0);
     for (const double shrinkage : shrinkages)
         for (std::size_t layer = 0; layer + 1 < root.size(); ++layer)
             sets.push_back(
                 {falling_shares(tree, layer, shrinkage, scale), share_above(root, layer)});
-    return freeze_strata(tree, sets);
+    return compile_strata(tree, sets);
 }
 
 // Codes beyond this do not fit a core's own cache.
@@ -195,13 +196,13 @@ constexpr std::size_t kCacheBytes = 512 * 1024;
 
 // The table once more row by row, for the small nodes; nothing where it would not help.
 template <class Code>
-std::vector<Code> copy_by_row(Table<Code>& table, Team& team) {
+std::vector<Code> copy_by_row(Table<Code>& table, ThreadPool& pool) {
     const CodeMatrix<Code>& codes = table.codes;
     const std::size_t n = codes.rows, p = codes.features;
     if (n * p * sizeof(Code) <= kCacheBytes || p == 1) return {};
     std::vector<Code> copy(n * p);
     constexpr std::size_t kBlock = 1024;
-    team.run((n + kBlock - 1) / kBlock, [&](std::size_t b) {
+    pool.run((n + kBlock - 1) / kBlock, [&](std::size_t b) {
         const std::size_t last = std::min(n, (b + 1) * kBlock);
         for (std::size_t f = 0; f < p; ++f)
             for (std::size_t i = b * kBlock; i < last; ++i) copy[i * p + f] = codes.column(f)[i];
@@ -212,7 +213,7 @@ std::vector<Code> copy_by_row(Table<Code>& table, Team& team) {
 
 template <class Code>
 RankTree grow_on_sample(const Table<Code>& table, const ForestOptions& options, std::size_t t,
-                        Team* team, Watch& watch) {
+                        ThreadPool* pool, ProgressMonitor& monitor) {
     const std::size_t n = table.codes.rows, number = options.first_tree + t;
     std::vector<std::uint8_t> counts;
     if (options.sampling.n_draws > 0) counts = draw_counts(options.sampling, number, n, 0, n);
@@ -227,12 +228,13 @@ RankTree grow_on_sample(const Table<Code>& table, const ForestOptions& options, 
                 pack_row(static_cast<std::uint32_t>(i), table.labels[i] != 0, count_of(i)));
     const TreeRankOptions& kind = options.kinds[options.kind_of[t]];
     const std::uint64_t key = key_of(kind.seed, number);
-    if (table.weights == nullptr) return grow_tree(table, std::move(rows), key, kind, team, watch);
+    if (table.weights == nullptr)
+        return grow_tree(table, std::move(rows), key, kind, pool, monitor);
     std::vector<std::int64_t> weights(n);
     for (std::size_t i = 0; i < n; ++i) weights[i] = table.weights[i] * count_of(i);
     Table<Code> weighted = table;
     weighted.weights = weights.data();
-    return grow_tree(weighted, std::move(rows), key, kind, team, watch);
+    return grow_tree(weighted, std::move(rows), key, kind, pool, monitor);
 }
 
 }  // namespace
@@ -240,38 +242,38 @@ RankTree grow_on_sample(const Table<Code>& table, const ForestOptions& options, 
 ForestTree keep_tree(const RankTree& tree, const ForestOptions& options, std::size_t n_features) {
     ForestTree kept;
     if (options.value == TreeValue::kPath)
-        kept = freeze_path(tree, options.scale);
+        kept = compile_path(tree, options.scale);
     else if (options.value == TreeValue::kRank)
-        kept = freeze_strata(tree, {{mid_ranks(tree), 0.0}});
+        kept = compile_strata(tree, {{mid_ranks(tree), 0.0}});
     else
-        kept = freeze_monotone(tree, options.shrinkages, options.scale);
+        kept = compile_monotone(tree, options.shrinkages, options.scale);
     kept.importance = importance_of(tree, n_features);
     return kept;
 }
 
 template <class Code>
 std::vector<ForestTree> grow_forest(const Table<Code>& given, const ForestOptions& options,
-                                    Team& team, Watch& watch) {
+                                    ThreadPool& pool, ProgressMonitor& monitor) {
     Table<Code> table = given;
-    const std::vector<Code> by_row = copy_by_row(table, team);
+    const std::vector<Code> by_row = copy_by_row(table, pool);
     const std::size_t n_trees = options.kind_of.size();
     std::vector<ForestTree> trees(n_trees);
     const double sampled = options.sampling.n_draws > 0 && options.sampling.replace ? 0.632 : 1.0;
-    watch.expect(sampled * static_cast<double>(n_trees) * static_cast<double>(table.codes.rows));
-    const auto grow = [&](std::size_t t, Team* helpers) {
-        trees[t] = keep_tree(grow_on_sample(table, options, t, helpers, watch), options,
+    monitor.expect(sampled * static_cast<double>(n_trees) * static_cast<double>(table.codes.rows));
+    const auto grow = [&](std::size_t t, ThreadPool* helpers) {
+        trees[t] = keep_tree(grow_on_sample(table, options, t, helpers, monitor), options,
                              table.features.size());
     };
-    if (n_trees >= team.size())
-        team.run(n_trees, [&](std::size_t t) { grow(t, nullptr); });
+    if (n_trees >= pool.size())
+        pool.run(n_trees, [&](std::size_t t) { grow(t, nullptr); });
     else
-        for (std::size_t t = 0; t < n_trees; ++t) grow(t, &team);
+        for (std::size_t t = 0; t < n_trees; ++t) grow(t, &pool);
     return trees;
 }
 
 template std::vector<ForestTree> grow_forest(const Table<std::uint8_t>&, const ForestOptions&,
-                                             Team&, Watch&);
+                                             ThreadPool&, ProgressMonitor&);
 template std::vector<ForestTree> grow_forest(const Table<std::uint16_t>&, const ForestOptions&,
-                                             Team&, Watch&);
+                                             ThreadPool&, ProgressMonitor&);
 
 }  // namespace treerank

@@ -20,8 +20,8 @@ enum class TreeValue {
     kMonotone,  // share of positives in the stratum, pooled to fall along the strata
 };
 
-// A tree as it is kept. Arriving at slot s adds step[s] / (1 + lambda / mass[s]): the change
-// of the share of positives, and the mass of the node it is a change from. Slots of merged
+// A tree as it is kept. Arriving at slot s adds step[s] / (1 + lambda / weight[s]): the change
+// of the share of positives, and the weight of the node it is a change from. Slots of merged
 // cells are shared, so what a path has added depends on the whole path.
 struct ForestTree {
     std::vector<Slot> slots;
@@ -29,7 +29,7 @@ struct ForestTree {
     // of each shrinkage, one after another.
     std::vector<float> step;
     // of kMonotone: one after another for each shrinkage
-    std::vector<float> mass;
+    std::vector<float> weight;
     std::vector<std::int32_t> set_of;  // category set of a test; empty without categories
     std::vector<CategorySet> category_sets;
     std::vector<double> importance;  // by feature: sum of (Delta / 2)^2
@@ -42,14 +42,14 @@ struct ForestOptions {
     Sampling sampling;
     TreeValue value = TreeValue::kPath;
     std::vector<double> shrinkages;  // of kMonotone, along the cells: one set of values each
-    double scale = 1;                // units of mass to a weight of 1
+    double scale = 1;                // units of weight to a weight of 1
 };
 
-// Grows kind_of.size() trees, shared out over the team; the result does not depend on its
+// Grows kind_of.size() trees, shared out over the pool; the result does not depend on its
 // size. Weights of the table are multiplied by the number of draws.
 template <class Code>
 std::vector<ForestTree> grow_forest(const Table<Code>& table, const ForestOptions& options,
-                                    Team& team, Watch& watch);
+                                    ThreadPool& pool, ProgressMonitor& monitor);
 
 // What a forest keeps of a tree.
 ForestTree keep_tree(const RankTree& tree, const ForestOptions& options, std::size_t n_features);
@@ -58,7 +58,7 @@ ForestTree keep_tree(const RankTree& tree, const ForestOptions& options, std::si
 struct ForestView {
     const Slot* slots = nullptr;
     const float* step = nullptr;
-    const float* mass = nullptr;           // null: `step` is what is added
+    const float* weight = nullptr;         // null: `step` is what is added
     const std::int32_t* set_of = nullptr;  // null without categories
     const CategorySet* category_sets = nullptr;
     std::size_t n_sets = 0;
@@ -69,19 +69,20 @@ struct ForestView {
 
 bool is_sound(const ForestView& forest, std::size_t n_features);
 
-// Makes one number a slot of step and mass. A tree in which no slot has two predecessors
+// Makes one number a slot of step and weight. A tree in which no slot has two predecessors
 // gets the sum of each path at its end (at_end = 1); the others keep what each slot adds.
-void fold(const ForestView& forest, double lambda, float* step, std::uint8_t* at_end);
+void bake_shrinkage(const ForestView& forest, double lambda, float* step, std::uint8_t* at_end);
 
 // The sum over the trees, for each row.
 template <class Code>
-void score(const ForestView& forest, const CodeMatrix<Code>& codes, Team& team, double* sums);
+void score(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadPool& pool, double* sums);
 // The value in each tree: trees x rows.
 template <class Code>
-void score_each(const ForestView& forest, const CodeMatrix<Code>& codes, Team& team, float* values);
+void score_each(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadPool& pool,
+                float* values);
 // The slot in which each row ends, in each tree: trees x rows.
 template <class Code>
-void apply_each(const ForestView& forest, const CodeMatrix<Code>& codes, Team& team,
+void apply_each(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadPool& pool,
                 std::int32_t* slots);
 
 inline constexpr std::size_t kMaxLambdas = 12;  // a whole number of vectors
@@ -99,7 +100,7 @@ struct DrawnFrom {
 template <class Code>
 void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
                       const DrawnFrom& drawn_from, const std::vector<std::uint32_t>& rows,
-                      const std::vector<float>& lambdas, Team& team, Watch& watch, double* sums,
-                      std::int32_t* n_trees);
+                      const std::vector<float>& lambdas, ThreadPool& pool, ProgressMonitor& monitor,
+                      double* sums, std::int32_t* n_trees);
 
 }  // namespace treerank

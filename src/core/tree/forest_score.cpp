@@ -122,9 +122,9 @@ class Walker {
 // Calls take(tree, row, slot, value) for all trees and the rows of a block, from `first` on.
 template <bool HasCategories, class Block, class Take>
 void walk_block(const ForestView& forest, const Block& block, std::size_t first, std::size_t n,
-                const Team& team, const Take& take) {
+                const ThreadPool& pool, const Take& take) {
     for (std::size_t t = 0; t < forest.n_trees; ++t) {
-        team.check();
+        pool.check();
         const Steps<HasCategories, Block> steps{TreeView(forest, t), block};
         const auto take_row = [&](std::size_t row, std::uint32_t slot, float value) {
             take(t, first + row, slot, value);
@@ -138,32 +138,32 @@ void walk_block(const ForestView& forest, const Block& block, std::size_t first,
 
 template <class Block, class Take>
 void walk_block(const ForestView& forest, const Block& block, std::size_t first, std::size_t n,
-                const Team& team, const Take& take) {
+                const ThreadPool& pool, const Take& take) {
     if (forest.set_of != nullptr)
-        walk_block<true>(forest, block, first, n, team, take);
+        walk_block<true>(forest, block, first, n, pool, take);
     else
-        walk_block<false>(forest, block, first, n, team, take);
+        walk_block<false>(forest, block, first, n, pool, take);
 }
 
 // Calls take(tree, row, slot, value) for all trees and rows, a block of rows at a time. Where
 // it pays, the codes of a row are laid side by side first: its path then stays in one place.
 template <class Code, class Take>
-void walk_forest(const ForestView& forest, const CodeMatrix<Code>& codes, Team& team,
+void walk_forest(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadPool& pool,
                  const Take& take) {
     const std::size_t p = codes.features;
     const bool by_row = p * sizeof(Code) <= kWideRow && forest.n_trees >= kTreesPerCopy;
-    const std::size_t share = (codes.rows + team.size() - 1) / team.size();
+    const std::size_t share = (codes.rows + pool.size() - 1) / pool.size();
     const std::size_t size = std::clamp(share, kFewRows, kManyRows);
-    team.run((codes.rows + size - 1) / size, [&](std::size_t b) {
+    pool.run((codes.rows + size - 1) / size, [&](std::size_t b) {
         const std::size_t first = b * size, n = std::min(codes.rows - first, size);
         if (!by_row) {
             const CodeBlock<Code, false> block{codes.data + first, codes.stride};
-            return walk_block(forest, block, first, n, team, take);
+            return walk_block(forest, block, first, n, pool, take);
         }
         const auto copy = std::make_unique_for_overwrite<Code[]>(n * p);
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t f = 0; f < p; ++f) copy[i * p + f] = codes.column(f)[first + i];
-        walk_block(forest, CodeBlock<Code, true>{copy.get(), p}, first, n, team, take);
+        walk_block(forest, CodeBlock<Code, true>{copy.get(), p}, first, n, pool, take);
     });
 }
 
@@ -193,7 +193,7 @@ bool is_sound(const ForestView& forest, std::size_t n_features) {
     return true;
 }
 
-void fold(const ForestView& forest, double lambda, float* step, std::uint8_t* at_end) {
+void bake_shrinkage(const ForestView& forest, double lambda, float* step, std::uint8_t* at_end) {
     std::vector<std::uint8_t> reached;
     for (std::size_t t = 0; t < forest.n_trees; ++t) {
         const std::size_t start = forest.starts[t], n = forest.starts[t + 1] - start;
@@ -201,8 +201,8 @@ void fold(const ForestView& forest, double lambda, float* step, std::uint8_t* at
         reached.assign(n, 0);
         bool shared = false, adds = false;  // two ways to a slot; something added before the end
         for (std::uint32_t s = 0; s < n; ++s) {
-            step[start + s] =
-                static_cast<float>(forest.step[start + s] / (1 + lambda / forest.mass[start + s]));
+            step[start + s] = static_cast<float>(forest.step[start + s] /
+                                                 (1 + lambda / forest.weight[start + s]));
             if (is_end(slots, s)) continue;
             adds = adds || step[start + s] != 0;
             std::uint8_t& seen = reached[slots[s].next & kNextMask];
@@ -221,26 +221,27 @@ void fold(const ForestView& forest, double lambda, float* step, std::uint8_t* at
 }
 
 template <class Code>
-void score(const ForestView& forest, const CodeMatrix<Code>& codes, Team& team, double* sums) {
+void score(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadPool& pool,
+           double* sums) {
     std::fill_n(sums, codes.rows, 0.0);
-    walk_forest(forest, codes, team, [&](std::size_t, std::size_t row, std::uint32_t, float value) {
+    walk_forest(forest, codes, pool, [&](std::size_t, std::size_t row, std::uint32_t, float value) {
         sums[row] += value;
     });
 }
 
 template <class Code>
-void score_each(const ForestView& forest, const CodeMatrix<Code>& codes, Team& team,
+void score_each(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadPool& pool,
                 float* values) {
-    walk_forest(forest, codes, team,
+    walk_forest(forest, codes, pool,
                 [&](std::size_t tree, std::size_t row, std::uint32_t, float value) {
                     values[tree * codes.rows + row] = value;
                 });
 }
 
 template <class Code>
-void apply_each(const ForestView& forest, const CodeMatrix<Code>& codes, Team& team,
+void apply_each(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadPool& pool,
                 std::int32_t* slots) {
-    walk_forest(forest, codes, team,
+    walk_forest(forest, codes, pool,
                 [&](std::size_t tree, std::size_t row, std::uint32_t slot, float) {
                     slots[tree * codes.rows + row] = static_cast<std::int32_t>(slot);
                 });
@@ -255,12 +256,12 @@ void walk_grid(const ForestView& forest, std::size_t tree, const CodeMatrix<Code
     const Steps<HasCategories, CodeBlock<Code, false>> steps{TreeView(forest, tree),
                                                              {codes.data, codes.stride}};
     const float* step = forest.step + forest.starts[tree];
-    const float* mass = forest.mass + forest.starts[tree];
+    const float* weight = forest.weight + forest.starts[tree];
     float total[kMaxLambdas] = {};
     std::uint32_t at = 0;
     for (std::uint32_t next; (next = steps.step(row, at)) != at; at = next)
         for (std::size_t g = 0; g < kMaxLambdas; ++g)
-            total[g] += step[next] * mass[next] / (mass[next] + lambdas[g]);
+            total[g] += step[next] * weight[next] / (weight[next] + lambdas[g]);
     for (std::size_t g = 0; g < kMaxLambdas; ++g) sums[g] += total[g];
 }
 
@@ -269,27 +270,27 @@ void walk_grid(const ForestView& forest, std::size_t tree, const CodeMatrix<Code
 template <class Code>
 void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
                       const DrawnFrom& drawn_from, const std::vector<std::uint32_t>& rows,
-                      const std::vector<float>& lambdas, Team& team, Watch& watch, double* sums,
-                      std::int32_t* n_trees) {
+                      const std::vector<float>& lambdas, ThreadPool& pool, ProgressMonitor& monitor,
+                      double* sums, std::int32_t* n_trees) {
     float padded[kMaxLambdas] = {};
     std::copy(lambdas.begin(), lambdas.end(), padded);
     // One bit a tree and row: drawn or not.
     const std::size_t words = (rows.size() + 63) / 64;
     std::vector<std::uint64_t> drawn(words * forest.n_trees);
-    team.run(forest.n_trees, [&](std::size_t t) {
-        watch.check();
+    pool.run(forest.n_trees, [&](std::size_t t) {
+        monitor.check();
         const auto counts =
             draw_counts(drawn_from.sampling, t, drawn_from.n_all, drawn_from.first, codes.rows);
         for (std::size_t i = 0; i < rows.size(); ++i)
             if (counts[rows[i]] > 0) drawn[t * words + i / 64] |= std::uint64_t{1} << (i % 64);
     });
-    team.run((rows.size() + kRowsPerOobTask - 1) / kRowsPerOobTask, [&](std::size_t b) {
+    pool.run((rows.size() + kRowsPerOobTask - 1) / kRowsPerOobTask, [&](std::size_t b) {
         const std::size_t first = b * kRowsPerOobTask;
         const std::size_t last = std::min(rows.size(), first + kRowsPerOobTask);
         std::vector<double> total((last - first) * kMaxLambdas);
         std::fill(n_trees + first, n_trees + last, 0);
         for (std::size_t t = 0; t < forest.n_trees; ++t) {
-            watch.check();
+            monitor.check();
             for (std::size_t i = first; i < last; ++i) {
                 if ((drawn[t * words + i / 64] >> (i % 64)) & 1) continue;
                 ++n_trees[i];
@@ -307,12 +308,13 @@ void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
 }
 
 #define TREERANK_FOR_CODE(Code)                                                                  \
-    template void score(const ForestView&, const CodeMatrix<Code>&, Team&, double*);             \
-    template void score_each(const ForestView&, const CodeMatrix<Code>&, Team&, float*);         \
-    template void apply_each(const ForestView&, const CodeMatrix<Code>&, Team&, std::int32_t*);  \
+    template void score(const ForestView&, const CodeMatrix<Code>&, ThreadPool&, double*);       \
+    template void score_each(const ForestView&, const CodeMatrix<Code>&, ThreadPool&, float*);   \
+    template void apply_each(const ForestView&, const CodeMatrix<Code>&, ThreadPool&,            \
+                             std::int32_t*);                                                     \
     template void score_out_of_bag(const ForestView&, const CodeMatrix<Code>&, const DrawnFrom&, \
                                    const std::vector<std::uint32_t>&, const std::vector<float>&, \
-                                   Team&, Watch&, double*, std::int32_t*);
+                                   ThreadPool&, ProgressMonitor&, double*, std::int32_t*);
 TREERANK_FOR_CODE(std::uint8_t)
 TREERANK_FOR_CODE(std::uint16_t)
 #undef TREERANK_FOR_CODE

@@ -23,12 +23,12 @@ long long now_ns() {
 }  // namespace
 
 // Libraries before Clang 18's have no fetch_add for numbers with a fraction.
-void Watch::advance(double work) {
+void ProgressMonitor::advance(double work) {
     double done = done_.load(std::memory_order_relaxed);
     while (!done_.compare_exchange_weak(done, done + work, std::memory_order_relaxed)) continue;
 }
 
-void Watch::check() {
+void ProgressMonitor::check() {
     if (stop_.load(std::memory_order_relaxed)) throw Interrupted();
     if (!report_ || std::this_thread::get_id() != caller_) return;
     const long long now = now_ns();
@@ -40,7 +40,7 @@ void Watch::check() {
     }
 }
 
-Team::Team(std::size_t n_threads, Watch* watch) : watch_(watch) {
+ThreadPool::ThreadPool(std::size_t n_threads, ProgressMonitor* monitor) : monitor_(monitor) {
     try {
         for (std::size_t i = 1; i < n_threads; ++i) workers_.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
@@ -48,7 +48,7 @@ Team::Team(std::size_t n_threads, Watch* watch) : watch_(watch) {
     }
 }
 
-Team::~Team() {
+ThreadPool::~ThreadPool() {
     {
         std::lock_guard lock(mutex_);
         closing_ = true;
@@ -57,7 +57,7 @@ Team::~Team() {
     for (std::thread& worker : workers_) worker.join();
 }
 
-void Team::drain() {
+void ThreadPool::drain() {
     try {
         for (std::size_t i; (i = next_.fetch_add(1)) < n_;) {
             check();
@@ -70,7 +70,7 @@ void Team::drain() {
     }
 }
 
-void Team::work() {
+void ThreadPool::work() {
     for (std::uint64_t seen = 0;; ++seen) {
         look_out_for([&] { return called(seen); });
         if (!called(seen)) {
@@ -86,7 +86,7 @@ void Team::work() {
     }
 }
 
-void Team::run(std::size_t n, const std::function<void(std::size_t)>& job) {
+void ThreadPool::run(std::size_t n, const std::function<void(std::size_t)>& job) {
     if (workers_.empty() || n <= 1) {
         for (std::size_t i = 0; i < n; ++i) {
             check();

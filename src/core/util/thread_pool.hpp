@@ -1,4 +1,4 @@
-// A team of threads that lives as long as one call, and the watch that stops it.
+// A pool of threads that lives as long as one call, and the monitor that stops it.
 //
 // std::thread, joined before the call returns: OpenMP keeps its threads, and a
 // child made by fork() that inherits them hangs. (Apple's library has no std::jthread.)
@@ -26,10 +26,10 @@ struct Interrupted : std::runtime_error {
 // Work reports its progress here and asks whether to go on. Only the thread that
 // made the call asks the caller (it may have to take a lock that only that
 // thread can have); the others read the flag.
-class Watch {
+class ProgressMonitor {
   public:
     using Report = std::function<bool(double)>;  // share done in, "stop" out
-    explicit Watch(Report report = {})
+    explicit ProgressMonitor(Report report = {})
         : report_(std::move(report)), caller_(std::this_thread::get_id()) {}
 
     void expect(double work) { expected_ = work; }
@@ -45,15 +45,15 @@ class Watch {
     long long next_report_ns_ = 0;
 };
 
-class Team {
+class ThreadPool {
   public:
     // Where the system refuses further threads (a limit on memory or on threads), those that
-    // have started do all the work: results do not depend on how many there are. With a watch,
+    // have started do all the work: results do not depend on how many there are. With a monitor,
     // each job begins by asking whether to go on.
-    explicit Team(std::size_t n_threads, Watch* watch = nullptr);
-    ~Team();
-    Team(const Team&) = delete;
-    Team& operator=(const Team&) = delete;
+    explicit ThreadPool(std::size_t n_threads, ProgressMonitor* monitor = nullptr);
+    ~ThreadPool();
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
 
     std::size_t size() const { return workers_.size() + 1; }
 
@@ -63,7 +63,7 @@ class Team {
 
     // For jobs that take long; throws Interrupted.
     void check() const {
-        if (watch_ != nullptr) watch_->check();
+        if (monitor_ != nullptr) monitor_->check();
     }
 
   private:
@@ -71,7 +71,7 @@ class Team {
     void drain();
     bool called(std::uint64_t seen) const { return closing_.load() || round_.load() != seen; }
 
-    Watch* watch_;
+    ProgressMonitor* monitor_;
     std::mutex mutex_;
     std::condition_variable wake_;
     std::condition_variable done_;
@@ -89,7 +89,7 @@ class Team {
 // first: the largest parts of a recursion come early, so that no thread is left
 // with a large one at the end.
 template <class Task>
-class TaskPool {
+class TaskQueue {
   public:
     void put(Task task) {
         {
@@ -124,7 +124,7 @@ class TaskPool {
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Task> tasks_;
-    std::size_t unfinished_ = 0;  // in the pool or in a thread's hands
+    std::size_t unfinished_ = 0;  // in the queue or in a thread's hands
 };
 
 }  // namespace treerank

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from treerank import _core
 from treerank._input import column_stats
 from treerank._input.categories import SharedLevels
-from treerank._input.column_stats import Sample, Seen, look_over
-from treerank._input.columns import Column, is_missing, refuse_lone_surrogates
+from treerank._input.column_stats import BinningSample, ColumnStats, collect_stats
+from treerank._input.columns import Column, check_no_lone_surrogates, is_missing
 from treerank._input.doubtful_columns import Category, warn_of_doubtful
 from treerank._input.validation import Table
 from treerank._input.weights import Weights
@@ -86,19 +86,19 @@ class Coded:
 
     codes: Codes
     binning: Binning
-    sample: Sample
+    sample: BinningSample
 
 
 def code_table(table: Table, weights: Weights, max_bins: int, n_jobs: int) -> Coded:
     """Bin a table that is in memory."""
     units = weights.as_units
     bound = _core.sample_bound(table.n_rows, column_stats.SAMPLE_ROWS)
-    sample = Sample(table, _core.sampled_rows(0, table.n_rows, bound), units)
-    binning = fit_binning(sample, look_over(table, units), max_bins, n_jobs)
+    sample = BinningSample(table, _core.sampled_rows(0, table.n_rows, bound), units)
+    binning = fit_binning(sample, collect_stats(table, units), max_bins, n_jobs)
     return Coded(binning.transform(table, n_jobs), binning, sample)
 
 
-def fit_binning(sample: Sample, seen: Seen, max_bins: int, n_jobs: int) -> Binning:
+def fit_binning(sample: BinningSample, seen: ColumnStats, max_bins: int, n_jobs: int) -> Binning:
     """Choose thresholds by the sample, and levels by what all rows have."""
     table, n = sample.table, sample.table.n_features
     rows, units = sample.rows, sample.units
@@ -109,14 +109,14 @@ def fit_binning(sample: Sample, seen: Seen, max_bins: int, n_jobs: int) -> Binni
         thresholds = [np.empty(0)] * n
         categories = []
         for j, column in enumerate(table.columns):
-            masses = seen.masses[j]
-            if masses is None:
+            weights = seen.weights[j]
+            if weights is None:
                 values = _as_matrix(column)
                 [thresholds[j]] = _core.find_thresholds(values, rows, units, max_bins, n_jobs)
             else:
-                refuse_lone_surrogates(column.name, masses)
-                category = Category(column.name, column.is_guess, masses.keys(), seen.n_known[j])
-                levels[j] = [] if category.identifies_rows else _choose_levels(masses)
+                check_no_lone_surrogates(column.name, weights)
+                category = Category(column.name, column.is_guess, weights.keys(), seen.n_known[j])
+                levels[j] = [] if category.identifies_rows else _choose_levels(weights)
                 categories.append(category)
         warn_of_doubtful(categories)
     code_type = np.dtype(np.uint8 if max_bins <= UINT8_BINS else np.uint16)
@@ -133,14 +133,14 @@ def _level_order(level: Any) -> tuple[str, Any]:
     return type(level).__name__, within
 
 
-def _choose_levels(masses: Counter[Any]) -> list[Any]:
+def _choose_levels(weights: Counter[Any]) -> list[Any]:
     """Levels in sorted order; when there are too many, the rarest share the last code."""
-    found = sorted(masses, key=_level_order)
+    found = sorted(weights, key=_level_order)
     if len(found) <= MAX_LEVELS:
         return found
-    by_mass = np.argsort([-masses[level] for level in found], kind="stable")
-    kept = np.sort(by_mass[: MAX_LEVELS - 1])
-    shared = SharedLevels(found[i] for i in np.sort(by_mass[MAX_LEVELS - 1 :]))
+    by_weight = np.argsort([-weights[level] for level in found], kind="stable")
+    kept = np.sort(by_weight[: MAX_LEVELS - 1])
+    shared = SharedLevels(found[i] for i in np.sort(by_weight[MAX_LEVELS - 1 :]))
     return [found[i] for i in kept] + [shared]
 
 

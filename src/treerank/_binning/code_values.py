@@ -29,7 +29,7 @@ def code_values(coded: Coded) -> Floats:
     ):
         part = np.zeros((2, n_codes))
         if binning.levels[j] is None:
-            part[0, 1:] = _bin_means(sample.values(j), sample.masses, thresholds)
+            part[0, 1:] = _bin_means(sample.values(j), sample.weights, thresholds)
             part[1, 1:] = np.append(thresholds, np.inf)
         parts.append(part)
     return np.ascontiguousarray(np.hstack(parts))
@@ -38,7 +38,7 @@ def code_values(coded: Coded) -> Floats:
 def _bin_means(values: Floats, units: NDArray[np.int64] | None, thresholds: Floats) -> Floats:
     """Weighted mean of the values in each bin.
 
-    Summed over the distinct values in ascending order, each with its exact mass, so that
+    Summed over the distinct values in ascending order, each with its exact weight, so that
     neither the order of the rows matters nor whether a row is repeated or has a weight.
     """
     known = ~np.isnan(values)
@@ -46,11 +46,11 @@ def _bin_means(values: Floats, units: NDArray[np.int64] | None, thresholds: Floa
     means = np.zeros(len(thresholds) + 1)
     if len(distinct) == 0:
         return means
-    mass = np.bincount(place, weights=None if units is None else units[known]).astype(np.float64)
+    weight = np.bincount(place, weights=None if units is None else units[known]).astype(np.float64)
     bins = np.searchsorted(thresholds, distinct, side="left")
     first = np.flatnonzero(np.append(True, np.diff(bins) > 0))
     last = np.append(first[1:], len(bins)) - 1
-    mean = np.add.reduceat(mass * distinct, first) / np.add.reduceat(mass, first)
+    mean = np.add.reduceat(weight * distinct, first) / np.add.reduceat(weight, first)
     # Rounding must not carry a mean out of its bin: a single value is its own mean.
     means[bins[first]] = np.clip(mean, distinct[first], distinct[last])
     return means

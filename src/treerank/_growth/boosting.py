@@ -138,15 +138,15 @@ def _grow_tree(
     number: int,
 ) -> ForestArrays:
     n_rows, n_features = len(rows.rank), len(rows.codes)
-    mass = n_rows if rows.units is None else int(rows.units.sum())
-    bits = min(GRADIENT_BITS, 61 - int(np.ceil(np.log2(mass + 1))))
+    weight = n_rows if rows.units is None else int(rows.units.sum())
+    bits = min(GRADIENT_BITS, 61 - int(np.ceil(np.log2(weight + 1))))
     gradient, gradient_unit = fixed_point(first, bits)
     hessian, hessian_unit = fixed_point(second, bits)
     options = {
         "max_depth": plan.max_depth,
         "leafrank_depth": plan.leafrank_depth,
-        "min_mass_leaf": min(max(1, round(plan.min_samples_leaf * rows.scale)), mass + 1),
-        "independent_mass": rows.scale * rows.design_effect,
+        "min_weight_leaf": min(max(1, round(plan.min_samples_leaf * rows.scale)), weight + 1),
+        "independent_weight": rows.scale * rows.design_effect,
         "l2": plan.l2,
         "gradient_unit": gradient_unit / rows.scale,
         "hessian_unit": hessian_unit / rows.scale,
@@ -163,7 +163,7 @@ def _grow_tree(
         starts=np.array([0, len(slots)], dtype=np.int64),
         slots=slots,
         step=value,
-        mass=None,
+        weight=None,
         set_of=np.where(is_set, target, -1).astype(np.int32) if len(sets) else target[:0],
         category_sets=sets,
         importance=importance[np.newaxis],
@@ -208,7 +208,7 @@ def _join(trees: list[ForestArrays]) -> ForestArrays | None:
         starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         slots=np.concatenate([tree.slots for tree in trees]),
         step=np.concatenate([tree.step for tree in trees]),
-        mass=None,
+        weight=None,
         set_of=set_of,
         category_sets=np.concatenate([tree.category_sets for tree in trees]),
         importance=np.concatenate([tree.importance for tree in trees]),

@@ -30,7 +30,7 @@ class ForestPlan:
     kind_of: NDArray[np.uint8]
     sampling: Sampling
     value: str  # what a tree says of a row: "path", "monotone" or "rank"
-    strengths: list[float]
+    shrinkages: list[float]
     n_rows: int
     verbose: int
 
@@ -101,7 +101,7 @@ def core_options(
         "first_tree": first,
         "sampling": vars(plan.sampling),
         "value": plan.value,
-        "shrinkages": plan.strengths,
+        "shrinkages": plan.shrinkages,
         "scale": scale,
     }
 
@@ -110,5 +110,5 @@ def wrap_forest(
     arrays: tuple[Any, ...], plan: ForestPlan, n_features: int, sizes: NDArray[np.float64]
 ) -> ForestArrays:
     """Trees as the core gives them, with what the plan says of them."""
-    pooled = tuple(plan.strengths) if plan.value == "monotone" else ()
+    pooled = tuple(plan.shrinkages) if plan.value == "monotone" else ()
     return forest_from_core(arrays, n_features, cut_weights(sizes), pooled)

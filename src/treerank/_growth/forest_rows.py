@@ -18,7 +18,7 @@ Trees = ForestArrays | SplitterForest
 
 @dataclass(frozen=True)
 class Unseen:
-    """Some rows, and the mean over the trees that did not draw them: rows x strengths."""
+    """Some rows, and the mean over the trees that did not draw them: rows x shrinkages."""
 
     means: NDArray[np.float64]  # NaN for a row that every tree has drawn
     labels: NDArray[np.uint8]
@@ -37,7 +37,7 @@ class ForestRows(Protocol):
         """Units to a weight of 1."""
 
     def unseen(
-        self, trees: Trees, sampling: Sampling, rows: NDArray[np.int64], strengths: list[float]
+        self, trees: Trees, sampling: Sampling, rows: NDArray[np.int64], shrinkages: list[float]
     ) -> Unseen:
         """Out-of-bag means of the rows with these numbers."""
 
@@ -69,11 +69,11 @@ class LocalForestRows:
         return self.data.weights.scale
 
     def unseen(
-        self, trees: Trees, sampling: Sampling, rows: NDArray[np.int64], strengths: list[float]
+        self, trees: Trees, sampling: Sampling, rows: NDArray[np.int64], shrinkages: list[float]
     ) -> Unseen:
         """Out-of-bag means of the rows with these numbers."""
         numbers = rows.astype(np.uint32)
-        means, _ = trees.out_of_bag(self.rows, sampling, numbers, strengths, self.n_jobs)
+        means, _ = trees.out_of_bag(self.rows, sampling, numbers, shrinkages, self.n_jobs)
         units = self.data.weights.as_units
         return Unseen(means, self.data.labels[rows], None if units is None else units[rows])
 

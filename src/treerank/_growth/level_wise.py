@@ -1,6 +1,6 @@
-"""Grow: trees from sums over parts of the rows, level by level and all trees in lockstep.
+"""Grow: trees from sums over shards of the rows, level by level and all trees in lockstep.
 
-Each round asks every part for the histograms of the nodes at hand and adds the answers up.
+Each round asks every shard for the histograms of the nodes at hand and adds the answers up.
 The trees are those that the core grows on all rows together, to the bit.
 """
 
@@ -15,35 +15,35 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._growth.progress import Report
-from treerank._growth.shards import Features, Job, Order, Question, Sample
+from treerank._growth.shards import Command, Features, Job, Request, RowSelection
 from treerank._trees.ranking_tree import Records, tree_from_core
 
 # Records of the core (src/core/grow/level_growth.hpp), byte for byte.
 ROOT = np.dtype([("cell", "<i4"), ("worse_class", "<i4"), ("better_class", "<i4")])
-ASIDE_NODE = np.dtype(
+GATHERED_NODE = np.dtype(
     [
         ("trial", "<i4"), ("node", "<i4"), ("depth", "<i4"), ("unused", "<i4"), ("key", "<u8"),
         ("lower", "<f8"), ("upper", "<f8"), ("negative", "<f8"), ("positive", "<f8"),
         ("cell_negative", "<f8"), ("cell_positive", "<f8"),
     ]
 )  # fmt: skip
-ASIDE_CELL = np.dtype([("cell", "<i4"), ("depth", "<i4"), ("key", "<u8")])
-# Where a step says what becomes of the two parts of its rows; and that they are set aside.
-FATES, ASIDE = slice(12, 14), 2
-# Histograms of one round, summed over the parts; more are asked for in several rounds.
+GATHERED_CELL = np.dtype([("cell", "<i4"), ("depth", "<i4"), ("key", "<u8")])
+# Where a step says what becomes of the two halves of its rows; and that they are gathered.
+FATES, GATHERED = slice(12, 14), 2
+# Histograms of one round, summed over the shards; more are asked for in several rounds.
 HISTOGRAM_BYTES = 128 * 2**20
 
 
-class Parts(Protocol):
-    """Parts of the rows, wherever they are."""
+class Shards(Protocol):
+    """Shards of the rows, wherever they are."""
 
-    def class_masses(self, samples: list[Sample], n_classes: int) -> list[NDArray[np.int64]]:
-        """Units of each class in the rows of each tree, summed over the parts."""
+    def class_weights(self, samples: list[RowSelection], n_classes: int) -> list[NDArray[np.int64]]:
+        """Units of each class in the rows of each tree, summed over the shards."""
 
-    def ask(self, question: Question, afresh: bool) -> list[Any]:
-        """Ask all parts and add the answers up; `afresh`: rows are placed anew."""
+    def ask(self, request: Request, afresh: bool) -> list[Any]:
+        """Ask all shards and add the answers up; `afresh`: rows are row_state anew."""
 
-    def grow_aside(
+    def grow_gathered(
         self, jobs: list[Job], sizes: list[float], features: Features, code_values: Any
     ) -> list[tuple[Any, ...]]:
         """Bring the rows of each job together and grow it."""
@@ -53,7 +53,7 @@ class Parts(Protocol):
 class TreeSpec:
     """One tree: its rows, its options (as the core takes them), its number."""
 
-    sample: Sample
+    sample: RowSelection
     options: dict[str, Any]
     number: int
 
@@ -70,7 +70,7 @@ class Setting:
     code_values: Any = None
     # Cells and nodes of at most so many rows are grown in one place; by their weight, of which
     # a row has the mean. So many rows are brought together at a time.
-    aside_rows: float = 0.0
+    gathered_rows: float = 0.0
     moved_rows: float = float("inf")
     histogram_bytes: int = HISTOGRAM_BYTES
 
@@ -80,43 +80,43 @@ class Setting:
         return self.n_codes, self.categorical, self.monotonic
 
 
-Log = Callable[[Any], None]  # takes the state of a batch of trees after each depth
+Checkpoint = Callable[[Any], None]  # takes the state of a batch of trees after each depth
 
 
 def grow_level_trees(
-    parts: Parts,
+    shards: Shards,
     specs: Sequence[TreeSpec],
     setting: Setting,
-    log: Log | None = None,
+    checkpoint: Checkpoint | None = None,
     resumed: Any = None,
     progress: Report | None = None,
 ) -> list[tuple[Any, ...]]:
-    """Grow a batch of trees; each comes back as the arrays of the core, masses in units."""
-    batch = _Batch(parts, list(specs), setting)
+    """Grow a batch of trees; each comes back as the arrays of the core, weights in units."""
+    batch = _Batch(shards, list(specs), setting)
     if resumed is not None:
         batch.resume(resumed)
     while not batch.done:
         batch.grow_level()
-        if log is not None:
-            log(batch.state())
+        if checkpoint is not None:
+            checkpoint(batch.state())
         if progress is not None:
             progress(batch.share_done)
-    batch.grow_cells_aside()
+    batch.grow_gathered_cells()
     return [growth.tree() for growth in batch.growths]
 
 
 class _Batch:
     """Trees that grow in lockstep."""
 
-    def __init__(self, parts: Parts, specs: list[TreeSpec], setting: Setting) -> None:
-        self.parts, self.specs, self.setting = parts, specs, setting
-        masses = parts.class_masses([spec.sample for spec in specs], setting.n_classes)
-        self.totals = [mass.astype(np.float64) for mass in masses]
+    def __init__(self, shards: Shards, specs: list[TreeSpec], setting: Setting) -> None:
+        self.shards, self.specs, self.setting = shards, specs, setting
+        weights = shards.class_weights([spec.sample for spec in specs], setting.n_classes)
+        self.totals = [weight.astype(np.float64) for weight in weights]
         self.wide = max(float(total.sum()) for total in self.totals) >= 2.0**32
         self.growths = [
             _core.LevelGrowth(
                 *setting.features, spec.options, total, spec.number, setting.code_values,
-                setting.aside_rows * self._units_of_row(total),
+                setting.gathered_rows * self._units_of_row(total),
                 setting.histogram_bytes // len(specs),
             )
             for spec, total in zip(specs, self.totals, strict=True)
@@ -131,14 +131,18 @@ class _Batch:
 
     @property
     def share_done(self) -> float:
-        """Share of the rows, over all trees, whose cells are done with or set aside."""
+        """Share of the rows, over all trees, whose cells are done with or gathered."""
         total = sum(float(total.sum()) for total in self.totals)
-        return 1.0 - sum(growth.open_mass for growth in self.growths) / total
+        return 1.0 - sum(growth.open_weight for growth in self.growths) / total
 
     def state(self) -> list[tuple[Any, ...]]:
-        """Arrays from which growth can go on: trees, depths, cells set aside."""
+        """Arrays from which growth can go on: trees, depths, cells gathered."""
         return [
-            (g.tree(), g.depth, np.ascontiguousarray(_as(g.aside_cells(), ASIDE_CELL)["cell"]))
+            (
+                g.tree(),
+                g.depth,
+                np.ascontiguousarray(_as(g.gathered_cells(), GATHERED_CELL)["cell"]),
+            )
             for g in self.growths
         ]
 
@@ -152,96 +156,96 @@ class _Batch:
             if not growth.done:
                 growth.start_level()
         self._rounds()
-        self._grow_nodes_aside()
-        masses = self._trial_masses()
-        for growth, mass in zip(self.growths, masses, strict=True):
+        self._grow_gathered_nodes()
+        weights = self._trial_weights()
+        for growth, weight in zip(self.growths, weights, strict=True):
             if not growth.done:
-                growth.finish_level(mass)
+                growth.finish_level(weight)
 
     def _rounds(self) -> None:
         """Ask for histograms, answer with tests, until no node is left."""
-        orders = [self._place(i) for i in range(len(self.growths))]
+        commands = [self._place(i) for i in range(len(self.growths))]
         afresh = True
-        while any(order is not None for order in orders):
-            self._ask_within_budget(orders, afresh)
+        while any(command is not None for command in commands):
+            self._ask_within_budget(commands, afresh)
             afresh = False
-            orders = [self._step(i) for i in range(len(self.growths))]
+            commands = [self._step(i) for i in range(len(self.growths))]
 
-    def _place(self, i: int) -> Order | None:
+    def _place(self, i: int) -> Command | None:
         growth = self.growths[i]
-        if growth.done or len(growth.roots()) + len(growth.aside_roots()) == 0:
+        if growth.done or len(growth.roots()) + len(growth.gathered_roots()) == 0:
             return None
-        return self._placing(i, growth.roots(), growth.aside_roots(), growth.wanted())
+        return self._placing(i, growth.roots(), growth.gathered_roots(), growth.wanted())
 
-    def _placing(self, i: int, roots: Any, aside_roots: Any, wanted: Any) -> Order:
+    def _placing(self, i: int, roots: Any, gathered_roots: Any, wanted: Any) -> Command:
         tree = tree_from_core(self.growths[i].tree(), 1.0)
-        return Order(tree, self.specs[i].sample, roots, aside_roots, wanted=wanted)
+        return Command(tree, self.specs[i].sample, roots, gathered_roots, wanted=wanted)
 
-    def _step(self, i: int) -> Order | None:
+    def _step(self, i: int) -> Command | None:
         growth = self.growths[i]
         if growth.done or growth.n_slots == 0:
             return None
         growth.advance()
         steps = growth.steps()
-        if growth.n_slots == 0 and not (steps[:, FATES] == ASIDE).any():
+        if growth.n_slots == 0 and not (steps[:, FATES] == GATHERED).any():
             return None
-        return Order(steps=steps, step_sets=growth.step_sets(), wanted=growth.wanted())
+        return Command(steps=steps, step_sets=growth.step_sets(), wanted=growth.wanted())
 
-    def _ask_within_budget(self, orders: list[Order | None], afresh: bool) -> None:
+    def _ask_within_budget(self, commands: list[Command | None], afresh: bool) -> None:
         """Ask for as many histograms at a time as the budget allows; give them to the trees."""
         size = int(self.setting.n_codes.sum())
-        at_once = max(1, self.setting.histogram_bytes // (16 * size * len(orders)))
-        longest = max(len(o.wanted) for o in orders if o is not None and o.wanted is not None)
+        at_once = max(1, self.setting.histogram_bytes // (16 * size * len(commands)))
+        longest = max(len(o.wanted) for o in commands if o is not None and o.wanted is not None)
         for first in range(0, max(longest, 1), at_once):
-            some = [_some_wanted(order, first, at_once) for order in orders]
+            some = [_some_wanted(command, first, at_once) for command in commands]
             for growth, counts in zip(self.growths, self._ask(some, afresh), strict=True):
                 if counts is not None and len(counts):
                     words = 2 if counts.dtype == np.int64 else 1
                     growth.give(counts.reshape(-1, words * size))
             afresh = False
 
-    def _ask(self, orders: list[Order | None], afresh: bool) -> list[Any]:
-        question = Question(orders, self.setting.n_codes, self.setting.n_classes, self.wide)
-        return self.parts.ask(question, afresh)
+    def _ask(self, commands: list[Command | None], afresh: bool) -> list[Any]:
+        request = Request(commands, self.setting.n_codes, self.setting.n_classes, self.wide)
+        return self.shards.ask(request, afresh)
 
-    def _grow_nodes_aside(self) -> None:
+    def _grow_gathered_nodes(self) -> None:
         """Grow LeafRank trees below nodes with few rows."""
         jobs, sizes = [], []
         for i, growth in enumerate(self.growths):
             if growth.done:
                 continue
-            nodes = growth.aside_nodes()
-            records = _as(nodes, ASIDE_NODE)
+            nodes = growth.gathered_nodes()
+            records = _as(nodes, GATHERED_NODE)
             for slot, record in enumerate(records):
                 features = growth.trial_features(int(record["trial"]))
                 jobs.append(self._job(i, slot, nodes, features))
                 sizes.append(float(record["negative"] + record["positive"]))
-        for job, grown in zip(jobs, self._grow_aside(jobs, sizes), strict=True):
+        for job, grown in zip(jobs, self._grow_gathered(jobs, sizes), strict=True):
             self.growths[job.tree].graft_node(job.record, *grown)
 
-    def grow_cells_aside(self) -> None:
+    def grow_gathered_cells(self) -> None:
         """Grow what is below cells with few rows: whole trees, which need no other cell."""
-        orders: list[Order | None] = []
+        commands: list[Command | None] = []
         jobs, sizes = [], []
         nothing = np.empty((0, ROOT.itemsize), dtype=np.uint8)
         for i, growth in enumerate(self.growths):
-            cells = growth.aside_cells()
+            cells = growth.gathered_cells()
             roots = np.zeros(len(cells), dtype=ROOT)
-            roots["cell"], roots["better_class"] = _as(cells, ASIDE_CELL)["cell"], 1
-            orders.append(None)
+            roots["cell"], roots["better_class"] = _as(cells, GATHERED_CELL)["cell"], 1
+            commands.append(None)
             if len(cells) == 0:
                 continue
             wanted = np.empty(0, dtype=np.int32)
-            placed = roots.view(np.uint8).reshape(len(cells), -1)
-            order = orders[i] = self._placing(i, nothing, placed, wanted)
-            assert order.tree is not None
+            row_state = roots.view(np.uint8).reshape(len(cells), -1)
+            command = commands[i] = self._placing(i, nothing, row_state, wanted)
+            assert command.tree is not None
             for slot in range(len(cells)):
                 jobs.append(self._job(i, slot, cells, None))
-                sizes.append(float(order.tree.counts[roots["cell"][slot]].sum()))
+                sizes.append(float(command.tree.counts[roots["cell"][slot]].sum()))
         if not jobs:
             return
-        self._ask(orders, afresh=True)
-        for job, grown in zip(jobs, self._grow_aside(jobs, sizes), strict=True):
+        self._ask(commands, afresh=True)
+        for job, grown in zip(jobs, self._grow_gathered(jobs, sizes), strict=True):
             self.growths[job.tree].graft_cell(job.slot, grown)
 
     def _job(self, i: int, slot: int, records: Records, features: Any) -> Job:
@@ -251,7 +255,7 @@ class _Batch:
             (float(negative), float(positive)),
         )  # fmt: skip
 
-    def _grow_aside(self, jobs: list[Job], sizes: list[float]) -> list[tuple[Any, ...]]:
+    def _grow_gathered(self, jobs: list[Job], sizes: list[float]) -> list[tuple[Any, ...]]:
         """Grow jobs, so many at a time as their rows may be moved at once."""
         setting = self.setting
         rows = [size / self._units_of_row(self.totals[job.tree])
@@ -261,38 +265,38 @@ class _Batch:
             first = len(grown)
             fits = np.cumsum(rows[first:]) <= setting.moved_rows
             last = first + max(1, int(np.argmin(fits)) if not fits.all() else len(fits))
-            grown += self.parts.grow_aside(
+            grown += self.shards.grow_gathered(
                 jobs[first:last], rows[first:last], setting.features, setting.code_values
             )
         return grown
 
-    def _trial_masses(self) -> list[Any]:
+    def _trial_weights(self) -> list[Any]:
         """Masses of all classes in the leaves of the trials; two classes know theirs."""
         grown = [None if g.done else g.grown_trials() for g in self.growths]
         if self.setting.n_classes == 2:
             return [None] * len(grown)
-        orders: list[Order | None] = []
+        commands: list[Command | None] = []
         for i, (growth, trials) in enumerate(zip(self.growths, grown, strict=True)):
             nothing = np.empty((0, ROOT.itemsize), dtype=np.uint8)
-            order = None
+            command = None
             if trials is not None and growth.n_trials:
                 placing = self._placing(i, nothing, nothing, None)
-                order = replace(placing, trials=trials)
-            orders.append(order)
-        if not any(order is not None for order in orders):
+                command = replace(placing, trials=trials)
+            commands.append(command)
+        if not any(command is not None for command in commands):
             return [np.empty(0, dtype=np.int64)] * len(grown)
         empty = np.empty(0, dtype=np.int64)
-        return [empty if mass is None else mass for mass in self._ask(orders, afresh=True)]
+        return [empty if weight is None else weight for weight in self._ask(commands, afresh=True)]
 
 
-def _some_wanted(order: Order | None, first: int, at_once: int) -> Order | None:
+def _some_wanted(command: Command | None, first: int, at_once: int) -> Command | None:
     """Ask for some of the histograms; rows are moved only with the first."""
-    if order is None or order.wanted is None:
-        return order
-    slots = order.wanted[first : first + at_once]
+    if command is None or command.wanted is None:
+        return command
+    slots = command.wanted[first : first + at_once]
     if first == 0:
-        return replace(order, wanted=slots)
-    return Order(wanted=slots) if len(slots) else None
+        return replace(command, wanted=slots)
+    return Command(wanted=slots) if len(slots) else None
 
 
 def _as(records: Records, dtype: Any) -> Records:

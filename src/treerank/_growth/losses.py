@@ -37,10 +37,10 @@ def pairwise(
 ) -> tuple[FloatArray, FloatArray]:
     """Mean of ``log(1 + exp(s_j - s_i))`` over the pairs of rank i above rank j.
 
-    Times half the mass of all rows, so that derivatives are as large as those of `logistic`.
+    Times half the weight of all rows, so that derivatives are as large as those of `logistic`.
     """
     first, second = pairwise_logistic_newton(scores, rank, weight, n_classes)
-    factor = weight.sum() / (2 * _mass_of_pairs(rank, weight, n_classes))
+    factor = weight.sum() / (2 * _weight_of_pairs(rank, weight, n_classes))
     return factor * first, factor * second
 
 
@@ -54,7 +54,7 @@ def rankboost(
     """
     centre = (scores.max() + scores.min()) / 2
     up = np.exp(np.clip(scores - centre, -LARGEST_EXPONENT, LARGEST_EXPONENT))
-    of_class = [np.bincount(rank, weight * mass, n_classes) for mass in (up, 1 / up)]
+    of_class = [np.bincount(rank, weight * weight_sum, n_classes) for weight_sum in (up, 1 / up)]
     below = (np.cumsum(of_class[0]) - of_class[0])[rank] / up  # pairs this row should win
     above = (of_class[1].sum() - np.cumsum(of_class[1]))[rank] * up  # and those it should lose
     factor = weight.sum() / (2 * max(np.sum(weight * below), LEAST_SUM))
@@ -69,6 +69,6 @@ def start_score(loss: str, rank: IntArray, weight: FloatArray) -> float:
     return float(logit(np.average(rank, weights=weight))) if loss == "logistic" else 0.0
 
 
-def _mass_of_pairs(rank: IntArray, weight: FloatArray, n_classes: int) -> float:
+def _weight_of_pairs(rank: IntArray, weight: FloatArray, n_classes: int) -> float:
     of_class = np.bincount(rank, weight, n_classes)
     return float(of_class.sum() ** 2 - (of_class**2).sum()) / 2

@@ -2,9 +2,9 @@
 
 The loss of a pair, ``log(1 + exp(-(s_i - s_j)))``, does not split into sorted running sums as
 the hinge does, but it is smooth in the score: analytic up to a distance pi off the real line.
-So scores are put in boxes of width 1 and the rows of a box replaced by masses at its Chebyshev
+So scores are put in boxes of width 1 and the rows of a box replaced by weights at its Chebyshev
 nodes, chosen to have the same interpolating polynomial: with 12 nodes the error is about
-``(2 pi + sqrt(4 pi^2 + 1))^-12``, 1e-13 of the mass. Sums between nodes of near boxes are small
+``(2 pi + sqrt(4 pi^2 + 1))^-12``, 1e-13 of the weight. Sums between nodes of near boxes are small
 matrix products; boxes further apart than 40 see only ``max(0, s_j - s_i)``, to a double's last
 bit, and are read off running sums. This is a fast multipole method in one dimension.
 """
@@ -43,8 +43,8 @@ class _Boxes(NamedTuple):
     interpolation: FloatArray
 
 
-class _Masses(NamedTuple):
-    """For each class and box: masses at the nodes, their sum, and their first moment."""
+class _Weights(NamedTuple):
+    """For each class and box: weights at the nodes, their sum, and their first moment."""
 
     at_nodes: FloatArray
     total: FloatArray
@@ -82,11 +82,11 @@ def pairwise_logistic(
     array([ 0.5, -0.5])
     """
     boxes = _put_in_boxes(scores)
-    masses = _collect(boxes, scores, rank, weight, n_classes)
-    worse = _Masses(*(np.cumsum(values, axis=0) - values for values in masses))
+    weights = _collect(boxes, scores, rank, weight, n_classes)
+    worse = _Weights(*(np.cumsum(values, axis=0) - values for values in weights))
     loss_at_nodes = _near_sums(boxes, worse, NEAR_SOFTPLUS) + _far_differences(boxes, worse)
     slope_at_nodes = _slopes(
-        boxes, _others(masses), np.bincount(rank, weight, n_classes).astype(np.float64)
+        boxes, _others(weights), np.bincount(rank, weight, n_classes).astype(np.float64)
     )
     loss = float(weight @ _at_rows(loss_at_nodes, boxes, rank))
     return loss, weight * _at_rows(slope_at_nodes, boxes, rank)
@@ -125,12 +125,12 @@ def pairwise_logistic_newton(
     return _at_rows(slope_at_nodes, boxes, rank), bend
 
 
-def _others(masses: _Masses) -> _Masses:
+def _others(weights: _Weights) -> _Weights:
     """Masses of all other classes."""
-    return _Masses(*(values.sum(axis=0) - values for values in masses))
+    return _Weights(*(values.sum(axis=0) - values for values in weights))
 
 
-def _slopes(boxes: _Boxes, other: _Masses, of_class: FloatArray) -> FloatArray:
+def _slopes(boxes: _Boxes, other: _Weights, of_class: FloatArray) -> FloatArray:
     """Return the derivative of the loss at each node, for a row of each class.
 
     A worse row j pushes row i up by expit(s_j - s_i), a better one down by
@@ -156,7 +156,7 @@ def _put_in_boxes(scores: FloatArray) -> _Boxes:
 
 def _collect(
     boxes: _Boxes, scores: FloatArray, rank: IntArray, weight: FloatArray, n_classes: int
-) -> _Masses:
+) -> _Weights:
     n_boxes = len(boxes.corner)
     cell = rank * n_boxes + boxes.of_row
     rows_of_cell = sparse.csr_array(
@@ -164,30 +164,30 @@ def _collect(
     )
     columns = np.column_stack([boxes.interpolation, np.ones(len(cell)), scores])
     sums = (rows_of_cell @ columns).reshape(n_classes, n_boxes, N_NODES + 2)
-    return _Masses(sums[..., :N_NODES], sums[..., N_NODES], sums[..., N_NODES + 1])
+    return _Weights(sums[..., :N_NODES], sums[..., N_NODES], sums[..., N_NODES + 1])
 
 
-def _near_sums(boxes: _Boxes, masses: _Masses, kernel: FloatArray) -> FloatArray:
-    """Return at each node t the sum of mass times kernel(s - t), s in boxes within reach."""
+def _near_sums(boxes: _Boxes, weights: _Weights, kernel: FloatArray) -> FloatArray:
+    """Return at each node t the sum of weight times kernel(s - t), s in boxes within reach."""
     corner = boxes.corner
-    sums = np.zeros_like(masses.at_nodes)
+    sums = np.zeros_like(weights.at_nodes)
     reach = int(min(REACH, corner[-1] - corner[0]))
     for distance in range(-reach, reach + 1):
         place = np.searchsorted(corner, corner + distance)
         found = corner[np.minimum(place, len(corner) - 1)] == corner + distance
-        sums[:, found] += masses.at_nodes[:, place[found]] @ kernel[distance + REACH]
+        sums[:, found] += weights.at_nodes[:, place[found]] @ kernel[distance + REACH]
     return sums
 
 
-def _far_totals(boxes: _Boxes, masses: _Masses) -> FloatArray:
-    """Return at each node the mass in boxes above, out of reach: expit is 1 there."""
-    return _tails(masses.total)[:, _out_of_reach(boxes), None]
+def _far_totals(boxes: _Boxes, weights: _Weights) -> FloatArray:
+    """Return at each node the weight in boxes above, out of reach: expit is 1 there."""
+    return _tails(weights.total)[:, _out_of_reach(boxes), None]
 
 
-def _far_differences(boxes: _Boxes, masses: _Masses) -> FloatArray:
-    """Return the sum of mass times s - t in boxes above, out of reach: softplus is that."""
-    moment = _tails(masses.moment)[:, _out_of_reach(boxes), None]
-    return moment - _far_totals(boxes, masses) * (boxes.corner[:, None] + NODES)
+def _far_differences(boxes: _Boxes, weights: _Weights) -> FloatArray:
+    """Return the sum of weight times s - t in boxes above, out of reach: softplus is that."""
+    moment = _tails(weights.moment)[:, _out_of_reach(boxes), None]
+    return moment - _far_totals(boxes, weights) * (boxes.corner[:, None] + NODES)
 
 
 def _out_of_reach(boxes: _Boxes) -> IntArray:

@@ -1,8 +1,8 @@
-"""One part of the training rows, and what it is asked while trees are grown from sums.
+"""One shard of the training rows, and what it is asked while trees are grown from sums.
 
-A part is asked the same questions wherever it is: in this process, or on a worker of a
+A shard is asked the same questions wherever it is: in this process, or on a worker of a
 cluster. All functions are pure: what they return depends on nothing but their arguments, so
-that a part that is lost can be asked again.
+that a shard that is lost can be asked again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOW_BITS = np.uint32(31)  # of a row: its label and how often it counts
 
 
 @dataclass(frozen=True)
-class Part:
+class Shard:
     """Rows ``first_row, first_row + 1, ...`` of all rows."""
 
     codes: Codes
@@ -42,20 +42,20 @@ class Part:
         return len(self.labels)
 
 
-class Sample(Protocol):
-    """Which rows of a part a tree is grown on, and how often they count."""
+class RowSelection(Protocol):
+    """Which rows of a shard a tree is grown on, and how often they count."""
 
-    def of(self, part: Part) -> Weights:
-        """Weights of the part's rows in this tree; 0 for a row that is not in it."""
+    def of(self, shard: Shard) -> Weights:
+        """Weights of the shard's rows in this tree; 0 for a row that is not in it."""
 
 
 @dataclass(frozen=True)
 class AllRows:
     """Every row, by its own weight."""
 
-    def of(self, part: Part) -> Weights:
+    def of(self, shard: Shard) -> Weights:
         """Return the weights of the rows."""
-        return part.weights
+        return shard.weights
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ class WithoutFold:
     n_folds: int
     held_out: bool = False
 
-    def of(self, part: Part) -> Weights:
+    def of(self, shard: Shard) -> Weights:
         """Return what is left of the weights of the rows."""
-        assert part.place is not None
-        return part.weights.where((part.place % self.n_folds == self.fold) == self.held_out)
+        assert shard.place is not None
+        return shard.weights.where((shard.place % self.n_folds == self.fold) == self.held_out)
 
 
 @dataclass(frozen=True)
@@ -80,34 +80,36 @@ class Drawn:
     tree: int
     n_rows: int
 
-    def counts(self, part: Part) -> NDArray[np.uint8]:
+    def counts(self, shard: Shard) -> NDArray[np.uint8]:
         """How often each row was drawn."""
-        return self.sampling.some_counts(self.tree, self.n_rows, part.first_row, part.n_rows)
+        return self.sampling.some_counts(self.tree, self.n_rows, shard.first_row, shard.n_rows)
 
-    def of(self, part: Part) -> Weights:
+    def of(self, shard: Shard) -> Weights:
         """Return the weights of the rows times their draws."""
-        units = part.weights.as_units
+        units = shard.weights.as_units
         if self.sampling.n_draws == 0:
-            return part.weights if units is None else Weights(units=units, scale=part.weights.scale)
-        counts = self.counts(part)
+            return (
+                shard.weights if units is None else Weights(units=units, scale=shard.weights.scale)
+            )
+        counts = self.counts(shard)
         if units is None:
             return Weights(repeats=counts)
-        return Weights(units=units * counts, scale=part.weights.scale)
+        return Weights(units=units * counts, scale=shard.weights.scale)
 
 
 @dataclass(frozen=True)
-class Order:
-    """What a part is asked for one tree in one round; None: nothing of that kind.
+class Command:
+    """What a shard is asked for one tree in one round; None: nothing of that kind.
 
-    First rows are placed anew (`tree`, the tree so far, with the `roots` of trials) or moved
-    (`steps`); then the histograms of the slots `wanted`, or the class masses of the leaves of
+    First rows are row_state anew (`tree`, the tree so far, with the `roots` of trials) or moved
+    (`steps`); then the histograms of the slots `wanted`, or the class weights of the leaves of
     grown `trials`, are counted.
     """
 
     tree: RankTree | None = None
-    sample: Sample | None = None
+    sample: RowSelection | None = None
     roots: Records | None = None
-    aside_roots: Records | None = None
+    gathered_roots: Records | None = None
     steps: Records | None = None
     step_sets: Records | None = None
     wanted: NDArray[np.int32] | None = None
@@ -115,77 +117,79 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Placed:
-    """Where the rows of a part are in one tree."""
+class RowState:
+    """Where the rows of a shard are in one tree."""
 
     weights: Weights
     cells: NDArray[np.int32]  # leaf of the tree so far, by row
     rows: NDArray[np.uint32]  # by slot
     starts: NDArray[np.int64]
-    aside_rows: NDArray[np.uint32]
-    aside_starts: NDArray[np.int64]
+    gathered_rows: NDArray[np.uint32]
+    gathered_starts: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Question:
+class Request:
     """Orders for all trees that grow in lockstep, and what they have in common."""
 
-    orders: list[Order | None]
+    commands: list[Command | None]
     n_codes: NDArray[np.int32]
     n_classes: int
     wide: bool  # sums may not fit half a word
 
 
-State = list[Placed | None]
+State = list[RowState | None]
 
 
-def answer(part: Part, before: State | None, question: Question) -> tuple[State, list[Any]]:
+def answer(shard: Shard, before: State | None, request: Request) -> tuple[State, list[Any]]:
     """Move the rows of all trees, and count what is asked for."""
-    state: State = list(before) if before is not None else [None] * len(question.orders)
+    state: State = list(before) if before is not None else [None] * len(request.commands)
     answers: list[Any] = []
-    for i, order in enumerate(question.orders):
+    for i, command in enumerate(request.commands):
         answers.append(None)
-        if order is None:
+        if command is None:
             continue
-        if order.tree is not None:
-            state[i] = _place(part, order)
-        placed = state[i]
-        assert placed is not None
-        if order.steps is not None:
-            placed = state[i] = _step(part, placed, order)
-        if order.wanted is not None:
+        if command.tree is not None:
+            state[i] = _place(shard, command)
+        row_state = state[i]
+        assert row_state is not None
+        if command.steps is not None:
+            row_state = state[i] = _step(shard, row_state, command)
+        if command.wanted is not None:
             answers[i] = _core.count_slots(
-                part.codes, placed.weights.units, placed.rows, placed.starts, order.wanted,
-                question.n_codes, question.wide,
+                shard.codes, row_state.weights.units, row_state.rows, row_state.starts,
+                command.wanted, request.n_codes, request.wide,
             )  # fmt: skip
-        if order.trials is not None:
-            answers[i] = _core.trial_masses(
-                part.codes, part.labels, placed.weights.repeats, placed.weights.units,
-                placed.cells, *order.trials, question.n_classes,
+        if command.trials is not None:
+            answers[i] = _core.trial_weights(
+                shard.codes, shard.labels, row_state.weights.repeats, row_state.weights.units,
+                row_state.cells, *command.trials, request.n_classes,
             )  # fmt: skip
     return state, answers
 
 
 def add(answers: list[list[Any]]) -> list[Any]:
-    """Add up what parts have answered; whole numbers, so that their order does not matter."""
+    """Add up what shards have answered; whole numbers, so that their command does not matter."""
     columns = zip(*answers, strict=True)
     return [None if column[0] is None else np.sum(column, axis=0) for column in columns]
 
 
-def class_masses(part: Part, samples: list[Sample], n_classes: int) -> list[NDArray[np.int64]]:
+def class_weights(
+    shard: Shard, samples: list[RowSelection], n_classes: int
+) -> list[NDArray[np.int64]]:
     """Units of each class in the rows of each tree."""
-    return [_units_by(part.labels, sample.of(part), n_classes) for sample in samples]
+    return [_units_by(shard.labels, sample.of(shard), n_classes) for sample in samples]
 
 
-def content(part: Part) -> list[NDArray[np.uint64]]:
+def content(shard: Shard) -> list[NDArray[np.uint64]]:
     """Sums, modulo 2^64, that tell one table of coded and labelled rows from another."""
-    hashes = _core.row_hashes(part.codes, part.labels, 0)
-    numbers = np.arange(part.first_row, part.first_row + part.n_rows, dtype=np.uint64)
-    units = part.weights.as_units
-    masses = np.ones(part.n_rows, np.uint64) if units is None else units.astype(np.uint64)
+    hashes = _core.row_hashes(shard.codes, shard.labels, 0)
+    numbers = np.arange(shard.first_row, shard.first_row + shard.n_rows, dtype=np.uint64)
+    units = shard.weights.as_units
+    weights = np.ones(shard.n_rows, np.uint64) if units is None else units.astype(np.uint64)
     odd = np.uint64(2) * numbers + np.uint64(1)
     with np.errstate(over="ignore"):
-        return [np.array([np.sum(hashes * odd), np.sum((hashes ^ odd) * masses)], np.uint64)]
+        return [np.array([np.sum(hashes * odd), np.sum((hashes ^ odd) * weights)], np.uint64)]
 
 
 def _units_by(places: NDArray[Any], weights: Weights, n_places: int) -> NDArray[np.int64]:
@@ -197,47 +201,48 @@ def _units_by(places: NDArray[Any], weights: Weights, n_places: int) -> NDArray[
     return total
 
 
-def leaf_masses(
-    part: Part, trees: list[RankTree], samples: list[Sample], n_classes: int
+def leaf_weights(
+    shard: Shard, trees: list[RankTree], samples: list[RowSelection], n_classes: int
 ) -> list[NDArray[np.int64]]:
     """Units of each class in the leaves of each tree: the sample's rows walk through it."""
-    masses = []
+    weights = []
     for tree, sample in zip(trees, samples, strict=True):
-        place = tree.apply(part.codes).astype(np.int64) * n_classes + part.labels
-        masses.append(_units_by(place, sample.of(part), tree.n_cells * n_classes))
-    return masses
+        place = tree.apply(shard.codes).astype(np.int64) * n_classes + shard.labels
+        weights.append(_units_by(place, sample.of(shard), tree.n_cells * n_classes))
+    return weights
 
 
-def _place(part: Part, order: Order) -> Placed:
-    assert order.tree is not None
-    assert order.sample is not None
-    assert order.roots is not None
-    assert order.aside_roots is not None
-    weights = order.sample.of(part)
-    cells = order.tree.apply(part.codes)
+def _place(shard: Shard, command: Command) -> RowState:
+    assert command.tree is not None
+    assert command.sample is not None
+    assert command.roots is not None
+    assert command.gathered_roots is not None
+    weights = command.sample.of(shard)
+    cells = command.tree.apply(shard.codes)
     slots = [
-        _core.place_rows(part.labels, weights.repeats, weights.units, cells, roots)
-        for roots in (order.roots, order.aside_roots)
+        _core.place_rows(shard.labels, weights.repeats, weights.units, cells, roots)
+        for roots in (command.roots, command.gathered_roots)
     ]
-    return Placed(weights, cells, *slots[0], *slots[1])
+    return RowState(weights, cells, *slots[0], *slots[1])
 
 
-def _step(part: Part, placed: Placed, order: Order) -> Placed:
-    assert order.steps is not None
-    assert order.step_sets is not None
-    rows, starts, aside_rows, aside_starts = _core.step_rows(
-        part.codes, placed.rows, placed.starts, order.steps, order.step_sets
+def _step(shard: Shard, row_state: RowState, command: Command) -> RowState:
+    assert command.steps is not None
+    assert command.step_sets is not None
+    rows, starts, gathered_rows, gathered_starts = _core.step_rows(
+        shard.codes, row_state.rows, row_state.starts, command.steps, command.step_sets
     )
-    return Placed(
-        placed.weights, placed.cells, rows, starts,
-        np.concatenate([placed.aside_rows, aside_rows]),
-        np.concatenate([placed.aside_starts, placed.aside_starts[-1] + aside_starts[1:]]),
+    before = row_state.gathered_starts
+    return RowState(
+        row_state.weights, row_state.cells, rows, starts,
+        np.concatenate([row_state.gathered_rows, gathered_rows]),
+        np.concatenate([before, before[-1] + gathered_starts[1:]]),
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Piece:
-    """What one part has of the rows set aside in one slot."""
+    """What one shard has of the rows gathered in one slot."""
 
     codes: Codes
     marks: NDArray[np.uint32]  # label and repeats
@@ -256,31 +261,33 @@ class Job:
     total: tuple[float, float]
 
 
-def take_aside(part: Part, state: State, jobs: list[list[Job]]) -> list[list[Piece]]:
-    """Take the part's rows of every job, job by job in each of the bins."""
-    return [[_piece(part, state[job.tree], job.slot) for job in bin_] for bin_ in jobs]
+def gather(shard: Shard, state: State, jobs: list[list[Job]]) -> list[list[Piece]]:
+    """Take the shard's rows of every job, job by job in each of the bins."""
+    return [[_piece(shard, state[job.tree], job.slot) for job in bin_] for bin_ in jobs]
 
 
-def _piece(part: Part, placed: Placed | None, slot: int) -> Piece:
-    assert placed is not None
-    rows = placed.aside_rows[placed.aside_starts[slot] : placed.aside_starts[slot + 1]]
+def _piece(shard: Shard, row_state: RowState | None, slot: int) -> Piece:
+    assert row_state is not None
+    rows = row_state.gathered_rows[
+        row_state.gathered_starts[slot] : row_state.gathered_starts[slot + 1]
+    ]
     numbers = rows >> np.uint32(5)
-    units = placed.weights.units
+    units = row_state.weights.units
     return Piece(
-        np.ascontiguousarray(part.codes[:, numbers]),
+        np.ascontiguousarray(shard.codes[:, numbers]),
         rows & LOW_BITS,
         None if units is None else units[numbers],
     )
 
 
-def grow_aside(
+def grow_gathered(
     pieces: list[list[Piece]], jobs: list[Job], features: Features, code_values: Any
 ) -> list[tuple[Any, ...]]:
-    """Grow cells and nodes whose rows have been brought together from all parts."""
+    """Grow cells and nodes whose rows have been brought together from all shards."""
     grown: list[tuple[Any, ...]] = []
-    for job, of_parts in zip(jobs, zip(*pieces, strict=True), strict=True):
-        codes = np.ascontiguousarray(np.concatenate([p.codes for p in of_parts], axis=1))
-        marks = np.concatenate([p.marks for p in of_parts])
+    for job, of_shards in zip(jobs, zip(*pieces, strict=True), strict=True):
+        codes = np.ascontiguousarray(np.concatenate([p.codes for p in of_shards], axis=1))
+        marks = np.concatenate([p.marks for p in of_shards])
         if len(marks) > _core.MAX_ROWS:
             raise ValueError(
                 f"Got {len(marks):,} rows of one cell, which its weights made look small; expected "
@@ -288,8 +295,8 @@ def grow_aside(
             )
         rows = (np.arange(len(marks), dtype=np.uint32) << 5) | marks
         units = None
-        if of_parts[0].units is not None:
-            units = np.concatenate([p.units for p in of_parts if p.units is not None])
+        if of_shards[0].units is not None:
+            units = np.concatenate([p.units for p in of_shards if p.units is not None])
         given = (codes, rows, units, *features, job.options, code_values, job.record)
         if job.features is None:
             grown.append(_core.grow_cell(*given, job.total))

@@ -11,7 +11,12 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from treerank._binning.encoding import Encoding, Matrix
 from treerank._growth.progress import progress_bar
-from treerank._growth.splitter_trees import Sample, grow_cell_tree, is_function, refuse_one_side
+from treerank._growth.splitter_trees import (
+    TreeRows,
+    check_tells_rows_apart,
+    grow_cell_tree,
+    is_function,
+)
 from treerank._growth.trees import TreeRankOptions
 from treerank._input.validation import TrainingData, class_sizes
 from treerank._input.weights import Weights
@@ -63,7 +68,7 @@ def grow_splitter_forest(
                 progress(len(trees) / len(numbers))
     whole = all(tree.n_cells == 1 for tree in trees)
     if whole and options.max_features < 0 and not is_function(splitter):
-        refuse_one_side(as_splitter(splitter), encoding)
+        check_tells_rows_apart(as_splitter(splitter), encoding)
     return SplitterForest(trees, by_rank, cut_weights(class_sizes(data)))
 
 
@@ -84,5 +89,5 @@ def _grow(
     if sampling.n_draws > 0:
         units = units * sampling.counts(number, n_rows)
     state = np.random.SeedSequence(options.seed, spawn_key=(number,)).generate_state(1, np.uint64)
-    sample = Sample(rows, labels, units, weights.scale, encoding, n_classes)
+    sample = TreeRows(rows, labels, units, weights.scale, encoding, n_classes)
     return grow_cell_tree(sample, splitter, replace(options, seed=int(state[0])))

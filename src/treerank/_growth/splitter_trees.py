@@ -33,7 +33,7 @@ class Node:
 
     path: str
     rows: NDArray[np.intp]
-    mass: NDArray[np.int64]  # by class, worst first
+    weight: NDArray[np.int64]  # by class, worst first
     gain: float = 0.0
     pair: tuple[int, int] = (-1, -1)
     split: CellSplit | None = None
@@ -41,11 +41,11 @@ class Node:
 
     def describe(self, scale: float) -> Cell:
         """Say what a user's function may know of the cell."""
-        return Cell(len(self.path), self.path, len(self.rows), self.mass / scale)
+        return Cell(len(self.path), self.path, len(self.rows), self.weight / scale)
 
 
 @dataclass(frozen=True)
-class Sample:
+class TreeRows:
     """Rows of one tree: all, or those left when a part is held out."""
 
     rows: Matrix
@@ -57,9 +57,9 @@ class Sample:
 
     def node(self, path: str, rows: NDArray[np.intp]) -> Node:
         """Cell of the given rows."""
-        mass = np.zeros(self.n_classes, dtype=np.int64)
-        np.add.at(mass, self.labels[rows], self.units[rows])
-        return Node(path, rows, mass)
+        weight = np.zeros(self.n_classes, dtype=np.int64)
+        np.add.at(weight, self.labels[rows], self.units[rows])
+        return Node(path, rows, weight)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Candidate:
 class Growth:
     """A tree while it grows: its leaf cells, best first, and those that may still be split."""
 
-    sample: Sample
+    sample: TreeRows
     root: Node
     leaves: list[Node]
     pending: list[Node]
@@ -104,7 +104,7 @@ def grow_cell_trees(
         samples += [np.where(folds.fold != fold, units, 0) for fold in range(folds.n_folds)]
     trees = []
     for left in samples:
-        sample = Sample(rows, data.labels, left, weights.scale, encoding, len(data.classes))
+        sample = TreeRows(rows, data.labels, left, weights.scale, encoding, len(data.classes))
         root = sample.node("", order[left[order] > 0])
         trees.append(Growth(sample, root, [root], [root]))
     choose = _chooser(splitter)
@@ -118,7 +118,7 @@ def grow_cell_trees(
     return [_flatten(tree.root, encoding, weights.scale) for tree in trees]
 
 
-def grow_cell_tree(sample: Sample, splitter: Any, options: TreeRankOptions) -> SplitterTree:
+def grow_cell_tree(sample: TreeRows, splitter: Any, options: TreeRankOptions) -> SplitterTree:
     """Grow one tree on the rows of the sample that have weight, one cell after another."""
     root = sample.node("", np.flatnonzero(sample.units))
     tree = Growth(sample, root, [root], [root])
@@ -141,7 +141,7 @@ def _grow_level(
             splitter = choose(node.describe(tree.sample.scale))
             if splitter is not None:
                 splitter = as_splitter(splitter)
-                pairs = _pairs(node.mass, options.tournament)
+                pairs = _pairs(node.weight, options.tournament)
                 tasks += [(tree.sample, node, splitter, pair) for pair in pairs]
     found = run(delayed(_find_candidate)(*task, options) for task in tasks)
     candidates: dict[int, list[Candidate]] = {}
@@ -165,7 +165,7 @@ def _choose_winners(
     for i, node in enumerate(tree.leaves):
         offered = candidates.get(id(node), [])
         if offered:
-            gains = _gains(tree, leaves, i, [offer.parts[0].mass for offer in offered], options)
+            gains = _gains(tree, leaves, i, [offer.parts[0].weight for offer in offered], options)
             best = int(np.argmax(gains))
             if gains[best] > options.min_auc_gain:
                 winner = offered[best]
@@ -188,24 +188,24 @@ def _gains(
     place = len(better)
     if options.tournament_gain == "local":
         cells, place = [tree.leaves[i]], 0
-    masses = np.array([cell.mass for cell in cells], dtype=np.float64)
-    total = tree.root.mass.astype(np.float64)
-    return _core.vus_gains(masses, place, np.array(left, dtype=np.float64), total)
+    weights = np.array([cell.weight for cell in cells], dtype=np.float64)
+    total = tree.root.weight.astype(np.float64)
+    return _core.vus_gains(weights, place, np.array(left, dtype=np.float64), total)
 
 
-def _pairs(mass: NDArray[np.int64], tournament: str) -> list[tuple[int, int]]:
+def _pairs(weight: NDArray[np.int64], tournament: str) -> list[tuple[int, int]]:
     """Pairs of the classes that a cell has: all, or neighbours among them."""
-    present = np.flatnonzero(mass).tolist()
+    present = np.flatnonzero(weight).tolist()
     return list(combinations(present, 2) if tournament == "all" else pairwise(present))
 
 
-def _may_split(sample: Sample, node: Node, options: TreeRankOptions) -> bool:
+def _may_split(sample: TreeRows, node: Node, options: TreeRankOptions) -> bool:
     deep = 0 <= options.max_depth <= len(node.path)
-    return not deep and node.mass.sum() / sample.scale >= options.min_mass_split
+    return not deep and node.weight.sum() / sample.scale >= options.min_weight_split
 
 
 def _find_candidate(
-    sample: Sample, node: Node, splitter: Any, pair: tuple[int, int], options: TreeRankOptions
+    sample: TreeRows, node: Node, splitter: Any, pair: tuple[int, int], options: TreeRankOptions
 ) -> Candidate | None:
     """Fit a splitter to the rows of a pair of classes, and part all rows of the cell by it."""
     key = tuple(node.path.encode()) + (pair if sample.n_classes > 2 else ())
@@ -217,7 +217,7 @@ def _find_candidate(
         _fit(split, sample, chosen, pair)
         is_left = split.left(sample.rows[:, node.rows])
     except Exception as error:
-        worse, better = (sample.node("", chosen).mass[list(pair)] / sample.scale).tolist()
+        worse, better = (sample.node("", chosen).weight[list(pair)] / sample.scale).tolist()
         error.add_note(
             f"{splitter!r} was splitting {f'the cell {node.path!r}' if node.path else 'the root'} "
             f"with {worse:g} negatives and {better:g} positives."
@@ -226,13 +226,13 @@ def _find_candidate(
     left, right = (node.rows[side] for side in (is_left, ~is_left))
     everything = not node.path and len(node.rows) == sample.rows.shape[1] and columns is None
     if everything and not (len(left) and len(right)):
-        refuse_one_side(splitter, sample.encoding)
-    if _delta(sample.node("", left).mass, node.mass, pair) < 0:
+        check_tells_rows_apart(splitter, sample.encoding)
+    if _delta(sample.node("", left).weight, node.weight, pair) < 0:
         left, right = right, left
         split = CellSplit(split.splitter, columns, turned=True)
     parts = sample.node(node.path + "L", left), sample.node(node.path + "R", right)
-    smallest = min(int(part.mass.sum()) for part in parts) / sample.scale
-    if smallest <= 0 or smallest < options.min_mass_leaf:
+    smallest = min(int(part.weight.sum()) for part in parts) / sample.scale
+    if smallest <= 0 or smallest < options.min_weight_leaf:
         return None
     return Candidate(pair, split, parts)
 
@@ -243,7 +243,7 @@ def _delta(left: NDArray[np.int64], cell: NDArray[np.int64], pair: tuple[int, in
     return int(cell[worse]) * int(left[better]) - int(cell[better]) * int(left[worse])
 
 
-def _fit(split: CellSplit, sample: Sample, rows: NDArray[np.intp], pair: tuple[int, int]) -> None:
+def _fit(split: CellSplit, sample: TreeRows, rows: NDArray[np.intp], pair: tuple[int, int]) -> None:
     inside = sample.rows[:, rows]
     seen = inside if split.columns is None else inside[split.columns]
     box = sample.encoding.box
@@ -293,7 +293,7 @@ def _draw_columns(
     return np.flatnonzero(np.isin(feature, drawn))
 
 
-def refuse_one_side(splitter: Any, encoding: Encoding) -> None:
+def check_tells_rows_apart(splitter: Any, encoding: Encoding) -> None:
     """Refuse a classifier that cannot part rows that differ; elsewhere the branch just ends."""
     if isinstance(splitter, ClassifierSplit) and (encoding.box.high > encoding.box.low).any():
         raise ValueError(
@@ -315,9 +315,9 @@ def _flatten(root: Node, encoding: Encoding, scale: float) -> SplitterTree:
             cells[parent] = (*cells[parent][:2], number, *cells[parent][3:])
         first = number + 1 if node.children else -1
         cells.append((parent, first, -1, len(node.path), -1, -1, *node.pair, node.gain))
-        counts.append(node.mass)
+        counts.append(node.weight)
         if node.split is not None:
             splits.append(node.split)
             stack += [(child, number) for child in reversed(node.children)]
-    mass = np.array(counts, dtype=np.float64)
-    return SplitterTree(np.array(cells, dtype=CELL), mass / scale, splits, encoding)
+    weight = np.array(counts, dtype=np.float64)
+    return SplitterTree(np.array(cells, dtype=CELL), weight / scale, splits, encoding)

@@ -12,7 +12,7 @@ from treerank import _core
 from treerank._binning.binning import Binning, Coded, Codes
 from treerank._binning.code_values import code_values
 from treerank._growth.progress import progress_bar
-from treerank._input.parameters import complain
+from treerank._input.parameters import invalid_parameter
 from treerank._input.validation import TrainingData
 from treerank._select.folds import Folds
 from treerank._trees.ranking_tree import RankTree, tree_from_core
@@ -20,13 +20,13 @@ from treerank._trees.ranking_tree import RankTree, tree_from_core
 
 @dataclass(frozen=True)
 class LeafRankOptions:
-    """Limits of the tree inside a cell; masses are sums of weights, -1 means no limit."""
+    """Limits of the tree inside a cell; weights are sums of weights, -1 means no limit."""
 
     criterion: str
     max_depth: int
     max_leaf_nodes: int
-    min_mass_leaf: float
-    min_mass_split: float
+    min_weight_leaf: float
+    min_weight_split: float
     max_features: int
     random_cuts: bool = False  # one random cut a drawn feature
     pruning: bool = False  # by cross-validation inside each cell
@@ -35,10 +35,10 @@ class LeafRankOptions:
         """Masses in units of the core."""
         return {
             **vars(self),
-            "row_mass": scale,
-            "independent_mass": scale * design_effect,
-            "min_mass_leaf": self.min_mass_leaf * scale,
-            "min_mass_split": self.min_mass_split * scale,
+            "row_weight": scale,
+            "independent_weight": scale * design_effect,
+            "min_weight_leaf": self.min_weight_leaf * scale,
+            "min_weight_split": self.min_weight_split * scale,
         }
 
 
@@ -48,8 +48,8 @@ class TreeRankOptions:
 
     leafrank: LeafRankOptions | None  # None: cells are split in Python
     max_depth: int
-    min_mass_leaf: float
-    min_mass_split: float
+    min_weight_leaf: float
+    min_weight_split: float
     min_auc_gain: float
     max_features: int
     seed: int
@@ -64,8 +64,8 @@ class TreeRankOptions:
             **vars(self),
             "first_tree": first_tree,
             "leafrank": self.leafrank.for_core(scale, design_effect),
-            "min_mass_leaf": self.min_mass_leaf * scale,
-            "min_mass_split": self.min_mass_split * scale,
+            "min_weight_leaf": self.min_weight_leaf * scale,
+            "min_weight_split": self.min_weight_split * scale,
         }
 
 
@@ -129,7 +129,7 @@ def check_monotonic(monotonic_cst: Any, names: list[str], binning: Binning) -> N
     else:
         signs = np.asarray(monotonic_cst)
     if signs.shape != (len(names),) or not np.isin(signs, (-1, 0, 1)).all():
-        raise complain("monotonic_cst", monotonic_cst, expected)
+        raise invalid_parameter("monotonic_cst", monotonic_cst, expected)
     both = np.flatnonzero((signs != 0) & (binning.is_categorical == 1))
     if len(both):
         raise ValueError(

@@ -23,25 +23,25 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from treerank import _core
 from treerank._input.categories import Factor, factorise
-from treerank._input.column_stats import Sample, Seen
+from treerank._input.column_stats import BinningSample, ColumnStats
 from treerank._input.columns import (
     Column,
     Kinds,
     as_numbers,
     object_kinds,
-    refuse_infinity,
-    refuse_type,
+    raise_infinite,
+    raise_unsupported_type,
 )
 from treerank._input.labels import (
     SEVERAL_TYPES,
     class_numbers,
+    finalize_classes,
     labels_as_array,
     missing_labels,
     order_of_levels,
     plain_labels,
-    refuse_missing,
-    refuse_unordered,
-    settle_classes,
+    raise_missing_labels,
+    raise_unordered_labels,
 )
 from treerank._input.validation import Table
 
@@ -49,7 +49,7 @@ from treerank._input.validation import Table
 
 
 @dataclass(frozen=True)
-class LabelsSeen:
+class LabelStats:
     """What the labels of some rows say of the classes."""
 
     n_rows: int
@@ -60,7 +60,7 @@ class LabelsSeen:
     is_ordered: bool = False
     orders_agree: bool = True  # of the categories of all blocks
 
-    def __add__(self, other: LabelsSeen) -> LabelsSeen:
+    def __add__(self, other: LabelStats) -> LabelStats:
         first = self.first_missing
         if first < 0 <= other.first_missing:
             first = self.n_rows + other.first_missing
@@ -68,7 +68,7 @@ class LabelsSeen:
         if categories is not None and other.categories is not None:
             agree = agree and _same_order(categories, other.categories)
             categories = list(dict.fromkeys([*categories, *other.categories]))
-        return LabelsSeen(
+        return LabelStats(
             self.n_rows + other.n_rows,
             _union(self.distinct, other.distinct),
             self.n_missing + other.n_missing,
@@ -81,7 +81,7 @@ class LabelsSeen:
     def classes(self, label_order: Any, max_classes: int = _core.MAX_CLASSES) -> NDArray[Any]:
         """Classes of all rows, worst first, by the rules of `check_labels`."""
         if self.n_missing:
-            refuse_missing(self.n_missing, self.n_rows, self.first_missing)
+            raise_missing_labels(self.n_missing, self.n_rows, self.first_missing)
         values = plain_labels(self.distinct)
         # As often as it takes not to be told that there are many classes for so few rows.
         check_classification_targets(np.repeat(values, 5) if len(values) else values)
@@ -101,8 +101,8 @@ class LabelsSeen:
                     )
                 order = order_of_levels(self.categories, set(present))
             elif len(present) > 2:
-                refuse_unordered(present)
-        return settle_classes(distinct, order, label_order, max_classes)
+                raise_unordered_labels(present)
+        return finalize_classes(distinct, order, label_order, max_classes)
 
 
 def _same_order(a: list[Any], b: list[Any]) -> bool:
@@ -127,7 +127,7 @@ def _union(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 class LabelBlock:
     """Labels of a block: what they say, and which of the distinct ones each row has."""
 
-    seen: LabelsSeen
+    seen: LabelStats
     places: NDArray[Any]
 
     def numbers(self, classes: NDArray[Any]) -> NDArray[np.uint8]:
@@ -149,7 +149,7 @@ def label_block(y: Any) -> LabelBlock:
     except TypeError:
         raise SEVERAL_TYPES from None
     first = int(np.argmax(missing)) if missing.any() else -1
-    seen = LabelsSeen(len(values), distinct, int(missing.sum()), first, None)
+    seen = LabelStats(len(values), distinct, int(missing.sum()), first, None)
     if first >= 0:  # will be refused when all blocks have been seen
         return LabelBlock(seen, np.empty(0, dtype=np.uint8))
     return LabelBlock(seen, _small(np.searchsorted(distinct, values), len(distinct)))
@@ -164,7 +164,7 @@ def _text_labels(series: nw.Series[Any]) -> LabelBlock:
     missing = factor.places < 0
     first = int(np.argmax(missing)) if missing.any() else -1
     categories, is_ordered = _categories(series, factor)
-    seen = LabelsSeen(len(factor), distinct, int(missing.sum()), first, categories, is_ordered)
+    seen = LabelStats(len(factor), distinct, int(missing.sum()), first, categories, is_ordered)
     if first >= 0:
         return LabelBlock(seen, np.empty(0, dtype=np.uint8))
     return LabelBlock(seen, _small(new_place[factor.places], len(distinct)))
@@ -188,7 +188,7 @@ def _small(places: NDArray[Any], n: int) -> NDArray[Any]:
 
 
 @dataclass(frozen=True)
-class ColumnSeen:
+class ColumnBlockStats:
     """What some rows say of one column, and its numbers in the sampled rows.
 
     `kinds` tells numbers from levels; a column of neither is empty, and `sample` is None where
@@ -200,14 +200,14 @@ class ColumnSeen:
     is_guess: bool
     has_missing: bool
     n_known: int  # rows that have a level
-    masses: Counter[Any]  # of levels
+    weights: Counter[Any]  # of levels
     n_infinite: int
     first_infinite: int
     sample: NDArray[np.float64] | None
 
 
 @dataclass(frozen=True)
-class TableSeen:
+class TableStats:
     """What a block of rows, or several, say of all columns.
 
     `matrix` has the sampled rows of an array of numbers.
@@ -215,12 +215,14 @@ class TableSeen:
 
     n_rows: int
     n_sampled: int
-    columns: list[ColumnSeen]
+    columns: list[ColumnBlockStats]
     matrix: NDArray[Any] | None
     has_missing: NDArray[np.bool_]  # of the array
     units: NDArray[np.int64] | None  # of the sampled rows
 
-    def settle(self, names: list[str], wanted: set[int] | None) -> tuple[Sample, Seen]:
+    def finalize(
+        self, names: list[str], wanted: set[int] | None
+    ) -> tuple[BinningSample, ColumnStats]:
         """What decides thresholds and levels; refuse columns that are of no use.
 
         `wanted` are the columns that the user has named categories.
@@ -228,38 +230,38 @@ class TableSeen:
         rows = np.arange(self.n_sampled, dtype=np.uint32)
         if self.matrix is not None:
             table = Table(self.n_sampled, names, self.matrix, [])
-            seen = Seen([0] * len(names), self.has_missing, [None] * len(names))
-            return Sample(table, rows, self.units), seen
+            seen = ColumnStats([0] * len(names), self.has_missing, [None] * len(names))
+            return BinningSample(table, rows, self.units), seen
         columns: list[Column] = []
-        masses: list[Counter[Any] | None] = []
+        weights: list[Counter[Any] | None] = []
         for j, (name, column) in enumerate(zip(names, self.columns, strict=True)):
             named = wanted is not None and j in wanted
             if named or _is_levels(column, name):
                 columns.append(Column(name, [], column.is_guess and not named))
-                masses.append(column.masses)
+                weights.append(column.weights)
                 continue
             if column.n_infinite:
-                refuse_infinity(name, column.n_infinite, self.n_rows, column.first_infinite)
+                raise_infinite(name, column.n_infinite, self.n_rows, column.first_infinite)
             values = column.sample
             columns.append(
                 Column(name, np.full(self.n_sampled, np.nan) if values is None else values)
             )
-            masses.append(None)
+            weights.append(None)
         has_missing = np.array([column.has_missing for column in self.columns], dtype=bool)
         table = Table(self.n_sampled, names, None, columns)
         n_known = [column.n_known for column in self.columns]
-        return Sample(table, rows, self.units), Seen(n_known, has_missing, masses)
+        return BinningSample(table, rows, self.units), ColumnStats(n_known, has_missing, weights)
 
 
-def _is_levels(column: ColumnSeen, name: str) -> bool:
+def _is_levels(column: ColumnBlockStats, name: str) -> bool:
     """Whether a column that nobody has named a category holds levels."""
-    column.kinds.refuse_mixture(name)
+    column.kinds.check_one_kind(name)
     if column.kinds.counts:
         return "number" not in column.kinds.counts
     return not column.is_empty_number
 
 
-def join(blocks: Sequence[TableSeen]) -> TableSeen:
+def join(blocks: Sequence[TableStats]) -> TableStats:
     """Put blocks one after another."""
     first = blocks[0]
     matrix = units = None
@@ -268,7 +270,7 @@ def join(blocks: Sequence[TableSeen]) -> TableSeen:
     if first.units is not None:
         units = np.concatenate([b.units for b in blocks if b.units is not None])
     parts = zip(*(b.columns for b in blocks), strict=True)
-    return TableSeen(
+    return TableStats(
         n_rows=sum(b.n_rows for b in blocks),
         n_sampled=sum(b.n_sampled for b in blocks),
         columns=[_join_columns(part, [b.n_sampled for b in blocks]) for part in parts],
@@ -278,14 +280,14 @@ def join(blocks: Sequence[TableSeen]) -> TableSeen:
     )
 
 
-def _join_columns(parts: Sequence[ColumnSeen], n_sampled: list[int]) -> ColumnSeen:
-    kinds, masses = parts[0].kinds, Counter(parts[0].masses)
+def _join_columns(parts: Sequence[ColumnBlockStats], n_sampled: list[int]) -> ColumnBlockStats:
+    kinds, weights = parts[0].kinds, Counter(parts[0].weights)
     first_infinite = parts[0].first_infinite
     for part in parts[1:]:
         if first_infinite < 0 <= part.first_infinite:
             first_infinite = kinds.n_rows + part.first_infinite
         kinds += part.kinds
-        masses.update(part.masses)
+        weights.update(part.weights)
     sample = None
     if any(part.sample is not None for part in parts):
         sample = np.concatenate(
@@ -294,13 +296,13 @@ def _join_columns(parts: Sequence[ColumnSeen], n_sampled: list[int]) -> ColumnSe
                 for part, n in zip(parts, n_sampled, strict=True)
             ]
         )
-    return ColumnSeen(
+    return ColumnBlockStats(
         kinds=kinds,
         is_empty_number=any(part.is_empty_number for part in parts),
         is_guess=any(part.is_guess for part in parts),
         has_missing=any(part.has_missing for part in parts),
         n_known=sum(part.n_known for part in parts),
-        masses=masses,
+        weights=weights,
         n_infinite=sum(part.n_infinite for part in parts),
         first_infinite=first_infinite,
         sample=sample,
@@ -314,7 +316,7 @@ def table_seen(
     units: NDArray[np.int64] | None,
     names: list[str],
     wanted: set[int] | None,
-) -> TableSeen:
+) -> TableStats:
     """Look over a block of rows, all of which have weight.
 
     Parameters
@@ -340,15 +342,15 @@ def table_seen(
             _column_seen(frame[:, j], name, wanted is not None and j in wanted, rows, units)
             for j, name in enumerate(names)
         ]
-        return TableSeen(n_rows, len(rows), columns, None, nothing, sampled_units)
+        return TableStats(n_rows, len(rows), columns, None, nothing, sampled_units)
     matrix = _check_matrix(X)
     if not wanted:
         has_missing = np.isnan(matrix.min(axis=0)) if n_rows else nothing
-        return TableSeen(n_rows, len(rows), [], matrix[rows], has_missing, sampled_units)
+        return TableStats(n_rows, len(rows), [], matrix[rows], has_missing, sampled_units)
     columns = [
         _array_column_seen(matrix[:, j], j in wanted, rows, units) for j in range(len(names))
     ]
-    return TableSeen(n_rows, len(rows), columns, None, nothing, sampled_units)
+    return TableStats(n_rows, len(rows), columns, None, nothing, sampled_units)
 
 
 def block_table(X: Any, names: list[str], is_categorical: Sequence[bool]) -> Table:
@@ -393,7 +395,7 @@ def _column_seen(
     named: bool,
     rows: NDArray[np.uint32],
     units: NDArray[np.int64] | None,
-) -> ColumnSeen:
+) -> ColumnBlockStats:
     dtype, n_rows = series.dtype, len(series)
     is_empty = n_rows == series.null_count()
     if is_empty:
@@ -405,24 +407,24 @@ def _column_seen(
     elif dtype.is_numeric():
         kinds = _one_kind("number", series)
     else:
-        refuse_type(name, series)
+        raise_unsupported_type(name, series)
     is_number = "text" not in kinds.counts and "other" not in kinds.counts
     if named or not is_number:
         factor = factorise(series)
-        masses, has_missing = factor.masses(units), factor.has_missing
+        weights, has_missing = factor.weights(units), factor.has_missing
         n_known, values = factor.n_known, None
     else:
         n_known, values = 0, None if is_empty else _numbers(series, name)
-        masses, has_missing = Counter(), n_rows > 0 if values is None else _any_nan(values)
+        weights, has_missing = Counter(), n_rows > 0 if values is None else _any_nan(values)
     is_infinite = np.isinf(np.empty(0) if values is None else values)
     n_infinite = int(is_infinite.sum())
-    return ColumnSeen(
+    return ColumnBlockStats(
         kinds=kinds,
         is_empty_number=is_empty and dtype.is_numeric(),
         is_guess=dtype in (nw.String, nw.Object),
         has_missing=has_missing,
         n_known=n_known,
-        masses=masses,
+        weights=weights,
         n_infinite=n_infinite,
         first_infinite=int(np.argmax(is_infinite)) if n_infinite else -1,
         sample=None if values is None else values[rows],
@@ -445,15 +447,15 @@ def _array_column_seen(
     named: bool,
     rows: NDArray[np.uint32],
     units: NDArray[np.int64] | None,
-) -> ColumnSeen:
+) -> ColumnBlockStats:
     """A column of an array, some columns of which are categories."""
     has_missing = _any_nan(values)
-    masses: Counter[Any] = Counter()
+    weights: Counter[Any] = Counter()
     if named:
         distinct, places = np.unique(values, return_inverse=True)
         places[np.isnan(values)] = -1
-        masses = Factor(distinct.tolist(), places.astype(np.int32)).masses(units)
+        weights = Factor(distinct.tolist(), places.astype(np.int32)).weights(units)
     kinds = Kinds(len(values), {"number": len(values)}, {"number": (0, 0.0)})
     sample = None if named else values[rows].astype(np.float64)
     n_known = int(np.count_nonzero(~np.isnan(values))) if named else 0
-    return ColumnSeen(kinds, True, False, has_missing, n_known, masses, 0, -1, sample)
+    return ColumnBlockStats(kinds, True, False, has_missing, n_known, weights, 0, -1, sample)

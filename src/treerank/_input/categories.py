@@ -43,16 +43,16 @@ class Factor:
         """Whether a row has no level."""
         return self.n_known < len(self)
 
-    def masses(self, units: NDArray[np.int64] | None) -> Counter[Any]:
+    def weights(self, units: NDArray[np.int64] | None) -> Counter[Any]:
         """Units of the rows of each level that has some."""
         known = self.places >= 0
-        mass = np.zeros(len(self.levels), dtype=np.int64)
+        weight = np.zeros(len(self.levels), dtype=np.int64)
         if units is None:
-            mass += np.bincount(self.places[known], minlength=len(self.levels))
+            weight += np.bincount(self.places[known], minlength=len(self.levels))
         else:
-            np.add.at(mass, self.places[known], units[known])
+            np.add.at(weight, self.places[known], units[known])
         counts: Counter[Any] = Counter()
-        for level, count in zip(self.levels, mass.tolist(), strict=True):
+        for level, count in zip(self.levels, weight.tolist(), strict=True):
             if count:
                 counts[level] += count
         return counts

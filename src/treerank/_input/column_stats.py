@@ -17,7 +17,7 @@ SAMPLE_ROWS = 200_000
 
 
 @dataclass(frozen=True)
-class Sample:
+class BinningSample:
     """The rows that decide thresholds: all, or those whose numbers have the smallest hashes.
 
     A row is in it or not by its number alone, however the rows are cut into blocks.
@@ -34,49 +34,49 @@ class Sample:
         return np.asarray(column, dtype=np.float64)[self.rows]
 
     @property
-    def masses(self) -> NDArray[np.int64] | None:
+    def weights(self) -> NDArray[np.int64] | None:
         """Units of the rows; None when every row counts once."""
         return None if self.units is None else self.units[self.rows]
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What all rows say of the columns: missing values, and the mass of each level.
+class ColumnStats:
+    """What all rows say of the columns: missing values, and the weight of each level.
 
-    `masses[j]` is None for a number.
+    `weights[j]` is None for a number.
     """
 
     n_known: list[int]  # rows that have a level
     has_missing: NDArray[np.bool_]
-    masses: list[Counter[Any] | None]
+    weights: list[Counter[Any] | None]
 
 
-def look_over(table: Table, units: NDArray[np.int64] | None) -> Seen:
+def collect_stats(table: Table, units: NDArray[np.int64] | None) -> ColumnStats:
     """See which levels and missing values the rows have."""
     n = table.n_features
     n_known = [0] * n
     has_missing = np.zeros(n, dtype=bool)
-    masses: list[Counter[Any] | None] = [None] * n
+    weights: list[Counter[Any] | None] = [None] * n
     if table.matrix is not None:
         if table.n_rows and np.isnan(table.matrix.min()):  # one quick pass; by column if it must be
             has_missing = np.isnan(table.matrix.min(axis=0))
-        return Seen(n_known, has_missing, masses)
+        return ColumnStats(n_known, has_missing, weights)
     for j, column in enumerate(table.columns):
         if column.is_categorical:
             counts = Counter(column.values)
             n_known[j] = sum(m for v, m in counts.items() if not is_missing(v))
             has_missing[j] = n_known[j] < table.n_rows
-            of_level = counts if units is None else _level_masses(column, counts, units)
-            masses[j] = Counter({v: m for v, m in of_level.items() if not is_missing(v)})
+            of_level = counts if units is None else _level_weights(column, counts, units)
+            weights[j] = Counter({v: m for v, m in of_level.items() if not is_missing(v)})
         else:
             has_missing[j] = bool(np.isnan(column.values).any())
-    return Seen(n_known, has_missing, masses)
+    return ColumnStats(n_known, has_missing, weights)
 
 
-def _level_masses(column: Column, counts: Counter[Any], units: NDArray[np.int64]) -> Counter[Any]:
+def _level_weights(column: Column, counts: Counter[Any], units: NDArray[np.int64]) -> Counter[Any]:
     """Mass of each value, missing ones included."""
     number = {value: i for i, value in enumerate(counts)}
     place = np.fromiter(map(number.__getitem__, column.values), np.intp, len(column.values))
-    mass = np.zeros(len(number), dtype=np.int64)
-    np.add.at(mass, place, units)
-    return Counter(dict(zip(number, mass.tolist(), strict=True)))
+    weight = np.zeros(len(number), dtype=np.int64)
+    np.add.at(weight, place, units)
+    return Counter(dict(zip(number, weight.tolist(), strict=True)))

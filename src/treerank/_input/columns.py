@@ -49,7 +49,7 @@ def frame_column(
     if dtype == nw.Object and not is_empty:
         is_text = _objects_are_levels(series.to_list(), name, named)
     elif not is_text and not dtype.is_numeric() and not is_empty:
-        refuse_type(name, series)
+        raise_unsupported_type(name, series)
     if named or (is_text and not fitted):
         is_guess = dtype in (nw.String, nw.Object) and not named
         return Column(name, series.to_list(), is_guess)
@@ -63,11 +63,11 @@ def frame_column(
     values = as_numbers(series, name)
     if np.isinf(values).any():
         is_infinite = np.isinf(values)
-        refuse_infinity(name, int(is_infinite.sum()), len(values), int(np.argmax(is_infinite)))
+        raise_infinite(name, int(is_infinite.sum()), len(values), int(np.argmax(is_infinite)))
     return Column(name, np.ascontiguousarray(values, dtype=np.float64))
 
 
-def refuse_infinity(name: str, n_infinite: int, n_rows: int, first: int) -> None:
+def raise_infinite(name: str, n_infinite: int, n_rows: int, first: int) -> None:
     """Complain of rows that are infinite."""
     raise ValueError(
         f"Column {name!r} contains infinity in {n_infinite:,} of {n_rows:,} rows (first: row "
@@ -75,7 +75,7 @@ def refuse_infinity(name: str, n_infinite: int, n_rows: int, first: int) -> None
     )
 
 
-def refuse_lone_surrogates(name: str, levels: Iterable[Any]) -> None:
+def check_no_lone_surrogates(name: str, levels: Iterable[Any]) -> None:
     """Refuse text that no file and no other program can hold."""
     for level in levels:
         if isinstance(level, str) and not level.isascii():
@@ -89,7 +89,7 @@ def refuse_lone_surrogates(name: str, levels: Iterable[Any]) -> None:
                 ) from None
 
 
-def refuse_unhashable(name: str, values: list[Any]) -> None:
+def check_hashable(name: str, values: list[Any]) -> None:
     """Refuse lists and the like as levels, which cannot be told apart quickly."""
     for row, value in enumerate(values):
         try:
@@ -101,7 +101,7 @@ def refuse_unhashable(name: str, values: list[Any]) -> None:
             ) from None
 
 
-def refuse_type(name: str, series: nw.Series[Any]) -> None:
+def raise_unsupported_type(name: str, series: nw.Series[Any]) -> None:
     """Complain of dates and the like."""
     raise ValueError(
         f"Column {name!r} has type {_type_name(series)}; expected numbers, text, booleans or "
@@ -158,7 +158,7 @@ class Kinds:
         counts = {kind: self.counts.get(kind, 0) + other.counts.get(kind, 0) for kind in kinds}
         return Kinds(self.n_rows + other.n_rows, counts, later | self.first)
 
-    def refuse_mixture(self, name: str) -> None:
+    def check_one_kind(self, name: str) -> None:
         """Refuse objects of no use, and text among numbers."""
         for unfit, what in [("other", "neither numbers nor text"), ("text", "text")]:
             if unfit in self.counts and (unfit == "other" or "number" in self.counts):
@@ -188,9 +188,9 @@ def _objects_are_levels(values: list[Any], name: str, named: bool) -> bool:
     """
     kinds = object_kinds(values)
     if not named:
-        kinds.refuse_mixture(name)
+        kinds.check_one_kind(name)
     elif "other" in kinds.counts:
-        refuse_unhashable(name, values)
+        check_hashable(name, values)
     return "number" not in kinds.counts
 
 

@@ -58,7 +58,9 @@ def warn_of_doubtful(categories: list[Category]) -> None:
             UserWarning,
             stacklevel=2,
         )
-    numbers = [_say_numbers(c) for c in categories if c.reads_as_numbers and not c.identifies_rows]
+    numbers = [
+        _format_numbers(c) for c in categories if c.reads_as_numbers and not c.identifies_rows
+    ]
     if numbers:
         warnings.warn(
             f"Text that reads as numbers is taken as a category: {_list(numbers)}. Convert it to "
@@ -68,7 +70,7 @@ def warn_of_doubtful(categories: list[Category]) -> None:
         )
 
 
-def _say_numbers(category: Category) -> str:
+def _format_numbers(category: Category) -> str:
     odd = category.other_than_numbers
     but = f", all but {', '.join(map(repr, odd[:3]))}" if odd else ""
     return f"{category.name!r} ({len(category.levels):,} levels{but})"

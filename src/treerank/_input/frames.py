@@ -26,7 +26,7 @@ def open_frame(table: Any) -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def refuse_text(X: Any, owner: str) -> None:
+def check_numeric(X: Any, owner: str) -> None:
     """Refuse what cannot be made numbers: text, dates, integers beyond the largest double."""
     if issparse(X):
         return

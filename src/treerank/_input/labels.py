@@ -35,18 +35,18 @@ def check_labels(
         )
     missing = missing_labels(values)
     if missing.any():
-        refuse_missing(int(missing.sum()), n_rows, int(np.argmax(missing)))
+        raise_missing_labels(int(missing.sum()), n_rows, int(np.argmax(missing)))
     try:
         distinct = np.unique(values)
         places = np.searchsorted(distinct, values)
     except TypeError:
         raise SEVERAL_TYPES from None
     check_classification_targets(values)
-    classes = settle_classes(distinct, declared, label_order, max_classes)
+    classes = finalize_classes(distinct, declared, label_order, max_classes)
     return class_numbers(distinct, classes)[places], classes
 
 
-def refuse_missing(n_missing: int, n_rows: int, first: int) -> None:
+def raise_missing_labels(n_missing: int, n_rows: int, first: int) -> None:
     """Complain of rows that have no label."""
     raise ValueError(
         f"Input y contains NaN or missing labels in {n_missing:,} of {n_rows:,} rows "
@@ -54,7 +54,7 @@ def refuse_missing(n_missing: int, n_rows: int, first: int) -> None:
     )
 
 
-def settle_classes(
+def finalize_classes(
     distinct: NDArray[Any], categories: NDArray[Any] | None, label_order: Any, max_classes: int
 ) -> NDArray[Any]:
     """Put the distinct labels into their order: declared, of a categorical, or of the values."""
@@ -123,7 +123,7 @@ def _order_of_categories(y: Any) -> NDArray[Any] | None:
     if isinstance(series.dtype, nw.Enum):
         return order_of_levels(list(series.dtype.categories), set(series.unique().to_list()))
     if isinstance(series.dtype, nw.Categorical) and series.n_unique() > 2:
-        refuse_unordered(series.unique().to_list())
+        raise_unordered_labels(series.unique().to_list())
     return None
 
 
@@ -133,7 +133,7 @@ def order_of_levels(levels: list[Any], present: set[Any]) -> NDArray[Any] | None
     return plain_labels(np.array(kept, dtype=object)) if kept else None
 
 
-def refuse_unordered(levels: list[Any]) -> None:
+def raise_unordered_labels(levels: list[Any]) -> None:
     """Refuse more than two levels in no order."""
     shown = _show(np.array(levels, dtype=object))
     raise ValueError(

@@ -16,7 +16,7 @@ LARGEST_INTEGER = 2**31 - 1
 MAX_THREADS = 256
 
 
-def complain(name: str, value: object, expected: str) -> ValueError:
+def invalid_parameter(name: str, value: object, expected: str) -> ValueError:
     """Build the error for a parameter that cannot be used."""
     return ValueError(f"Got {name}={value!r}; expected {expected}.")
 
@@ -31,7 +31,9 @@ def check_integer(name: str, value: Any, minimum: int, *, none: bool = False) ->
     if value is None and none:
         return None
     if not is_whole(value) or value < minimum:
-        raise complain(name, value, f"an integer >= {minimum}" + (" or None" if none else ""))
+        raise invalid_parameter(
+            name, value, f"an integer >= {minimum}" + (" or None" if none else "")
+        )
     return min(int(value), LARGEST_INTEGER)
 
 
@@ -39,7 +41,7 @@ def check_number(name: str, value: Any, minimum: float = 0.0) -> float:
     """Return a finite number >= minimum."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
     if not is_number or not math.isfinite(value) or value < minimum:
-        raise complain(name, value, f"a finite number >= {minimum:g}")
+        raise invalid_parameter(name, value, f"a finite number >= {minimum:g}")
     return float(value)
 
 
@@ -47,7 +49,7 @@ def check_choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
     """Return value if it is one of the choices."""
     value = bool(value) if isinstance(value, np.bool_) else value
     if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
-        raise complain(name, value, "one of " + ", ".join(map(repr, choices)))
+        raise invalid_parameter(name, value, "one of " + ", ".join(map(repr, choices)))
     return value
 
 
@@ -55,7 +57,7 @@ def check_count_or_share(name: str, value: Any, total: int) -> int:
     """Turn an absolute count or a share of `total` into a count, at least 1."""
     if isinstance(value, float | np.floating):
         if not 0 < float(value) < 1:
-            raise complain(name, value, "an integer >= 1 or a share in (0, 1)")
+            raise invalid_parameter(name, value, "an integer >= 1 or a share in (0, 1)")
         return max(1, math.ceil(float(value) * total))
     count = check_integer(name, value, 1)
     assert count is not None
@@ -68,7 +70,7 @@ def check_max_features(name: str, value: Any, n_features: int) -> int:
         return -1
     if isinstance(value, str):
         if value not in ("sqrt", "log2"):
-            raise complain(
+            raise invalid_parameter(
                 name, value, "an integer >= 1, a share in (0, 1], 'sqrt', 'log2' or None"
             )
         count = math.sqrt(n_features) if value == "sqrt" else math.log2(n_features)
@@ -77,7 +79,7 @@ def check_max_features(name: str, value: Any, n_features: int) -> int:
         return -1
     count = check_count_or_share(name, value, n_features)
     if count > n_features:
-        raise complain(name, value, f"at most the number of features, {n_features}")
+        raise invalid_parameter(name, value, f"at most the number of features, {n_features}")
     return count
 
 
@@ -86,6 +88,8 @@ def check_n_jobs(n_jobs: Any) -> int:
     if n_jobs is None:
         return 1
     if not is_whole(n_jobs) or n_jobs == 0:
-        raise complain("n_jobs", n_jobs, "None, an integer >= 1, or a negative one (-1: all cores)")
+        raise invalid_parameter(
+            "n_jobs", n_jobs, "None, an integer >= 1, or a negative one (-1: all cores)"
+        )
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return min(int(n_jobs), MAX_THREADS) if n_jobs > 0 else max(1, (cores or 1) + 1 + int(n_jobs))

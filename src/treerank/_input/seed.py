@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from treerank._input.parameters import complain
+from treerank._input.parameters import invalid_parameter
 
 
 def seed_of(random_state: Any) -> int:
@@ -18,7 +18,7 @@ def seed_of(random_state: Any) -> int:
         generator = check_random_state(random_state)
     except ValueError:
         expected = "None, an integer from 0 to 2**32 - 1, or a numpy.random.RandomState"
-        raise complain("random_state", random_state, expected) from None
+        raise invalid_parameter("random_state", random_state, expected) from None
     if isinstance(random_state, int | np.integer):
         return int(random_state)
     return int(generator.randint(2**31 - 1))

@@ -154,7 +154,7 @@ def _open_table(
             )
         check_number_of_features(frame.shape[1])
         return len(frame), None, frame
-    _refuse_unreadable(X)
+    _check_readable(X)
     try:
         with np.errstate(invalid="ignore"):  # the sum of huge numbers, by which NaN is sought
             matrix = validate_data(
@@ -178,7 +178,7 @@ def check_number_of_features(n_features: int) -> None:
         raise ValueError(f"Got {n_features:,} features; expected at most {_core.MAX_FEATURES:,}.")
 
 
-def _refuse_unreadable(X: Any) -> None:
+def _check_readable(X: Any) -> None:
     """Refuse what NumPy would misread: text, dates and masks, lazy and unknown containers."""
     if hasattr(X, "__dask_graph__"):
         raise TypeError(

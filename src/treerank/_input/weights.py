@@ -196,11 +196,11 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     if sample_weight is None:
         return None
     weight = check_weight_block(sample_weight, n_rows)
-    refuse_weightless(bool(weight.any()))
+    check_has_weight(bool(weight.any()))
     return weight
 
 
-def refuse_weightless(has_weight: bool) -> None:
+def check_has_weight(has_weight: bool) -> None:
     """Refuse weights of which none is positive."""
     if not has_weight:
         raise ValueError("Got sample_weight of zeros only; expected some positive weight.")

@@ -33,7 +33,7 @@ OLD_SECONDS = 24 * 3600
 
 
 @contextmanager
-def written_whole(path: AnyPath) -> Iterator[Path]:
+def atomic_write(path: AnyPath) -> Iterator[Path]:
     """Give a temporary name beside the path; rename it if the block ends well, else remove it.
 
     A symbolic link stays, and the file that it leads to is replaced.

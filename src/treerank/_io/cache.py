@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from treerank._binning.binning import Binning, Coded
 from treerank._input.categories import SharedLevels
-from treerank._input.column_stats import Sample
+from treerank._input.column_stats import BinningSample
 from treerank._input.columns import Column
 from treerank._input.validation import Table, TrainingData
 from treerank._input.weights import Weights
@@ -35,15 +35,15 @@ UNFINISHED, TEMPORARY = ".unfinished-", ".treerank-unfinished-"
 
 
 @contextmanager
-def folder_for(codes: Any) -> Iterator[Path]:
-    """Folder to write into: a temporary one, or one that becomes `codes` when all is well."""
-    if codes is None:
+def folder_for(cache_dir: Any) -> Iterator[Path]:
+    """Folder to write into: a temporary one, or one that becomes `cache_dir` when all is well."""
+    if cache_dir is None:
         with temporary_folder(Path(tempfile.gettempdir()), TEMPORARY) as folder:
             yield folder
         return
-    target = Path(codes)
+    target = Path(cache_dir)
     was_there = target.exists()
-    _refuse_foreign(target)
+    _check_own_folder(target)
     target.mkdir(parents=True, exist_ok=True)
     try:
         with temporary_folder(target, UNFINISHED) as folder:
@@ -54,20 +54,20 @@ def folder_for(codes: Any) -> Iterator[Path]:
                 target.rmdir()
 
 
-def _refuse_foreign(folder: Path) -> None:
+def _check_own_folder(folder: Path) -> None:
     """Never write into a folder that holds something else."""
     if not folder.exists():
         return
     expected = "expected a new or empty folder, or one with codes that were kept before"
     if not folder.is_dir():
-        raise ValueError(f"Got codes={str(folder)!r}, a file; {expected}.")
+        raise ValueError(f"Got cache_dir={str(folder)!r}, a file; {expected}.")
     foreign = [
         entry.name
         for entry in folder.iterdir()
         if entry.name not in (CODES, ROWS, ABOUT) and not entry.name.startswith(UNFINISHED)
     ]
     if foreign:
-        raise ValueError(f"Got codes={str(folder)!r}, with {min(foreign)!r} in it; {expected}.")
+        raise ValueError(f"Got cache_dir={str(folder)!r}, with {min(foreign)!r} in it; {expected}.")
 
 
 def new_codes(folder: Path, shape: tuple[int, int], code_type: np.dtype[Any]) -> NDArray[Any]:
@@ -82,7 +82,7 @@ def new_codes(folder: Path, shape: tuple[int, int], code_type: np.dtype[Any]) ->
 
 
 def keep(
-    folder: Path, codes: Any, made_of: Any, data: TrainingData, coded: Coded, n_jobs: int
+    folder: Path, cache_dir: Any, made_of: Any, data: TrainingData, coded: Coded, n_jobs: int
 ) -> None:
     """Complete the folder and move its files into place, the description last."""
     arrays = _arrays_of(data, coded)
@@ -95,7 +95,7 @@ def keep(
         "class_type": data.classes.dtype.str,
         "scale": data.weights.scale,
         "design_effect": data.weights.design_effect,
-        "levels": [None if known is None else _say_levels(known) for known in binning.levels],
+        "levels": [None if known is None else _format_levels(known) for known in binning.levels],
         "has_missing": binning.has_missing.tolist(),
         "checksums": {
             "codes": checksums,
@@ -108,7 +108,7 @@ def keep(
     said = _as_json(about)
     with named_errors(folder / ABOUT, len(said)):
         (folder / ABOUT).write_text(said, encoding="utf-8")
-    target = Path(codes)
+    target = Path(cache_dir)
     (target / ABOUT).unlink(missing_ok=True)
     for name in (CODES, ROWS, ABOUT):
         (folder / name).replace(target / name)
@@ -122,7 +122,7 @@ def _arrays_of(data: TrainingData, coded: Coded) -> dict[str, NDArray[Any]]:
         "repeats": weights.repeats,
         "units": weights.units,
         "kept": None if isinstance(data.kept, slice) else data.kept,
-        "sample_units": sample.masses,
+        "sample_units": sample.weights,
     }
     arrays |= {name: array for name, array in optional.items() if array is not None}
     for j, cuts in enumerate(binning.thresholds):
@@ -133,14 +133,14 @@ def _arrays_of(data: TrainingData, coded: Coded) -> dict[str, NDArray[Any]]:
 
 
 def find_kept(
-    codes: Any, made_of: Any, names: list[str], n_jobs: int
+    cache_dir: Any, made_of: Any, names: list[str], n_jobs: int
 ) -> tuple[TrainingData, Coded] | None:
     """Read kept codes, or None if there are none, or they were made of something else.
 
     Damaged ones are as good as none: they can be made anew. But a warning says so, as the disk
     may be failing.
     """
-    folder, wanted = Path(codes), json.loads(_as_json(made_of))
+    folder, wanted = Path(cache_dir), json.loads(_as_json(made_of))
     try:
         raw = (folder / ABOUT).read_bytes()
     except OSError:
@@ -201,10 +201,10 @@ def _restore(
     n_sampled = max((len(c.values) for c in columns), default=0)
     sampled = np.arange(n_sampled, dtype=np.uint32)
     table = Table(n_sampled, names, None, columns)
-    return data, Coded(codes, binning, Sample(table, sampled, rows.get("sample_units")))
+    return data, Coded(codes, binning, BinningSample(table, sampled, rows.get("sample_units")))
 
 
-def _say_levels(levels: list[Any]) -> list[Any]:
+def _format_levels(levels: list[Any]) -> list[Any]:
     """Levels for JSON; a list among them stands for levels that share a code."""
     return [list(level) if isinstance(level, SharedLevels) else level for level in levels]
 
@@ -223,5 +223,5 @@ def _as_json(value: Any) -> str:
     except TypeError as error:
         raise ValueError(
             f"Codes cannot be kept of this table ({error}): expected levels, labels and "
-            "label_order that are numbers or text. Leave codes=None."
+            "label_order that are numbers or text. Leave cache_dir=None."
         ) from None

@@ -21,8 +21,8 @@ from treerank._base import TreeRanker
 from treerank._binning.binning import encode_levels
 from treerank._input.categories import SharedLevels
 from treerank._input.columns import Column, frame_column, is_missing
-from treerank._input.frames import refuse_text
-from treerank._input.parameters import complain
+from treerank._input.frames import check_numeric
+from treerank._input.parameters import invalid_parameter
 from treerank._input.validation import validate_rows
 from treerank._trees.axis_tree import (
     ANY_OTHER,
@@ -32,7 +32,7 @@ from treerank._trees.axis_tree import (
     new_nodes,
 )
 from treerank._trees.ranking_tree import RankTree
-from treerank._trees.splitter_tree import SplitterTree, say_splitter
+from treerank._trees.splitter_tree import SplitterTree, format_splitter
 
 EXPECTED = (
     "a DecisionTreeClassifier, a TreeRank or LeafRank, a Pipeline that ends in one of them, a "
@@ -68,7 +68,7 @@ class ScikitLearnSource(TreeSource):
         """Rows as numbers, once the transformers have seen them."""
         if self.front is not None:
             X = self.front.transform(X)
-        refuse_text(X, type(self.estimator).__name__)
+        check_numeric(X, type(self.estimator).__name__)
         rows = validate_data(
             self.estimator, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
         )
@@ -132,7 +132,7 @@ class ArraySource(TreeSource):
                 f"Got X of type {type(X).__name__}; expected a data frame with the columns "
                 f"{', '.join(self.names)}: the tree knows its features by name."
             )
-        refuse_text(X, "the tree")
+        check_numeric(X, "the tree")
         rows = np.asarray(check_array(X, dtype=np.float64, ensure_all_finite="allow-nan"))
         if rows.shape[1] != self.tree.n_features:
             raise ValueError(
@@ -189,7 +189,9 @@ def split_off_front(tree: Any) -> tuple[Any, Any]:
     front = tree[:-1] if len(tree.steps) > 1 else None
     inner_front, last = split_off_front(tree[-1])
     if inner_front is not None:
-        raise complain("tree", tree, "a Pipeline whose last step is a tree, not another Pipeline")
+        raise invalid_parameter(
+            "tree", tree, "a Pipeline whose last step is a tree, not another Pipeline"
+        )
     return front, last
 
 
@@ -204,18 +206,20 @@ def takes_missing(tree: Any) -> bool:
     return isinstance(tree, Mapping) and "missing_go_to_left" in tree
 
 
-def refuse_what_has_no_boundary(tree: Any) -> None:
+def check_has_boundary(tree: Any) -> None:
     """Raise for models that geometric ranking cannot be defined for."""
     if isinstance(tree, DecisionTreeRegressor):
-        raise complain("tree", tree, "a classifier: a regression tree has no decision boundary")
+        raise invalid_parameter(
+            "tree", tree, "a classifier: a regression tree has no decision boundary"
+        )
     if not isinstance(tree, DecisionTreeClassifier | TreeRanker):
-        raise complain("tree", tree, EXPECTED)
+        raise invalid_parameter("tree", tree, EXPECTED)
 
 
 def read_estimator(estimator: Any, max_nodes: int | None = None) -> TreeSource:
     """Tree of a fitted estimator."""
     front, tree = split_off_front(estimator)
-    refuse_what_has_no_boundary(tree)
+    check_has_boundary(tree)
     if isinstance(tree, TreeRanker):
         return RankerSource(_from_ranker(tree, max_nodes), tree, front)
     return ScikitLearnSource(_from_scikit_learn(tree), tree, front)
@@ -283,7 +287,7 @@ def _whole(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 def _from_ranker(model: TreeRanker, max_nodes: int | None) -> AxisTree:
     tree, binning = model.tree_, model._binning
     if isinstance(tree, SplitterTree):
-        kinds = sorted({say_splitter(split.splitter) for split in tree.splits})
+        kinds = sorted({format_splitter(split.splitter) for split in tree.splits})
         raise ValueError(
             f"Got a tree whose cells are split by {', '.join(kinds) or 'a splitter'}; expected "
             "tests of one feature each (LeafRank): an oblique tree has no boxes to measure the "

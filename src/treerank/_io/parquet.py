@@ -23,7 +23,7 @@ from treerank._binning.binning import Binning, Coded, fit_binning
 from treerank._growth.progress import Report, progress_bar
 from treerank._input import column_stats
 from treerank._input.blocks import LabelBlock, block_table, join, label_block, table_seen
-from treerank._input.column_stats import Sample
+from treerank._input.column_stats import BinningSample
 from treerank._input.parameters import check_n_jobs
 from treerank._input.validation import (
     Table,
@@ -36,9 +36,9 @@ from treerank._input.validation import (
 from treerank._input.weights import (
     Weights,
     WeightSums,
+    check_has_weight,
     check_weight_block,
     quantise,
-    refuse_weightless,
     sum_weights,
 )
 from treerank._io.cache import find_kept, folder_for, keep, new_codes
@@ -67,7 +67,7 @@ class ParquetFit:
         *,
         sample_weight: str | None = None,
         columns: Sequence[str] | None = None,
-        codes: Any = None,
+        cache_dir: Any = None,
     ) -> Self:
         """Fit to Parquet files, which may be larger than the memory.
 
@@ -86,7 +86,7 @@ class ParquetFit:
             Column with the weights.
         columns : sequence of str, optional
             Features. By default all other columns.
-        codes : path, optional
+        cache_dir : path, optional
             Folder where the coded rows are kept: another fit to the same files with the same
             target, weights, columns, categories and `max_bins` does not read them again. Codes
             that are damaged are made anew, with a warning. By default they are in a temporary
@@ -124,7 +124,7 @@ class ParquetFit:
                     "splitters need the values themselves, and only their codes are kept. Use fit."
                 )
             files, names = open_features(self, path, target, sample_weight, columns)
-            reading = _Reading(self, files, target, sample_weight, names, codes)
+            reading = _Reading(self, files, target, sample_weight, names, cache_dir)
             with reading.rows() as rows:
                 plan = self._plan_fit(rows.data)
                 self._fit_coded(rows.data, rows.code(), plan)
@@ -259,7 +259,7 @@ class _Reading:
         sums = sum(map(sum_weights, weights), WeightSums())
         has_weight = None
         if self.sample_weight is not None:
-            refuse_weightless(sums.n_rows > 0)
+            check_has_weight(sums.n_rows > 0)
             if sums.n_rows < n_rows:
                 has_weight = np.concatenate(masks)
                 numbers = numbers[has_weight]
@@ -308,7 +308,7 @@ class _Reading:
         max_bins: int,
         n_jobs: int,
         progress: Report | None,
-    ) -> tuple[Binning, Sample]:
+    ) -> tuple[Binning, BinningSample]:
         """Look over the features and choose thresholds and levels."""
         wanted, weights = self.wanted, data.weights
         bound = _core.sample_bound(data.table.n_rows, column_stats.SAMPLE_ROWS)
@@ -316,12 +316,12 @@ class _Reading:
         for rows, block in self._blocks(has_weight, n_jobs, progress, 0.0):
             units = _units(weights, rows)
             looks.append(table_seen(block, rows.start, bound, units, self.names, wanted))
-        sample, seen = join(looks).settle(self.names, wanted)
+        sample, seen = join(looks).finalize(self.names, wanted)
         for j, name in enumerate(self.names):
-            masses = seen.masses[j]
-            if masses is not None and seen.has_missing[j] and self._is_whole(name):
+            levels = seen.weights[j]
+            if levels is not None and seen.has_missing[j] and self._is_whole(name):
                 # As pandas has it: whole numbers with missing ones among them are floats.
-                seen.masses[j] = type(masses)({float(v): m for v, m in masses.items()})
+                seen.weights[j] = type(levels)({float(v): m for v, m in levels.items()})
         return fit_binning(sample, seen, max_bins, n_jobs), sample
 
     def _is_whole(self, name: str) -> bool:

@@ -96,7 +96,7 @@ def open_parquet(path: Paths | Sequence[Paths], needed: Sequence[str]) -> Parque
         else:
             _compare(schema_of, schema, file, found)
     if schema is None:
-        raise ValueError(f"Got {_say(paths)} without any row; expected rows to learn from.")
+        raise ValueError(f"Got {_format(paths)} without any row; expected rows to learn from.")
     return ParquetFiles(stamps, schema, n_rows)
 
 
@@ -140,7 +140,7 @@ def _check_names(file: Path, names: list[str], needed: Sequence[str]) -> None:
     for name in needed:
         if name not in names:
             raise ValueError(
-                f"Got {str(file)!r} without the column {name!r}; it has {_say(names)}."
+                f"Got {str(file)!r} without the column {name!r}; it has {_format(names)}."
             )
 
 
@@ -192,6 +192,6 @@ def feature_names(
     return names
 
 
-def _say(names: Sequence[Any]) -> str:
+def _format(names: Sequence[Any]) -> str:
     shown = ", ".join(repr(str(name)) for name in names[:6])
     return shown + (f", … ({len(names)} in all)" if len(names) > 6 else "")

@@ -44,9 +44,9 @@ class BoundaryPoints:
 
     def in_words(self) -> list[str]:
         """Say for each row which features would have to change, and how."""
-        return [self._say(row) for row in range(len(self))]
+        return [self._format(row) for row in range(len(self))]
 
-    def _say(self, row: int) -> str:
+    def _format(self, row: int) -> str:
         said = []
         for feature in np.flatnonzero(self.changed[row]):
             value, change = self.points[row, feature], self.changes[row, feature]

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
-from treerank._input.parameters import check_choice, check_integer, check_n_jobs, complain
+from treerank._input.parameters import check_choice, check_integer, check_n_jobs, invalid_parameter
 from treerank._input.validation import Table, validate_rows
 from treerank._trees.ranking_tree import RankTree, _set_bytes
 
@@ -131,7 +131,7 @@ def find_features(names: list[str], features: Any) -> list[int]:
     given = [features] if isinstance(features, str | int | np.integer) else list(features)
     expected = "one or two different features, by name or position"
     if len(given) not in (1, 2):
-        raise complain("features", features, expected)
+        raise invalid_parameter("features", features, expected)
     found = []
     for feature in given:
         if isinstance(feature, str) and feature in names:
@@ -144,7 +144,7 @@ def find_features(names: list[str], features: Any) -> list[int]:
                 f"{len(names) - 1}."
             )
     if len(set(found)) < len(found):
-        raise complain("features", features, expected)
+        raise invalid_parameter("features", features, expected)
     return found
 
 
@@ -158,7 +158,7 @@ def _check_percentiles(percentiles: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         low, high = 1.0, 0.0
     if not 0 <= low < high <= 1:
-        raise complain("percentiles", percentiles, "two shares, 0 <= low < high <= 1")
+        raise invalid_parameter("percentiles", percentiles, "two shares, 0 <= low < high <= 1")
     return low, high
 
 

@@ -13,7 +13,7 @@ from treerank._input.categories import SharedLevels
 from treerank._input.parameters import check_n_jobs
 from treerank._input.validation import Table, validate_rows
 from treerank._reading.dependence import check_has_tests
-from treerank._reading.rules import _number, _say_box
+from treerank._reading.rules import _format_box, _number
 from treerank._trees.boxes import Box
 from treerank._trees.cell_boxes import all_codes, left_codes
 from treerank._trees.ranking_tree import RankTree
@@ -157,7 +157,7 @@ def explain(model: Any, X: Any) -> list[Explanation]:
                 stratum=int(stratum),
                 n_strata=len(model.partition_),
                 score=float(model.partition_.scores[stratum]),
-                reasons=tuple(_say_box(box, binning, table.names)),
+                reasons=tuple(_format_box(box, binning, table.names)),
                 steps=tuple(steps),
                 **moves,
             )
@@ -184,7 +184,7 @@ def _walk(
             _narrow(box, feature, 1 if code == 0 else allowed & ~1)
             at = int(test["left"] if goes_left else test["right"])
         better = int(tree.tests["side"][at]) == 0
-        steps.append(Step(tuple(_say_box(box, binning, names)), better))
+        steps.append(Step(tuple(_format_box(box, binning, names)), better))
         for feature, allowed in box.items():
             _narrow(everywhere, feature, allowed)
         cell = int(tree.cells["left" if better else "right"][cell])
@@ -239,7 +239,7 @@ class _Ladder:
         by_value = self.levels is None and not self.is_missing[row]
         size = np.abs(self._changes(row)) if by_value else np.abs(reached - stratum)
         rung = int(there[np.argmin(size[there])])
-        condition, value = self._say(row, rung)
+        condition, value = self._format(row, rung)
         return Move(
             feature=self.name,
             condition=condition,
@@ -258,7 +258,7 @@ class _Ladder:
         change = np.where(rungs == self.rung[row], self.values[row], goal) - self.values[row]
         return np.asarray(change)
 
-    def _say(self, row: int, rung: int) -> tuple[str, Any]:
+    def _format(self, row: int, rung: int) -> tuple[str, Any]:
         """Condition that leads to the stratum of a rung, and the nearest value that fulfils it."""
         if self.levels is not None:
             level = self.levels[rung]

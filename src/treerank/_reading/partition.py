@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treerank._input.frames import frame_of
 from treerank._input.parameters import check_number
-from treerank.metrics._ordinal import vus_of_masses
+from treerank.metrics._ordinal import vus_of_weights
 from treerank.metrics._surface import RocSurface, surface_of_shares
 
 
@@ -59,9 +59,9 @@ class OrderedPartition:
                 f"Got counts of shape {self.counts.shape}; expected (cells >= 1, classes >= 2)."
             )
         if not np.isfinite(self.counts).all() or (self.counts < 0).any():
-            raise ValueError("Got counts that are negative or not finite; expected masses >= 0.")
+            raise ValueError("Got counts that are negative or not finite; expected weights >= 0.")
         if not self.counts.sum(axis=0).all():
-            raise ValueError("Got a class without mass; expected some of every class.")
+            raise ValueError("Got a class without weight; expected some of every class.")
         n_cells, n_classes = self.counts.shape
         self.classes = np.arange(n_classes) if classes is None else np.asarray(classes)
         self.scores = (
@@ -114,7 +114,7 @@ class OrderedPartition:
         The chance that one row of each class comes out in the order of the classes, rows of
         one cell in random order. A random order of the cells gives ``1 / n_classes!``.
         """
-        return vus_of_masses(np.ascontiguousarray(self.counts[::-1].T))
+        return vus_of_weights(np.ascontiguousarray(self.counts[::-1].T))
 
     def surface(self) -> RocSurface:
         """ROC surface of three classes: what all pairs of cuts of the ranking achieve.
@@ -148,8 +148,8 @@ class OrderedPartition:
         check_number("smoothing", smoothing)
         prior = self.counts.sum(axis=0) / self.counts.sum()
         smoothed = self.counts + smoothing * prior
-        mass = smoothed.sum(axis=1, keepdims=True)
-        return np.asarray(np.where(mass > 0, smoothed / np.where(mass > 0, mass, 1.0), prior))
+        weight = smoothed.sum(axis=1, keepdims=True)
+        return np.asarray(np.where(weight > 0, smoothed / np.where(weight > 0, weight, 1.0), prior))
 
     def reorder_concave(self) -> OrderedPartition:
         """Return the same cells in the order that makes the ROC curve concave.

@@ -33,7 +33,7 @@ def cell_rules(
 
 def side_rule(tree: RankTree, binning: Binning, names: list[str], cell: int, side: int) -> str:
     """Rule that sends rows of an inner cell to its left (0) or right (1) child."""
-    return say_boxes(simple_side(tree, binning, cell, side), binning, names)
+    return format_boxes(simple_side(tree, binning, cell, side), binning, names)
 
 
 def simple_side(tree: RankTree, binning: Binning, cell: int, side: int) -> list[Box]:
@@ -60,9 +60,9 @@ class _Paths:
                 self._boxes[below] = self._narrow(below)
         boxes = self._boxes[cell]
         if boxes is not None:
-            return say_boxes(boxes, self.binning, names)
+            return format_boxes(boxes, self.binning, names)
         ways = [self._side(below) for below in reversed(path[:-1])]
-        return _and([say_boxes(way, self.binning, names) for way in ways])
+        return _and([format_boxes(way, self.binning, names) for way in ways])
 
     def _narrow(self, cell: int) -> list[Box] | None:
         """Boxes of the parent that the side of the cell leaves."""
@@ -82,15 +82,17 @@ class _Paths:
         return self._sides[cell]
 
 
-def say_boxes(boxes: list[Box], binning: Binning, names: list[str]) -> str:
+def format_boxes(boxes: list[Box], binning: Binning, names: list[str]) -> str:
     """Conditions that all boxes share, then the alternatives, the simplest first."""
     if not boxes:
         return "no row"
     shared = {f: c for f, c in boxes[0].items() if all(box.get(f) == c for box in boxes)}
     rests = [{f: c for f, c in box.items() if f not in shared} for box in boxes]
-    said = _say_box(shared, binning, names)
+    said = _format_box(shared, binning, names)
     if all(rests):
-        ways = sorted((_say_box(rest, binning, names) for rest in rests), key=lambda w: (len(w), w))
+        ways = sorted(
+            (_format_box(rest, binning, names) for rest in rests), key=lambda w: (len(w), w)
+        )
         said.append(" or ".join(f"({_and(way)})" if len(way) > 1 else way[0] for way in ways))
     return _and(said) if said else "all rows"
 
@@ -101,11 +103,11 @@ def _and(conditions: list[str]) -> str:
     return " and ".join(f"({c})" if " or " in c else c for c in conditions)
 
 
-def _say_box(box: Box, binning: Binning, names: list[str]) -> list[str]:
-    return [s for f, codes in sorted(box.items()) if (s := _say(f, codes, binning, names))]
+def _format_box(box: Box, binning: Binning, names: list[str]) -> list[str]:
+    return [s for f, codes in sorted(box.items()) if (s := _format(f, codes, binning, names))]
 
 
-def _say(feature: int, codes: Allowed, binning: Binning, names: list[str]) -> str:
+def _format(feature: int, codes: Allowed, binning: Binning, names: list[str]) -> str:
     """One condition in words; empty when it excludes nothing."""
     n_codes = int(binning.n_codes[feature])
     values = codes & ((1 << n_codes) - 1) & ~1
@@ -119,16 +121,16 @@ def _say(feature: int, codes: Allowed, binning: Binning, names: list[str]) -> st
         return f"{name} is missing"
     levels = binning.levels[feature]
     said = (
-        _say_range(name, values, binning.thresholds[feature])
+        _format_range(name, values, binning.thresholds[feature])
         if levels is None
-        else _say_levels(name, values, levels)
+        else _format_levels(name, values, levels)
     )
     if not (missing and seen_missing):
         return said
     return f"{said} or {name} is missing"
 
 
-def _say_range(name: str, values: Allowed, thresholds: NDArray[np.float64]) -> str:
+def _format_range(name: str, values: Allowed, thresholds: NDArray[np.float64]) -> str:
     """Intervals of a number; codes are 1 + the number of thresholds below."""
     parts = []
     while values:
@@ -152,7 +154,7 @@ def _number(value: float) -> str:
     return f"{value:.6g}"
 
 
-def _say_levels(name: str, values: Allowed, levels: list[Any]) -> str:
+def _format_levels(name: str, values: Allowed, levels: list[Any]) -> str:
     verb, listed = shorter_list(values, levels)
     said = [
         f"one of {len(level)} rare levels" if isinstance(level, SharedLevels) else str(level)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from treerank._report._pictures import Picture
-from treerank._report._sample import Sample
+from treerank._report._sample import ScoredRows
 from treerank.metrics import (
     brier_score_loss,
     calibration_slope,
@@ -20,7 +20,7 @@ N_BANDS = 10
 MAX_GROUPS = 12  # of calibration: a stratum each, up to so many
 
 
-def gains(sample: Sample, level: float) -> dict[str, Any]:
+def gains(sample: ScoredRows, level: float) -> dict[str, Any]:
     """Gains table in ten bands, and the curve of events found over rows taken."""
     table = gains_table(
         sample.code, sample.score, n_bands=N_BANDS, sample_weight=sample.weight, level=level
@@ -39,7 +39,7 @@ def gains(sample: Sample, level: float) -> dict[str, Any]:
     return {"rows": rows, "picture": picture}
 
 
-def calibration(sample: Sample, level: float) -> dict[str, Any] | None:
+def calibration(sample: ScoredRows, level: float) -> dict[str, Any] | None:
     """Predicted against observed shares; None for a model without probabilities."""
     if sample.probability is None:
         return None

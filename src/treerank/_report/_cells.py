@@ -14,11 +14,11 @@ from treerank._growth.trees import check_monotonic
 from treerank._input.parameters import check_n_jobs
 from treerank._input.validation import validate_rows
 from treerank._reading.rules import cell_rules, side_rule
-from treerank._report._sample import Floats, Sample
+from treerank._report._sample import Floats, ScoredRows
 from treerank._select.pruning import PruningPath, _auc_of_leaves
 from treerank._treerank import TreeRank
 from treerank._trees.ranking_tree import CellTree, RankTree
-from treerank._trees.splitter_tree import SplitterTree, say_splitter
+from treerank._trees.splitter_tree import SplitterTree, format_splitter
 from treerank.metrics import wilson_interval
 from treerank.metrics._proportion import rows_per_weight
 
@@ -80,7 +80,7 @@ class CellView:
     rows_per_weight: float
 
 
-def view_cells(model: Any, sample: Sample, level: float) -> CellView | None:
+def view_cells(model: Any, sample: ScoredRows, level: float) -> CellView | None:
     """Return the cells of a ranking tree; None for models that are none."""
     if not isinstance(model, TreeRanker):
         return None
@@ -114,7 +114,7 @@ def _nested(model: TreeRanker) -> tuple[CellTree, PruningPath | None, int]:
     return model.tree_, None, 0
 
 
-def _count(model: TreeRanker, tree: CellTree, sample: Sample) -> Floats:
+def _count(model: TreeRanker, tree: CellTree, sample: ScoredRows) -> Floats:
     """Class counts of the rows judged, in all cells."""
     binning = model._binning
     categorical = binning.is_categorical.astype(bool).tolist()
@@ -136,13 +136,13 @@ def _reachable(tree: CellTree, k: int) -> NDArray[np.bool_]:
 def _step(
     model: TreeRanker, tree: CellTree, path: PruningPath | None, judged: Floats, k: int
 ) -> Step:
-    strength = getattr(model, "shrinkage_", np.nan) if path is None else float(path.shrinkage[k])
+    shrinkage = getattr(model, "shrinkage_", np.nan) if path is None else float(path.shrinkage[k])
     binning = model._binning
     names = [f"x{j}" for j in range(model.n_features_in_)]
     names = [str(name) for name in getattr(model, "feature_names_in_", names)]
     monotonic = check_monotonic(getattr(model, "monotonic_cst", None), names, binning)
     subtree = tree.subtree(tree.sequence[1] > k)
-    leaves, scores, _ = rank_leaves(subtree, binning, strength, monotonic)
+    leaves, scores, _ = rank_leaves(subtree, binning, shrinkage, monotonic)
     cells = np.flatnonzero(_reachable(tree, k))[leaves]
     is_leaf, values = np.zeros((1, tree.n_cells), dtype=bool), np.zeros(tree.n_cells)
     is_leaf[0, cells], values[cells] = True, scores
@@ -195,16 +195,16 @@ def cell_rows(view: CellView, model: TreeRanker, names: list[str]) -> list[dict[
 
 def _rates(view: CellView) -> dict[str, list[Any]]:
     """Share of the top class (or of all classes) in each cell, with interval, against training."""
-    mass = view.judged.sum(axis=1)
-    n = mass * view.rows_per_weight
+    weight = view.judged.sum(axis=1)
+    n = weight * view.rows_per_weight
     events = view.judged[:, -1] * view.rows_per_weight
     lower, upper = wilson_interval(np.minimum(events, n), n, view.level)
-    known = np.where(mass > 0, mass, 1.0)
+    known = np.where(weight > 0, weight, 1.0)
     rate = view.judged[:, -1] / known
     training = view.tree.counts / view.tree.counts.sum(axis=1, keepdims=True)
-    apart = (mass > 0) & ((training[:, -1] < lower) | (training[:, -1] > upper))
+    apart = (weight > 0) & ((training[:, -1] < lower) | (training[:, -1] > upper))
     return {
-        "rate": [float(r) if m > 0 else None for r, m in zip(rate, mass, strict=True)],
+        "rate": [float(r) if m > 0 else None for r, m in zip(rate, weight, strict=True)],
         "lower": lower.tolist(),
         "upper": upper.tolist(),
         "shares": (view.judged / known[:, np.newaxis]).tolist(),
@@ -239,7 +239,7 @@ def _side(tree: CellTree, model: TreeRanker, names: list[str], cell: int) -> str
         return side_rule(tree, model._binning, names, parent, side)
     assert isinstance(tree, SplitterTree)
     splitter = tree.splits[int(np.sum(tree.is_split[:parent]))].splitter
-    return f"{('better', 'worse')[side]} side of the {say_splitter(splitter)}"
+    return f"{('better', 'worse')[side]} side of the {format_splitter(splitter)}"
 
 
 def alternatives(rule: str) -> list[str]:

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from treerank._report._sample import Sample
+from treerank._report._sample import ScoredRows
 
 LIBRARIES = ("treerank-ml", "scikit-learn", "numpy", "scipy")
 MAX_TEXT = 200
 
 
-def facts(model: Any, sample: Sample, training: Sample | None) -> dict[str, Any]:
+def facts(model: Any, sample: ScoredRows, training: ScoredRows | None) -> dict[str, Any]:
     """Gather the header."""
     parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
     usual = _defaults(model)

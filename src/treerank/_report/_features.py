@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from treerank._input.categories import SharedLevels
 from treerank._reading.dependence import partial_dependence
 from treerank._report._pictures import Picture, widened
-from treerank._report._sample import Floats, Sample, responses
+from treerank._report._sample import Floats, ScoredRows, responses
 from treerank._report._table import RowTable
 from treerank._select.quality import ranking_quality
 from treerank._trees.ranking_tree import RankTree
@@ -23,7 +23,7 @@ PERMUTED_ROWS = 2000
 MAX_LEVELS = 12
 
 
-def importances(model: Any, sample: Sample, seed: int) -> dict[str, Any]:
+def importances(model: Any, sample: ScoredRows, seed: int) -> dict[str, Any]:
     """Name the features, most important first, with the spread where there is one."""
     found = getattr(model, "feature_importances_", None)
     spread = getattr(model, "feature_importances_std_", None)
@@ -49,7 +49,7 @@ def importances(model: Any, sample: Sample, seed: int) -> dict[str, Any]:
     return {"rows": rows, "said": said, "n_more": len(order) - len(named), "drawn": drawn}
 
 
-def _permutation_importance(model: Any, sample: Sample, seed: int) -> Floats:
+def _permutation_importance(model: Any, sample: ScoredRows, seed: int) -> Floats:
     rng = np.random.default_rng(seed)
     rows = _draw(len(sample.table), PERMUTED_ROWS, rng)
     table, code, weight = sample.table.take(rows), sample.code[rows], sample.weight[rows]
@@ -69,7 +69,7 @@ def _permutation_importance(model: Any, sample: Sample, seed: int) -> Floats:
 
 
 def dependence_pictures(
-    model: Any, sample: Sample, features: list[int], seed: int
+    model: Any, sample: ScoredRows, features: list[int], seed: int
 ) -> list[dict[str, Any]]:
     """Draw the mean probability of the top class (or the mean score) over each feature."""
     has_probability = sample.probability is not None and len(model.classes_) == 2
@@ -95,7 +95,7 @@ def dependence_pictures(
 
 
 def _sampled_dependence(
-    model: Any, sample: Sample, j: int, has_probability: bool, seed: int
+    model: Any, sample: ScoredRows, j: int, has_probability: bool, seed: int
 ) -> tuple[NDArray[Any], Floats]:
     """Partial dependence of any model, over a sample of rows and values that occur."""
     places = _places_of_grid(sample.table.column(j))
@@ -151,14 +151,14 @@ def _draw_dependence(
         picture = Picture(x_range=(values[0], values[-1]), **frame)
         picture.line(values, mean, "curve")
         return {"name": name, "picture": picture, "levels": [], "n_more": 0}
-    levels = [_say_level(level) for level in grid[:MAX_LEVELS]]
+    levels = [_format_level(level) for level in grid[:MAX_LEVELS]]
     places = [(i + 0.5, str(i + 1)) for i in range(len(levels))]
     picture = Picture(x_range=(0, len(levels)), x_ticks=places, **frame)
     picture.dots([at for at, _ in places], mean[: len(levels)], "dot", radius=5)
     return {"name": name, "picture": picture, "levels": levels, "n_more": len(grid) - len(levels)}
 
 
-def _say_level(level: Any) -> str:
+def _format_level(level: Any) -> str:
     return f"one of {len(level)} rare levels" if isinstance(level, SharedLevels) else str(level)
 
 

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._report._pictures import Picture
-from treerank._report._sample import Floats, Sample
+from treerank._report._sample import Floats, ScoredRows
 from treerank.metrics import pairwise_auc_scores, roc_surface, vus_interval
-from treerank.metrics._ties import class_masses
+from treerank.metrics._ties import class_weights
 
 SURFACE_CELLS = 24  # squares a side of the heat map
 MAX_KNOTS = 200
 
 
-def ordinal_summary(sample: Sample, classes: NDArray[Any], level: float) -> dict[str, Any]:
+def ordinal_summary(sample: ScoredRows, classes: NDArray[Any], level: float) -> dict[str, Any]:
     """VUS with its interval, and the AUC of every pair of classes."""
     numbers = np.arange(len(classes))
     interval = vus_interval(
@@ -43,19 +43,19 @@ def _pairs(pairs: Any, classes: NDArray[Any]) -> list[dict[str, Any]]:
     ]
 
 
-def class_masses_of_sample(sample: Sample, n_classes: int) -> Floats:
+def class_weights_of_sample(sample: ScoredRows, n_classes: int) -> Floats:
     """Class counts along the ranking, best first, in as many groups as can be drawn."""
-    _, masses = class_masses(sample.score, sample.code, sample.weight, n_classes)
-    masses = masses.T[::-1]
-    if len(masses) <= MAX_KNOTS:
-        return np.asarray(masses)
-    share = np.cumsum(masses.sum(axis=1)) / masses.sum()
+    _, weights = class_weights(sample.score, sample.code, sample.weight, n_classes)
+    weights = weights.T[::-1]
+    if len(weights) <= MAX_KNOTS:
+        return np.asarray(weights)
+    share = np.cumsum(weights.sum(axis=1)) / weights.sum()
     group = np.minimum((share * MAX_KNOTS).astype(np.intp), MAX_KNOTS - 1)
     starts = np.flatnonzero(np.diff(group, prepend=-1))
-    return np.asarray(np.add.reduceat(masses, starts, axis=0))
+    return np.asarray(np.add.reduceat(weights, starts, axis=0))
 
 
-def class_picture(masses: Floats) -> Picture:
+def class_picture(weights: Floats) -> Picture:
     """Draw which share of each class is found from the top of the ranking down."""
     picture = Picture(
         "Class distributions: share of each class found against share of rows taken from the top",
@@ -63,14 +63,14 @@ def class_picture(masses: Floats) -> Picture:
         "share of the class",
     )
     picture.line([0, 1], [0, 1], "chance")
-    taken = np.append(0.0, np.cumsum(masses.sum(axis=1)) / masses.sum())
-    for k in range(masses.shape[1]):
-        found = np.append(0.0, np.cumsum(masses[:, k]) / masses[:, k].sum())
+    taken = np.append(0.0, np.cumsum(weights.sum(axis=1)) / weights.sum())
+    for k in range(weights.shape[1]):
+        found = np.append(0.0, np.cumsum(weights[:, k]) / weights[:, k].sum())
         picture.line(taken, found, f"class class-{k % 6}", f"class-{k}")
     return picture
 
 
-def surface_picture(sample: Sample, classes: NDArray[Any]) -> Picture | None:
+def surface_picture(sample: ScoredRows, classes: NDArray[Any]) -> Picture | None:
     """Map the share of the middle class that two cuts get right; None unless three classes."""
     if len(classes) != 3:
         return None

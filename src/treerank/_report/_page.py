@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank._input.parameters import check_integer, complain
+from treerank._input.parameters import check_integer, invalid_parameter
 from treerank._report._calibration import calibration, gains
 from treerank._report._cells import (
     CellView,
@@ -19,8 +19,8 @@ from treerank._report._cells import (
 from treerank._report._facts import facts
 from treerank._report._features import dependence_pictures, importances, table_names
 from treerank._report._ordinal import (
-    class_masses_of_sample,
     class_picture,
+    class_weights_of_sample,
     ordinal_summary,
     surface_picture,
 )
@@ -33,7 +33,7 @@ from treerank._report._roc import (
     roc_picture,
     roc_summary,
 )
-from treerank._report._sample import Sample, read_sample
+from treerank._report._sample import ScoredRows, read_sample
 from treerank._report._stability import stability
 from treerank._report._table import RowTable
 from treerank._trees.ranking_tree import RankTree
@@ -130,16 +130,18 @@ def report(
     return path
 
 
-def _read_training(model: Any, train: Any) -> Sample | None:
+def _read_training(model: Any, train: Any) -> ScoredRows | None:
     if train is None:
         return None
     if not isinstance(train, tuple | list) or len(train) not in (2, 3):
-        raise complain("train", type(train).__name__, "a tuple (X, y) or (X, y, sample_weight)")
+        raise invalid_parameter(
+            "train", type(train).__name__, "a tuple (X, y) or (X, y, sample_weight)"
+        )
     weight = train[2] if len(train) == 3 else None
     return read_sample(model, train[0], train[1], weight, "y of train")
 
 
-def _features(model: Any, sample: Sample, seed: int) -> dict[str, Any]:
+def _features(model: Any, sample: ScoredRows, seed: int) -> dict[str, Any]:
     importance = importances(model, sample, seed)
     return {
         "importance": importance,
@@ -152,7 +154,7 @@ def _features(model: Any, sample: Sample, seed: int) -> dict[str, Any]:
 
 
 def _stability(
-    model: Any, sample: Sample, training: Sample | None, X_new: Any
+    model: Any, sample: ScoredRows, training: ScoredRows | None, X_new: Any
 ) -> list[dict[str, Any]]:
     names = table_names(sample.table, model)
     judged = (sample.table, sample.score, sample.weight)
@@ -183,7 +185,7 @@ def _stability(
 
 
 def _ranking(
-    model: Any, sample: Sample, training: Sample | None, level: float
+    model: Any, sample: ScoredRows, training: ScoredRows | None, level: float
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Curve, cut-offs, strata and tree: what the page shows and what its script works on."""
     classes = [str(label) for label in model.classes_]
@@ -217,13 +219,13 @@ def _with_name(target: str, label: str) -> str:
 
 
 def _curve(
-    model: Any, sample: Sample, training: Sample | None, view: CellView | None, level: float
+    model: Any, sample: ScoredRows, training: ScoredRows | None, view: CellView | None, level: float
 ) -> dict[str, Any]:
     n_classes = len(model.classes_)
     if n_classes > 2:
-        masses = class_masses_of_sample(sample, n_classes)
+        weights = class_weights_of_sample(sample, n_classes)
         summary = ordinal_summary(sample, model.classes_, level)
-        return {"summary": summary, "curve": class_picture(masses), "has_training": False}
+        return {"summary": summary, "curve": class_picture(weights), "has_training": False}
     if view is None:
         cuts = cuts_of_sample(sample)
         before = None if training is None else cuts_of_sample(training)
@@ -241,7 +243,7 @@ def _curve(
 
 
 def _training_quality(
-    training: Sample | None, view: CellView | None, two_classes: bool, level: float, model: Any
+    training: ScoredRows | None, view: CellView | None, two_classes: bool, level: float, model: Any
 ) -> float | None:
     if view is not None:
         return view.steps[view.chosen].training

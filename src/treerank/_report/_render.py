@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank._io.atomic import find_target, written_whole
+from treerank._io.atomic import atomic_write, find_target
 
 
 def render(context: dict[str, Any], data: dict[str, Any]) -> str:
@@ -32,7 +32,7 @@ def render(context: dict[str, Any], data: dict[str, Any]) -> str:
     environment.filters |= {
         "pct": percent,
         "num": number,
-        "mass": mass,
+        "mass": weight,
         "score": number,
         "area": area,
     }
@@ -82,7 +82,7 @@ def check_out(out: Any) -> Path | None:
 
 def write(text: str, path: Path) -> None:
     """Write the page; it is there as a whole or not at all."""
-    with written_whole(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
@@ -101,7 +101,7 @@ def area(value: float | None, decimals: int = 4) -> str:
     return "–" if value is None else f"{_fixed(value, decimals)}"
 
 
-def mass(value: float) -> str:
+def weight(value: float) -> str:
     """Say a number of rows, or of their weights."""
     return f"{_fixed(value, 1):,}".removesuffix(".0")
 

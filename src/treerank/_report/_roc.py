@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._report._pictures import Picture
-from treerank._report._sample import Floats, Sample
+from treerank._report._sample import Floats, ScoredRows
 from treerank.metrics import auc_interval, gini_score, ks_score, roc_band
 from treerank.metrics._input import BinarySample
-from treerank.metrics._ties import cumulated_masses
+from treerank.metrics._ties import cumulated_weights
 
 # Cut-offs along the curve: more cannot be told apart by dragging.
 MAX_CUTS = 200
@@ -63,10 +63,10 @@ class Cuts:
         }
 
 
-def cuts_of_sample(sample: Sample) -> Cuts:
+def cuts_of_sample(sample: ScoredRows) -> Cuts:
     """Cut-offs between all scores, or as many of them as can be told apart."""
     rows = BinarySample(sample.code == 1, sample.score, sample.weight)
-    negative, positive, score = cumulated_masses(rows)
+    negative, positive, score = cumulated_weights(rows)
     along = negative / negative[-1] + positive / positive[-1]
     kept = np.arange(len(along))
     if len(along) > MAX_CUTS:
@@ -86,7 +86,7 @@ def cuts_of_cells(counts: Floats, scores: Floats) -> Cuts:
     return Cuts([None, *scores[ends].tolist()], sums[:, 0], sums[:, 1])
 
 
-def roc_picture(sample: Sample, cuts: Cuts, training: Cuts | None, level: float) -> Picture:
+def roc_picture(sample: ScoredRows, cuts: Cuts, training: Cuts | None, level: float) -> Picture:
     """Draw the curve with its simultaneous band, and that of the training rows beside it."""
     picture = Picture(
         "ROC curve: share of events found against share of non-events flagged, with its band",
@@ -109,7 +109,7 @@ def roc_picture(sample: Sample, cuts: Cuts, training: Cuts | None, level: float)
     return picture
 
 
-def roc_summary(sample: Sample, level: float) -> dict[str, Any]:
+def roc_summary(sample: ScoredRows, level: float) -> dict[str, Any]:
     """AUC with its interval, Gini and KS."""
     interval = auc_interval(sample.code, sample.score, sample_weight=sample.weight, level=level)
     arguments = (sample.code, sample.score)

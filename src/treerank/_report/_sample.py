@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Sample:
+class ScoredRows:
     """Rows with what they are and what the model says of them.
 
     Attributes
@@ -54,7 +54,7 @@ class Sample:
         return np.asarray(totals, dtype=np.float64)
 
 
-def read_sample(model: Any, X: Any, y: Any, sample_weight: Any, name: str = "y") -> Sample:
+def read_sample(model: Any, X: Any, y: Any, sample_weight: Any, name: str = "y") -> ScoredRows:
     """Check rows against the model and score them."""
     check_is_fitted(model)
     classes = np.asarray(getattr(model, "classes_", ()))
@@ -80,7 +80,7 @@ def read_sample(model: Any, X: Any, y: Any, sample_weight: Any, name: str = "y")
     weighted = bool((weight != 1).any())
     target = getattr(y, "name", None)
     target = target if isinstance(target, str) else ""
-    return Sample(table, code, weight, score, probability, given, mark, weighted, target)
+    return ScoredRows(table, code, weight, score, probability, given, mark, weighted, target)
 
 
 def responses(model: Any, table: RowTable, has_probability: bool) -> Floats:

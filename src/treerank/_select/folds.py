@@ -12,7 +12,7 @@ from sklearn.model_selection import check_cv
 
 from treerank import _core
 from treerank._binning.binning import Codes
-from treerank._input.parameters import check_integer, complain
+from treerank._input.parameters import check_integer, invalid_parameter
 from treerank._input.validation import TrainingData
 
 
@@ -77,14 +77,16 @@ def _folds_of_splitter(cv: Any, data: TrainingData) -> Folds:
     try:
         splits = list(check_cv(cv).split(np.zeros((data.given_rows, 1)), labels))
     except (TypeError, ValueError) as error:
-        raise complain("cv", cv, "an integer >= 2 or a splitter of scikit-learn") from error
+        raise invalid_parameter(
+            "cv", cv, "an integer >= 2 or a splitter of scikit-learn"
+        ) from error
     fold = np.full(data.given_rows, -1, dtype=np.int32)
     times = np.zeros(data.given_rows, dtype=np.int64)
     for f, (_, held_out) in enumerate(splits):
         fold[held_out] = f
         times[held_out] += 1
     if not (times == 1).all() or len(splits) < 2:
-        raise complain("cv", cv, "a splitter whose test folds hold every row just once")
+        raise invalid_parameter("cv", cv, "a splitter whose test folds hold every row just once")
     fold = fold[data.kept]
     for f in range(len(splits)):
         for part in (fold == f, fold != f):

@@ -67,9 +67,9 @@ def monotone_values(
     return np.asarray((largest_below + smallest_above).T / 2)
 
 
-def falling(values: NDArray[np.float64], mass: NDArray[np.float64]) -> NDArray[np.float64]:
+def falling(values: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """Nearest values (cells x any) that do not rise along the cells; their means stay."""
-    columns = [isotonic_regression(v, sample_weight=mass, increasing=False) for v in values.T]
+    columns = [isotonic_regression(v, sample_weight=weight, increasing=False) for v in values.T]
     return np.column_stack(columns)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank import _core
-from treerank._input.parameters import complain
+from treerank._input.parameters import invalid_parameter
 from treerank._trees.ranking_tree import CellTree
 
 # For tests of LeafRank and for the cubes of a grid: about the 95 % quantile, on 200 to 5,000 rows,
@@ -129,7 +129,7 @@ def check_penalty_bounds(bounds: Any) -> tuple[float, float] | None:
         low = high = None
     is_number = all(isinstance(b, numbers.Real) and not isinstance(b, bool) for b in (low, high))
     if not is_number or not 0 < low <= high < 1:
-        raise complain(
+        raise invalid_parameter(
             "penalty_bounds", bounds, "None or two shares of positives, 0 < low <= high < 1"
         )
     return float(low), float(high)

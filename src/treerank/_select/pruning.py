@@ -2,7 +2,7 @@
 
 Every fold's tree is judged only on the rows it has not seen. What a subtree is worth
 there follows from the held-out class counts of its cells alone, so one pass of the
-rows through a tree serves all its subtrees and all strengths of shrinkage.
+rows through a tree serves all its subtrees and all shrinkages of shrinkage.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from treerank._trees.ranking_tree import CellTree
 # Strengths that shrinkage="cv" tries, in rows.
 STRENGTHS = np.concatenate([[0.0], np.geomspace(1.0, 1000.0, 10)])
 # Held-out AUCs closer than this, in standard errors of the best, are taken as equal:
-# then the smaller tree wins, and the strength with the smaller Brier score.
+# then the smaller tree wins, and the shrinkage with the smaller Brier score.
 SMALLER_TREE_SLACK = 0.1
 STRENGTH_SLACK = 0.5
 # By default a tree is kept only if its held-out AUC lies this many standard errors (of a
@@ -49,7 +49,7 @@ class PruningPath:
     heldout_std_error : array of shape (n_subtrees,)
         Standard error of that mean.
     shrinkage : array of shape (n_subtrees,)
-        That strength of shrinkage; NaN where scores are not shrunk.
+        That shrinkage of shrinkage; NaN where scores are not shrunk.
     chosen : int
         The subtree that `fit` kept.
     """
@@ -95,12 +95,12 @@ def count_held_out(
 def choose_subtree(
     tree: CellTree,
     held_out: list[HeldOut],
-    strengths: NDArray[np.float64],
+    shrinkages: NDArray[np.float64],
     prune: bool,
     one_standard_error: bool,
     noise_limit: float = NOISE_LIMIT,
 ) -> tuple[PruningPath, float]:
-    """Choose a subtree and a strength of shrinkage (NaN: keep the tree's own order).
+    """Choose a subtree and a shrinkage of shrinkage (NaN: keep the tree's own order).
 
     Lambda is tried at the geometric means of neighbours, as in CART. The ranking decides
     first, by AUC; where it hardly differs, the size of the tree and how well the shares
@@ -109,7 +109,7 @@ def choose_subtree(
     lambdas, collapsed_at = tree.sequence
     n_subtrees = len(lambdas) if prune else 1
     tried = np.append(np.sqrt(lambdas[:-1] * lambdas[1:]), np.inf)[:n_subtrees]
-    worth = np.array([_held_out_worth(part, tried, strengths) for part in held_out])
+    worth = np.array([_held_out_worth(part, tried, shrinkages) for part in held_out])
     auc, brier = worth[:, 0], worth[:, 1].mean(axis=0)
     mean = auc.mean(axis=0)
     errors = auc.std(axis=0, ddof=1) / np.sqrt(len(held_out))
@@ -119,8 +119,8 @@ def choose_subtree(
     slack = 1.0 if one_standard_error else SMALLER_TREE_SLACK
     chosen = int(np.flatnonzero(best_of_subtree >= mean.max() - slack * error)[-1])
     near = mean >= best_of_subtree[:, np.newaxis] - STRENGTH_SLACK * error
-    strength = np.argmin(np.where(near, brier, np.inf), axis=1)
-    at = np.arange(n_subtrees), strength
+    shrinkage = np.argmin(np.where(near, brier, np.inf), axis=1)
+    at = np.arange(n_subtrees), shrinkage
     chance, noise = _chance(held_out)
     if prune and mean[at][chosen] <= chance + noise_limit * noise:
         chosen = n_subtrees - 1
@@ -132,30 +132,30 @@ def choose_subtree(
         ),
         heldout_auc=mean[at],
         heldout_std_error=errors[at],
-        shrinkage=strengths[strength],
+        shrinkage=shrinkages[shrinkage],
         chosen=chosen,
     )
     return path, float(path.shrinkage[chosen])
 
 
 def _held_out_worth(
-    part: HeldOut, tried: NDArray[np.float64], strengths: NDArray[np.float64]
+    part: HeldOut, tried: NDArray[np.float64], shrinkages: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """AUC and Brier score on the held-out rows for each (lambda, strength).
+    """AUC and Brier score on the held-out rows for each (lambda, shrinkage).
 
-    A NaN strength stands for the tree's own order, whose Brier score does not matter. Beyond
+    A NaN shrinkage stands for the tree's own order, whose Brier score does not matter. Beyond
     two classes it is VUS, and the sum of the Brier scores of all ways to cut the classes in
     two (the ranked probability score).
     """
     tree = part.tree
     is_leaf = _leaves_at(tree, np.searchsorted(tree.sequence[0], tried, side="right") - 1)
-    auc, brier = np.zeros((2, len(tried), len(strengths)))
+    auc, brier = np.zeros((2, len(tried), len(shrinkages)))
     total = part.counts.sum(axis=1)
-    for j, strength in enumerate(strengths):
-        if np.isnan(strength):
+    for j, shrinkage in enumerate(shrinkages):
+        if np.isnan(shrinkage):
             values = tree_order(tree)
         else:
-            shares = tree.shrunken_shares(strength)
+            shares = tree.shrunken_shares(shrinkage)
             values = shares @ tree.cut_weights
             for k, share in enumerate(shares.T):
                 above = part.counts[:, k + 1 :].sum(axis=1)

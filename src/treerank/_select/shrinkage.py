@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from treerank._growth.forest import ForestPlan
     from treerank._growth.forest_rows import ForestRows, Trees, Unseen
 
-# What stands in for the chosen strength where out-of-bag rows cannot choose.
+# What stands in for the chosen shrinkage where out-of-bag rows cannot choose.
 USUAL_STRENGTH = 10.0
 # Out-of-bag scores are means over fewer trees; a factor outside of these would follow their noise.
 SCALES = (1.0, 10.0)
@@ -24,36 +24,36 @@ SCALES = (1.0, 10.0)
 CHOOSING_ROWS = 10_000
 
 
-def choose_strength(
+def choose_shrinkage(
     trees: Trees, rows: ForestRows, plan: ForestPlan, all_rows: bool
 ) -> tuple[float, float, Unseen | None]:
-    """Choose the strength of the highest out-of-bag AUC or VUS, and the scale of the steps.
+    """Choose the shrinkage of the highest out-of-bag AUC or VUS, and the scale of the steps.
 
     With `all_rows`, also return honest out-of-bag scores of all rows.
 
     A score that its own row has helped to choose would flatter: each half of the rows takes
-    the strength that the other half chooses.
+    the shrinkage that the other half chooses.
     """
-    n_rows, strengths = plan.n_rows, plan.strengths
+    n_rows, shrinkages = plan.n_rows, plan.shrinkages
     numbers = np.arange(0, n_rows, max(1, n_rows // CHOOSING_ROWS))
-    some = rows.unseen(trees, plan.sampling, numbers, strengths)
+    some = rows.unseen(trees, plan.sampling, numbers, shrinkages)
     classes = np.arange(len(rows.sizes))
 
     def best(part: NDArray[np.bool_]) -> float:
         used = part & np.isfinite(some.means[:, 0])
         labels = some.labels[used]
-        if len(strengths) == 1:
-            return strengths[0]
+        if len(shrinkages) == 1:
+            return shrinkages[0]
         if len(np.unique(labels)) < len(classes):
             return USUAL_STRENGTH
         weight = None if some.units is None else some.units[used]
         worth = [ranking_quality(labels, m, classes, weight) for m in some.means[used].T]
-        return strengths[int(np.argmax(worth))]
+        return shrinkages[int(np.argmax(worth))]
 
     chosen = best(np.ones(len(numbers), dtype=bool))
     scale = 1.0
-    if len(strengths) > 1:
-        scale = _scale(some, strengths.index(chosen), rows.sizes)
+    if len(shrinkages) > 1:
+        scale = _scale(some, shrinkages.index(chosen), rows.sizes)
     if not all_rows:
         return chosen, scale, None
     second = halves(plan, numbers)

@@ -42,15 +42,15 @@ class ForestArrays:
     """Packed trees: tree t owns slots ``starts[t]:starts[t + 1]``.
 
     A slot is eight bytes: where to go on, the feature and the cut of its test. Arriving at
-    slot s adds ``step[s] / (1 + shrinkage / mass[s])`` to the value of a row; once the
-    shrinkage is chosen, `fold` makes one number of the two. A tree in which no slot can be
-    reached in two ways then has the whole value at its ends (`at_end`).
+    slot s adds ``step[s] / (1 + shrinkage / weight[s])`` to the value of a row; once the
+    shrinkage is chosen, `bake_shrinkage` makes one number of the two. A tree in which no slot
+    can be reached in two ways then has the whole value at its ends (`at_end`).
     """
 
     starts: NDArray[np.int64]
     slots: NDArray[np.uint8]
     step: NDArray[np.float32]
-    mass: Any  # float32; None once folded
+    weight: Any  # float32; None once folded
     set_of: NDArray[np.int32]
     category_sets: NDArray[np.uint8]
     importance: NDArray[np.float64]  # trees x features
@@ -60,9 +60,9 @@ class ForestArrays:
     layers: Any = None
     cut_weights: Any = None
     # Under monotone constraints shrinkage is part of pooling the strata: the steps of every
-    # strength (strengths x layers x slots) are kept until one is chosen.
+    # shrinkage (shrinkages x layers x slots) are kept until one is chosen.
     steps: Any = None
-    strengths: tuple[float, ...] = ()
+    shrinkages: tuple[float, ...] = ()
 
     @property
     def n_trees(self) -> int:
@@ -78,16 +78,16 @@ class ForestArrays:
         """Say how large a tree is."""
         return f"{self.starts[tree + 1] - self.starts[tree]} slots"
 
-    def fold(self, shrinkage: float, scale: float = 1.0) -> ForestArrays:
-        """One number a slot, for this strength of shrinkage, steps being multiplied by `scale`."""
+    def bake_shrinkage(self, shrinkage: float, scale: float = 1.0) -> ForestArrays:
+        """One number a slot, for this shrinkage of shrinkage, steps being multiplied by `scale`."""
         if self.steps is not None:
-            return self._at_strength(shrinkage).fold(0.0, scale)
+            return self._at_shrinkage(shrinkage).bake_shrinkage(0.0, scale)
         factor = np.full(len(self.step), scale, dtype=np.float32)
         factor[self.starts[:-1]] = 1.0  # the share at the root, where every walk begins
 
         def folded(step: NDArray[np.float32]) -> Any:
-            return _core.fold_forest(
-                self.starts, self.slots, step * factor, self.mass, self.set_of,
+            return _core.bake_shrinkage(
+                self.starts, self.slots, step * factor, self.weight, self.set_of,
                 self.category_sets, float(shrinkage),
             )  # fmt: skip
 
@@ -95,12 +95,12 @@ class ForestArrays:
         if layers is not None:
             layers = np.array([folded(np.ascontiguousarray(layer))[0] for layer in layers])
         step, at_end = folded(self.step)
-        return replace(self, step=step, layers=layers, mass=None, at_end=at_end)
+        return replace(self, step=step, layers=layers, weight=None, at_end=at_end)
 
-    def _at_strength(self, shrinkage: float) -> ForestArrays:
-        """Return the same trees with the steps of one strength only."""
-        steps = self.steps[self.strengths.index(shrinkage)]
-        return replace(self, steps=None, strengths=(), **_layered(steps, self.cut_weights))
+    def _at_shrinkage(self, shrinkage: float) -> ForestArrays:
+        """Return the same trees with the steps of one shrinkage only."""
+        steps = self.steps[self.shrinkages.index(shrinkage)]
+        return replace(self, steps=None, shrinkages=(), **_layered(steps, self.cut_weights))
 
     def _folded(self) -> tuple[Any, Any, Any, Any, Any, Any]:
         return self.starts, self.slots, self.step, self.set_of, self.category_sets, self.at_end
@@ -135,22 +135,22 @@ class ForestArrays:
         codes: Codes,
         sampling: Sampling,
         rows: NDArray[np.uint32],
-        strengths: list[float],
+        shrinkages: list[float],
         n_jobs: int,
         block: tuple[int, int] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """Mean over the trees that did not draw a row: rows x strengths; their number.
+        """Mean over the trees that did not draw a row: rows x shrinkages; their number.
 
         Relative to the shares at the roots, which differ by what was drawn. `block` is (number of
         all rows, number of the first of these), if the codes are not those of all.
         """
         if self.steps is not None:
-            plain = [self._at_strength(strength) for strength in strengths]
+            plain = [self._at_shrinkage(shrinkage) for shrinkage in shrinkages]
             columns = [one.out_of_bag(codes, sampling, rows, [0.0], n_jobs, block) for one in plain]
             return np.hstack([means for means, _ in columns]), columns[0][1]
         sums, n_trees = _core.score_out_of_bag(
-            self.starts, self.slots, self.step, self.mass, self.set_of, self.category_sets,
-            codes, vars(sampling), rows, strengths, n_jobs, None, *(block or (codes.shape[1], 0)),
+            self.starts, self.slots, self.step, self.weight, self.set_of, self.category_sets,
+            codes, vars(sampling), rows, shrinkages, n_jobs, None, *(block or (codes.shape[1], 0)),
         )  # fmt: skip
         with np.errstate(invalid="ignore"):  # rows that every tree has drawn: NaN
             means = sums.reshape(len(rows), -1) / n_trees[:, np.newaxis]
@@ -165,7 +165,7 @@ class ForestArrays:
             slots=self.slots[at],
             step=self.step[at],
             layers=None if self.layers is None else np.ascontiguousarray(self.layers[:, at]),
-            mass=None if self.mass is None else self.mass[at],
+            weight=None if self.weight is None else self.weight[at],
             set_of=self.set_of[at] if len(self.set_of) else self.set_of,
             importance=self.importance[number : number + 1],
             at_end=None if self.at_end is None else self.at_end[number : number + 1],
@@ -173,20 +173,20 @@ class ForestArrays:
 
     def joined(self, more: ForestArrays) -> ForestArrays:
         """Put more trees of the same forest behind these; neither folded yet."""
-        assert self.mass is not None
-        assert more.mass is not None
+        assert self.weight is not None
+        assert more.weight is not None
         return ForestArrays(
             starts=np.concatenate([self.starts, more.starts[1:] + self.starts[-1]]),
             slots=np.concatenate([self.slots, more.slots]),
             step=np.concatenate([self.step, more.step]),
-            mass=np.concatenate([self.mass, more.mass]),
+            weight=np.concatenate([self.weight, more.weight]),
             set_of=_join_sets(self, more),
             category_sets=np.concatenate([self.category_sets, more.category_sets]),
             importance=np.concatenate([self.importance, more.importance]),
             layers=None if self.layers is None else np.hstack([self.layers, more.layers]),
             cut_weights=self.cut_weights,
             steps=None if self.steps is None else np.dstack([self.steps, more.steps]),
-            strengths=self.strengths,
+            shrinkages=self.shrinkages,
         )
 
 
@@ -212,20 +212,20 @@ def forest_from_core(
     arrays: tuple[Any, ...],
     n_features: int,
     cut_weights: NDArray[np.float64],
-    strengths: tuple[float, ...],
+    shrinkages: tuple[float, ...],
 ) -> ForestArrays:
-    """Wrap what the core has grown; `strengths` where each has steps of its own."""
-    starts, slots, step, mass, set_of, sets, importance = arrays
+    """Wrap what the core has grown; `shrinkages` where each has steps of its own."""
+    starts, slots, step, weight, set_of, sets, importance = arrays
     steps = step.reshape(-1, len(slots))
     n_layers = len(cut_weights) if len(steps) > 1 else 1
     trees = ForestArrays(
-        starts, slots, steps[0], mass, set_of, sets, importance.reshape(-1, n_features),
+        starts, slots, steps[0], weight, set_of, sets, importance.reshape(-1, n_features),
         cut_weights=cut_weights,
     )  # fmt: skip
     trees = replace(trees, **_layered(steps[:n_layers], cut_weights))
-    if len(strengths) == 0:
+    if len(shrinkages) == 0:
         return trees
-    return replace(trees, steps=steps.reshape(len(strengths), n_layers, -1), strengths=strengths)
+    return replace(trees, steps=steps.reshape(len(shrinkages), n_layers, -1), shrinkages=shrinkages)
 
 
 def _layered(layers: NDArray[np.float32], cut_weights: NDArray[np.float64]) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class CellTree(ABC):
         """What each way to cut the classes in two weighs in the score; they sum to 1.
 
         The score is a mean of the shares u above the first, the second, ... class. For one
-        cut, a cell's beta - alpha is its mass times ``(u - U) / (U (1 - U))``, where U is the
+        cut, a cell's beta - alpha is its weight times ``(u - U) / (U (1 - U))``, where U is the
         share in the whole sample: divided by ``U (1 - U)``, all cuts speak of AUC.
         """
         return cut_weights(self.counts[0])
@@ -137,14 +137,14 @@ class CellTree(ABC):
             counts[parents[cell]] += counts[cell]
         return counts
 
-    def shrunken_shares(self, strength: float) -> NDArray[np.float64]:
+    def shrunken_shares(self, shrinkage: float) -> NDArray[np.float64]:
         """Shares of the classes above the first, the second, ... in each cell, shrunk.
 
-        Along the path from the root, a step from a parent of mass n counts
-        ``1 / (1 + strength / n)`` of what it changes (ALGORITHMS, section 6). Shape
+        Along the path from the root, a step from a parent of weight n counts
+        ``1 / (1 + shrinkage / n)`` of what it changes (ALGORITHMS, section 6). Shape
         (n_cells, n_classes - 1); for two classes the share of positives.
         """
-        mass = self.counts.sum(axis=1)
+        weight = self.counts.sum(axis=1)
         share = upper_shares(self.counts)
         parents = self.cells["parent"]
         values = np.empty_like(share)
@@ -153,7 +153,7 @@ class CellTree(ABC):
         for d in range(1, int(depth.max(initial=0)) + 1):
             at = np.flatnonzero(depth == d)
             up = parents[at]
-            step = 1.0 / (1.0 + strength / mass[up])
+            step = 1.0 / (1.0 + shrinkage / weight[up])
             values[at] = values[up] + (share[at] - share[up]) * step[:, np.newaxis]
         return values
 
@@ -179,7 +179,7 @@ class RankTree(CellTree):
 
     @cached_property
     def _flat(self) -> tuple[Records, NDArray[np.int32]]:
-        slots, target = _core.freeze(
+        slots, target = _core.compile_tree(
             _bytes(self.cells), _bytes(self.tests), _set_bytes(self.category_sets),
             self.is_split.astype(np.uint8),
         )  # fmt: skip
@@ -228,13 +228,13 @@ def upper_shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def tree_from_core(arrays: tuple[Any, ...], scale: float) -> RankTree:
-    """Wrap what the core has grown; masses come back as weights."""
-    cells, mass, tests, sets, _ = arrays
+    """Wrap what the core has grown; weights come back as weights."""
+    cells, weight, tests, sets, _ = arrays
     tests = tests.view(TEST).reshape(len(tests)).copy()
     tests["negative"] /= scale
     tests["positive"] /= scale
     cells = cells.view(CELL).ravel()
-    return RankTree(cells, mass.reshape(len(cells), -1) / scale, tests, sets.view(np.uint64))
+    return RankTree(cells, weight.reshape(len(cells), -1) / scale, tests, sets.view(np.uint64))
 
 
 def _bytes(records: Records) -> NDArray[np.uint8]:

@@ -47,8 +47,8 @@ class SplitterForest:
         """Say how large a tree is."""
         return f"{self.trees[tree].n_cells} cells"
 
-    def fold(self, shrinkage: float, scale: float = 1.0) -> SplitterForest:
-        """One number a cell, for this strength of shrinkage, steps being multiplied by `scale`."""
+    def bake_shrinkage(self, shrinkage: float, scale: float = 1.0) -> SplitterForest:
+        """One number a cell, for this shrinkage of shrinkage, steps being multiplied by `scale`."""
         folded = replace(self, shrinkage=shrinkage, scale=scale)
         values = [
             mid_ranks(tree) if self.by_rank else folded._shares(tree) @ self.cut_weights
@@ -96,10 +96,10 @@ class SplitterForest:
         rows: Matrix,
         sampling: Sampling,
         chosen: NDArray[np.uint32],
-        strengths: list[float],
+        shrinkages: list[float],
         n_jobs: int,
     ) -> tuple[Floats, NDArray[np.int32]]:
-        """Mean over the trees that did not draw a row: rows x strengths; their number.
+        """Mean over the trees that did not draw a row: rows x shrinkages; their number.
 
         Relative to the shares at the roots, which differ by what was drawn.
         """
@@ -109,13 +109,13 @@ class SplitterForest:
             places = np.flatnonzero(sampling.counts(number, n_rows)[chosen] == 0)
             return places, self.trees[number].apply(rows[:, chosen[places]])
 
-        sums = np.zeros((len(chosen), len(strengths)))
+        sums = np.zeros((len(chosen), len(shrinkages)))
         n_trees = np.zeros(len(chosen), dtype=np.int32)
         with Parallel(n_jobs, require="sharedmem") as run:
             found = run(delayed(unseen)(number) for number in range(self.n_trees))
         for tree, (places, cells) in zip(self.trees, found, strict=True):
             values = np.column_stack(
-                [path_values(tree, strength, self.cut_weights) for strength in strengths]
+                [path_values(tree, shrinkage, self.cut_weights) for shrinkage in shrinkages]
             )
             sums[places] += (values - values[0])[cells]
             n_trees[places] += 1
@@ -139,8 +139,8 @@ def path_values(tree: SplitterTree, shrinkage: float, weights: Floats) -> Floats
 
 def mid_ranks(tree: SplitterTree) -> Floats:
     """Share of the tree's rows below each leaf cell, half of its own counted."""
-    mass = tree.counts.sum(axis=1)
+    weight = tree.counts.sum(axis=1)
     ranks = np.zeros(tree.n_cells)
     leaves = tree.leaves
-    ranks[leaves] = 1.0 - (np.cumsum(mass[leaves]) - mass[leaves] / 2) / mass[0]
+    ranks[leaves] = 1.0 - (np.cumsum(weight[leaves]) - weight[leaves] / 2) / weight[0]
     return ranks

@@ -93,7 +93,7 @@ class SplitterTree(CellTree):
         said = []
         while (parent := int(self.cells["parent"][cell])) >= 0:
             side = "better" if self.cells["left"][parent] == cell else "worse"
-            name = say_splitter(self.splits[number[parent]].splitter)
+            name = format_splitter(self.splits[number[parent]].splitter)
             said.append(f"{side} side of the {name}")
             cell = parent
         return ", then ".join(reversed(said)) or "all rows"
@@ -105,7 +105,7 @@ class SplitterTree(CellTree):
         return {"splits": [self.splits[number[cell]] for cell in old_numbers]}
 
 
-def say_splitter(splitter: Any) -> str:
+def format_splitter(splitter: Any) -> str:
     """Name a splitter: the class of its classifier."""
     inside = innermost(splitter.estimator) if isinstance(splitter, ClassifierSplit) else splitter
     return type(inside).__name__

@@ -16,7 +16,7 @@ def best_cut_offs(
 
     Rows between cut-off k-1 and cut-off k are put in class k. A dynamic programme over the
     V distinct scores finds the optimum for any number of classes in O(V K): with S_k the
-    running mass of class k, the best prefix that ends in class k is
+    running weight of class k, the best prefix that ends in class k is
     ``f_k[i] = S_k[i] + max_{j <= i} (f_{k-1}[j] - S_k[j])``.
 
     Parameters
@@ -41,9 +41,9 @@ def best_cut_offs(
     array([1.5, 3. ])
     """
     values, place = np.unique(scores, return_inverse=True)
-    mass = np.bincount(place * n_classes + rank, weight, len(values) * n_classes)
+    weight_sum = np.bincount(place * n_classes + rank, weight, len(values) * n_classes)
     running = np.zeros((len(values) + 1, n_classes))
-    np.cumsum(mass.reshape(-1, n_classes), axis=0, out=running[1:])
+    np.cumsum(weight_sum.reshape(-1, n_classes), axis=0, out=running[1:])
 
     best = running[:, 0]
     start_of_class = []

@@ -59,7 +59,7 @@ class PairwiseHinge:
         self._blocks = _active_blocks(self._scores, rank, n_classes)
         self._degree = np.zeros(len(scores))
         self._margin = np.zeros(len(scores))
-        self._mass = 0.0
+        self._pair_weight = 0.0
         for block in self._blocks:
             of_upper = weight[block.upper] * _tail_sums(weight[block.lower])[block.first]
             of_lower = weight[block.lower] * _head_sums(weight[block.upper])[block.last]
@@ -67,12 +67,12 @@ class PairwiseHinge:
             self._degree[block.lower] += of_lower
             self._margin[block.upper] += of_upper
             self._margin[block.lower] -= of_lower
-            self._mass += float(of_upper.sum())
+            self._pair_weight += float(of_upper.sum())
         self._pull = self.product(self._scores)
 
     def loss(self) -> float:
         """Return the loss."""
-        return float(self._scores @ (self._pull - 2 * self._margin)) + self._mass
+        return float(self._scores @ (self._pull - 2 * self._margin)) + self._pair_weight
 
     def gradient(self) -> FloatArray:
         """Return the derivative of the loss by the scores."""
@@ -88,7 +88,7 @@ class PairwiseHinge:
         return self._degree * direction - self._weight * crossed
 
 
-def pair_mass(rank: IntArray, weight: FloatArray, n_classes: int) -> float:
+def pair_weight(rank: IntArray, weight: FloatArray, n_classes: int) -> float:
     """Return the sum of ``w_i w_j`` over pairs with rank i above rank j."""
     of_class = np.bincount(rank, weight, n_classes)
     return float(of_class[1:] @ np.cumsum(of_class)[:-1])

@@ -31,7 +31,7 @@ class PNormPush(RankingClassifier):
     learning_rate : float, default=0.3
         Factor on every step; 1.0 is the original method, smaller ones overfit less.
     smoothing : float, default=1e-3
-        Mass added to both sides of the ratio in the step, which bounds it when a stump makes
+        Weight added to both sides of the ratio in the step, which bounds it when a stump makes
         no error.
     max_bins : int, default=1024
         A feature with more distinct values than this is cut at so many quantiles only.
@@ -90,7 +90,7 @@ class PNormPush(RankingClassifier):
     def _fit_rows(self, rows: TrainingRows) -> FloatArray:
         self.stumps_ = boost_stumps(
             StumpTable(rows.X, rows.weight, self.max_bins),
-            lambda scores: push_masses(scores, rows, self.p),
+            lambda scores: push_weights(scores, rows, self.p),
             lambda above, below: weigh_push(above, below, self.p, self.smoothing),
             n_estimators=self.n_estimators,
             learning_rate=self.learning_rate,
@@ -101,15 +101,15 @@ class PNormPush(RankingClassifier):
         return self.stumps_(X)
 
 
-def push_masses(scores: FloatArray, rows: TrainingRows, p: float) -> FloatArray:
+def push_weights(scores: FloatArray, rows: TrainingRows, p: float) -> FloatArray:
     """Return ``w exp(-s)`` of positives and ``w exp(p s)`` of negatives, both scaled."""
-    masses = np.zeros((len(scores), 2))
+    weights = np.zeros((len(scores), 2))
     positive = rows.rank == 1
     shrink = np.exp(scores[positive].min() - scores[positive])
-    masses[positive, 0] = rows.weight[positive] * shrink
+    weights[positive, 0] = rows.weight[positive] * shrink
     shrink = np.exp(p * (scores[~positive] - scores[~positive].max()))
-    masses[~positive, 1] = rows.weight[~positive] * shrink
-    return masses
+    weights[~positive, 1] = rows.weight[~positive] * shrink
+    return weights
 
 
 def weigh_push(

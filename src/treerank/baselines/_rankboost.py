@@ -16,11 +16,11 @@ class RankBoost(RankingClassifier):
     """Rank by a sum of stumps that minimises the exponential loss over pairs of rows.
 
     The loss is the weighted mean of ``exp(-(s(x_i) - s(x_j)))`` over all pairs whose first
-    row has the higher label. For a stump h with values 0 and 1, let W+ be the mass of pairs
+    row has the higher label. For a stump h with values 0 and 1, let W+ be the weight of pairs
     that h orders rightly and W- of those it orders wrongly; the step
     ``log(W+ / W-) / 2`` leaves the fraction ``1 - (sqrt W+ - sqrt W-)^2`` of the loss, and
-    each round takes the stump that leaves least [1]_. A pair's mass is the product of two
-    row masses, so W+ and W- come from class sums on either side of the threshold: a round
+    each round takes the stump that leaves least [1]_. A pair's weight is the product of two
+    row weights, so W+ and W- come from class sums on either side of the threshold: a round
     costs O(rows x features x (classes - 1)) and no pair is ever formed.
 
     Parameters
@@ -30,7 +30,7 @@ class RankBoost(RankingClassifier):
     learning_rate : float, default=0.3
         Factor on every step; 1.0 is the original method, smaller ones overfit less.
     smoothing : float, default=1e-3
-        Mass added to W+ and W- in the step, which bounds it when a stump makes no error.
+        Weight added to W+ and W- in the step, which bounds it when a stump makes no error.
     max_bins : int, default=1024
         A feature with more distinct values than this is cut at so many quantiles only.
 
@@ -81,14 +81,14 @@ class RankBoost(RankingClassifier):
 
     def _fit_rows(self, rows: TrainingRows) -> FloatArray:
         def weigh(above: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray]:
-            right, wrong = pair_masses(above, below)
+            right, wrong = pair_weights(above, below)
             gain = np.square(np.sqrt(right) - np.sqrt(wrong))
             step = 0.5 * np.log((right + self.smoothing) / (wrong + self.smoothing))
             return gain, step
 
         self.stumps_ = boost_stumps(
             StumpTable(rows.X, rows.weight, self.max_bins),
-            lambda scores: row_masses(scores, rows),
+            lambda scores: row_weights(scores, rows),
             weigh,
             n_estimators=self.n_estimators,
             learning_rate=self.learning_rate,
@@ -99,25 +99,25 @@ class RankBoost(RankingClassifier):
         return self.stumps_(X)
 
 
-def row_masses(scores: FloatArray, rows: TrainingRows) -> FloatArray:
-    """Return each row's mass as the better and as the worse half of its pairs.
+def row_weights(scores: FloatArray, rows: TrainingRows) -> FloatArray:
+    """Return each row's weight as the better and as the worse half of its pairs.
 
     Column k-1 holds ``w exp(-s)`` for rows of class k >= 1, column K-1+k holds ``w exp(s)``
-    for rows of class k <= K-2: the mass of a pair is a product of one of each kind. Both are
+    for rows of class k <= K-2: the weight of a pair is a product of one of each kind. Both are
     scaled by their largest value, which cancels and cannot overflow.
     """
-    masses = np.zeros((len(scores), 2 * (rows.n_classes - 1)))
+    weights = np.zeros((len(scores), 2 * (rows.n_classes - 1)))
     better = np.flatnonzero(rows.rank > 0)
     shrink = np.exp(scores[better].min() - scores[better])
-    masses[better, rows.rank[better] - 1] = rows.weight[better] * shrink
+    weights[better, rows.rank[better] - 1] = rows.weight[better] * shrink
     worse = np.flatnonzero(rows.rank < rows.n_classes - 1)
     shrink = np.exp(scores[worse] - scores[worse].max())
-    masses[worse, rows.n_classes - 1 + rows.rank[worse]] = rows.weight[worse] * shrink
-    return masses
+    weights[worse, rows.n_classes - 1 + rows.rank[worse]] = rows.weight[worse] * shrink
+    return weights
 
 
-def pair_masses(above: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the shares of pair mass that each stump orders rightly and wrongly."""
+def pair_weights(above: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the shares of pair weight that each stump orders rightly and wrongly."""
     n_levels = above.shape[1] // 2
     # Column k: all worse classes 0..k, which meet the better class k + 1.
     worse_above = np.cumsum(above[:, n_levels:], axis=1)
@@ -126,6 +126,6 @@ def pair_masses(above: FloatArray, below: FloatArray) -> tuple[FloatArray, Float
     right = np.sum(better_above * worse_below, axis=1)
     wrong = np.sum(better_below * worse_above, axis=1)
     tied = np.sum(better_above * worse_above + better_below * worse_below, axis=1)
-    # Products of masses vanish when all pairs are ordered by a gap of hundreds: no gain left.
+    # Products of weights vanish when all pairs are ordered by a gap of hundreds: no gain left.
     everything = np.maximum(right + wrong + tied, np.finfo(np.float64).tiny)
     return right / everything, wrong / everything

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treerank._input.frames import open_frame, refuse_text
+from treerank._input.frames import check_numeric, open_frame
 from treerank._input.labels import SEVERAL_TYPES
 from treerank._input.validation import all_or_nothing
 from treerank._input.weights import check_weights, scale_weights
@@ -182,7 +182,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
     def _validate_numbers(self, X: ArrayLike, *, reset: bool) -> FloatArray:
         """Return X as numbers of moderate size."""
         open_frame(X)
-        refuse_text(X, type(self).__name__)
+        check_numeric(X, type(self).__name__)
         rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=reset)
         beyond = np.abs(rows) > LARGEST_VALUE
         if beyond.any():

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
 from treerank._growth.pairwise_logistic import pairwise_logistic
-from treerank.baselines._pairwise_hinge import pair_mass
+from treerank.baselines._pairwise_hinge import pair_weight
 from treerank.baselines._parameters import check_integer, check_number
 from treerank.baselines._ranking_classifier import RankingClassifier, TrainingRows, fit_scaler
 
@@ -167,7 +167,7 @@ def penalised_loss(
     units = network.activate(rows.X)
     scores = units @ network.output
     loss, slope = pairwise_logistic(scores, rows.rank, rows.weight, rows.n_classes)
-    pairs = pair_mass(rows.rank, rows.weight, rows.n_classes)
+    pairs = pair_weight(rows.rank, rows.weight, rows.n_classes)
 
     into_units = (slope / pairs)[:, None] * network.output * (1 - units**2)
     gradient = Network(

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
 from treerank.baselines._kernel_ranker import KernelRanker
-from treerank.baselines._pairwise_hinge import PairwiseHinge, pair_mass
+from treerank.baselines._pairwise_hinge import PairwiseHinge, pair_weight
 from treerank.baselines._parameters import check_integer, check_number
 from treerank.baselines._ranking_classifier import TrainingRows
 
@@ -138,7 +138,7 @@ class MarginObjective:
     def __init__(self, features: FloatArray, rows: TrainingRows, C: float) -> None:
         self.features = features
         self._rows = rows
-        pairs = pair_mass(rows.rank, rows.weight, rows.n_classes)
+        pairs = pair_weight(rows.rank, rows.weight, rows.n_classes)
         self._factor = C * float(rows.weight.sum()) / pairs
 
     def pairs_at(self, scores: FloatArray) -> PairwiseHinge:

@@ -76,7 +76,7 @@ class StumpTable:
     def sums(self, amounts: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the sums of each column of `amounts` over rows above and below each candidate.
 
-        Both are running sums of their own, not differences from a total: a side without mass
+        Both are running sums of their own, not differences from a total: a side without weight
         has the sum 0 exactly.
         """
         per_cell = self._rows_of_cell @ amounts
@@ -163,7 +163,7 @@ def _thresholds(values: FloatArray, weight: FloatArray, max_bins: int) -> FloatA
     middle = np.where(middle < distinct[1:], middle, distinct[:-1])
     if len(distinct) <= max_bins:
         return middle
-    mass = np.bincount(place, weight)
-    level = (np.cumsum(mass) - mass / 2) / mass.sum()
+    weight_sum = np.bincount(place, weight)
+    level = (np.cumsum(weight_sum) - weight_sum / 2) / weight_sum.sum()
     at_quantile: FloatArray = middle[np.diff(np.floor(level * max_bins)) > 0]
     return at_quantile

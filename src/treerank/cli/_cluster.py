@@ -43,11 +43,11 @@ def cluster_client(address: str, threads: int) -> Iterator[Any]:
         yield client
 
 
-def on_cluster(estimator: Any, client: Any, log: Path | None) -> Any:
+def on_cluster(estimator: Any, client: Any, checkpoint: Path | None) -> Any:
     """Estimator that trains as this one does, on the cluster, and shows progress."""
     from treerank.dask import DaskRankingForest, DaskTreeRank  # noqa: PLC0415 (an extra)
 
     is_tree = isinstance(estimator, TreeRank)
     make: Any = DaskTreeRank if is_tree else DaskRankingForest
     parameters = estimator.get_params(deep=False) | {"verbose": 1}
-    return make(**parameters, client=client, log=log)
+    return make(**parameters, client=client, checkpoint=checkpoint)

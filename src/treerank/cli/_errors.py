@@ -52,7 +52,7 @@ def one_line_errors() -> Iterator[None]:
     except (BadInput, ValueError, TypeError, OSError, ModuleNotFoundError, pa.ArrowException) as e:
         for warning in caught:
             note(str(warning.message))
-        print(f"treerank: {_one_line(_say(e))}", file=sys.stderr)
+        print(f"treerank: {_one_line(_format(e))}", file=sys.stderr)
         raise typer.Exit(STATUS) from None
     for warning in caught:
         note(str(warning.message))
@@ -63,7 +63,7 @@ def note(text: str) -> None:
     print(f"treerank: note: {_one_line(text)}", file=sys.stderr)
 
 
-def _say(error: BaseException) -> str:
+def _format(error: BaseException) -> str:
     if isinstance(error, FileNotFoundError) and error.filename is not None:
         return f"{error.filename}: there is no such file."
     if isinstance(error, OSError) and error.filename is not None and error.strerror:

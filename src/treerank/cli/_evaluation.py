@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 import treerank
 from treerank.cli._errors import BadInput
-from treerank.cli._scoring import column_types, refuse_infinity, rows_for
+from treerank.cli._scoring import check_finite, column_types, rows_for
 from treerank.cli._sources import Source
-from treerank.cli._training import Wishes, as_weights, check_columns, refuse_no_label
+from treerank.cli._training import ColumnOptions, as_weights, check_columns, check_has_labels
 
 
 class Rows(NamedTuple):
@@ -25,16 +25,18 @@ class Rows(NamedTuple):
     weights: NDArray[np.float64] | None
 
 
-def read_rows(model: Any, source: Source, wishes: Wishes | None, drop: Sequence[str] = ()) -> Rows:
-    """Read the columns that a model was fitted to; with `wishes`, labels and weights too."""
+def read_rows(
+    model: Any, source: Source, column_options: ColumnOptions | None, drop: Sequence[str] = ()
+) -> Rows:
+    """Read the columns that a model was fitted to; with `column_options`, labels and weights."""
     names = source.header()
     extra = []
-    if wishes is not None:
-        check_columns(source, names, {"--target": [wishes.target], "--drop": drop})
-        extra = [wishes.target]
-        if wishes.weight is not None:
-            check_columns(source, names, {"--weight": [wishes.weight]})
-            extra.append(wishes.weight)
+    if column_options is not None:
+        check_columns(source, names, {"--target": [column_options.target], "--drop": drop})
+        extra = [column_options.target]
+        if column_options.weight is not None:
+            check_columns(source, names, {"--weight": [column_options.weight]})
+            extra.append(column_options.weight)
     for name in extra:
         if name in getattr(model, "feature_names_in_", ()):
             raise source.bad(
@@ -47,33 +49,35 @@ def read_rows(model: Any, source: Source, wishes: Wishes | None, drop: Sequence[
     types |= dict.fromkeys(extra, None if source.is_parquet else pa.string())
     blocks, done = [], 0
     for block in source.blocks(types):
-        refuse_infinity(source, block, features, done)
+        check_finite(source, block, features, done)
         blocks.append(block)
         done += block.num_rows
     if done == 0:
         raise source.bad("there are column names but no rows.")
     table = pa.Table.from_batches(blocks)
     labels = weights = None
-    if wishes is not None:
-        labels = _known_labels(model, source, table[wishes.target], wishes)
-        if wishes.weight is not None:
-            weights = as_weights(source, table[wishes.weight], wishes.weight)
+    if column_options is not None:
+        labels = _known_labels(model, source, table[column_options.target], column_options)
+        if column_options.weight is not None:
+            weights = as_weights(source, table[column_options.weight], column_options.weight)
     return Rows(rows_for(model, table, features), labels, weights)
 
 
-def _known_labels(model: Any, source: Source, column: Any, wishes: Wishes) -> NDArray[Any]:
+def _known_labels(
+    model: Any, source: Source, column: Any, column_options: ColumnOptions
+) -> NDArray[Any]:
     """Labels as the model has them: none that it does not know, and some of every class."""
-    name = wishes.target
-    refuse_no_label(source, column, name)
+    name = column_options.target
+    check_has_labels(source, column, name)
     classes = np.asarray(model.classes_)
     said = [str(value).strip() for value in column.to_pylist()]
-    if wishes.positive is not None:
+    if column_options.positive is not None:
         if classes.dtype != bool:
             raise BadInput(
-                f"Got --positive {wishes.positive}; the model ranks the labels "
+                f"Got --positive {column_options.positive}; the model ranks the labels "
                 f"{', '.join(map(str, classes))} as they are. Leave --positive out."
             )
-        said = [str(label == wishes.positive) for label in said]
+        said = [str(label == column_options.positive) for label in said]
     number = {_spelling(str(label)): k for k, label in enumerate(classes.tolist())}
     places = np.array([number.get(_spelling(label), -1) for label in said])
     if (places < 0).any():
@@ -86,7 +90,7 @@ def _known_labels(model: Any, source: Source, column: Any, wishes: Wishes) -> ND
         )
     absent = np.setdiff1d(np.arange(len(classes)), places)
     if len(absent):
-        label = classes[absent[0]] if wishes.positive is None else wishes.positive
+        label = classes[absent[0]] if column_options.positive is None else column_options.positive
         raise source.bad(
             f"column {name!r} has no row of {str(label)!r}; expected some of every class, to say "
             "how well they are told apart."

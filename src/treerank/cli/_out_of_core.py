@@ -12,10 +12,10 @@ import pyarrow as pa
 from treerank._input.blocks import label_block
 from treerank._io.parquet_files import ParquetFiles, feature_names, open_parquet
 from treerank.cli._errors import BadInput
-from treerank.cli._training import Wishes
+from treerank.cli._training import ColumnOptions
 
 
-def is_large(paths: Sequence[str]) -> bool:
+def is_out_of_core(paths: Sequence[str]) -> bool:
     """Whether the rows come from several files rather than from one."""
     if len(paths) > 1:
         return True
@@ -24,12 +24,12 @@ def is_large(paths: Sequence[str]) -> bool:
 
 
 @dataclass(frozen=True)
-class LargeTraining:
+class OutOfCoreTraining:
     """What `fit_parquet` is told, and what it takes the columns as."""
 
     paths: Sequence[str]
     files: ParquetFiles
-    wishes: Wishes
+    column_options: ColumnOptions
     features: list[str]
     kinds: dict[str, str]  # column to what it is taken as
 
@@ -41,15 +41,15 @@ class LargeTraining:
     def labels(self) -> dict[str, Any]:
         """Labels of the target by their names; one pass over it."""
         seen = None
-        for block in self.files.blocks([self.wishes.target], use_threads=False):
-            found = label_block(block[self.wishes.target]).seen
+        for block in self.files.blocks([self.column_options.target], use_threads=False):
+            found = label_block(block[self.column_options.target]).seen
             seen = found if seen is None else seen + found
         assert seen is not None
         return {str(label): label for label in seen.distinct.tolist()}
 
     def label_order(self, order: str | None) -> list[Any] | None:
         """Order of the labels by --order or --positive, None if neither says one."""
-        positive = self.wishes.positive
+        positive = self.column_options.positive
         if order is None and positive is None:
             return None
         known = self.labels()
@@ -72,14 +72,19 @@ class LargeTraining:
         return [known[str(label)] for label in named]
 
 
-def open_large(paths: Sequence[str], wishes: Wishes) -> LargeTraining:
+def open_out_of_core(paths: Sequence[str], column_options: ColumnOptions) -> OutOfCoreTraining:
     """Find the files and say what their columns are taken as."""
-    apart = [wishes.target, *([wishes.weight] if wishes.weight else []), *wishes.ids, *wishes.drop]
-    wanted = wishes.type_of()
+    apart = [
+        column_options.target,
+        *([column_options.weight] if column_options.weight else []),
+        *column_options.ids,
+        *column_options.drop,
+    ]
+    wanted = column_options.type_of()
     files = open_parquet(list(paths), [*apart, *wanted])
     columns = [
         name
-        for name in feature_names(files, wishes.target, wishes.weight, None)
+        for name in feature_names(files, column_options.target, column_options.weight, None)
         if name not in apart
     ]
     if not columns:
@@ -94,7 +99,7 @@ def open_large(paths: Sequence[str], wishes: Wishes) -> LargeTraining:
                     "expected it as numbers already."
                 )
             kinds[name] = "category"
-    return LargeTraining(paths, files, wishes, columns, kinds)
+    return OutOfCoreTraining(paths, files, column_options, columns, kinds)
 
 
 def _kind(kind: Any) -> str:
@@ -103,15 +108,15 @@ def _kind(kind: Any) -> str:
     return "number" if is_number else "category"
 
 
-def fit_large(estimator: Any, data: LargeTraining, codes: Path | None) -> None:
+def fit_out_of_core(estimator: Any, data: OutOfCoreTraining, cache_dir: Path | None) -> None:
     """Fit the model block by block."""
-    wishes = data.wishes
+    column_options = data.column_options
     estimator.fit_parquet(
         list(data.paths),
-        wishes.target,
-        sample_weight=wishes.weight,
+        column_options.target,
+        sample_weight=column_options.weight,
         columns=data.features,
-        codes=codes,
+        cache_dir=cache_dir,
     )
 
 

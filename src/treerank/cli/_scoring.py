@@ -18,7 +18,7 @@ from treerank._base import TreeRanker
 from treerank._boosting import BoostedTreeRank
 from treerank._forest import RankingForest
 from treerank._geometric import GeometricRanker
-from treerank._io.atomic import written_whole
+from treerank._io.atomic import atomic_write
 from treerank.cli._sources import Source
 from treerank.cli._training import _list
 from treerank.export._walks import level_kind
@@ -36,7 +36,7 @@ def score_file(model: Any, source: Source, out: str, ids: Sequence[str], probabi
         for batch in source.blocks(types):
             if batch.num_rows == 0:
                 continue
-            refuse_infinity(source, batch, features, done)
+            check_finite(source, batch, features, done)
             write(_scored(model, batch, features, ids, probability))
             done += batch.num_rows
         if done == 0:
@@ -95,7 +95,7 @@ def _kind(levels: Any, name: str) -> str:
     return "number" if levels is None else level_kind(levels, name)
 
 
-def refuse_infinity(source: Source, batch: Any, features: list[str], done: int) -> None:
+def check_finite(source: Source, batch: Any, features: list[str], done: int) -> None:
     """Name the line of an infinite number, which no model takes."""
     for name in features:
         column = batch.column(name)
@@ -152,7 +152,7 @@ def _writer(out: str) -> Iterator[Any]:
             yield sheet.write
         return
     suffixes = Path(out).suffixes
-    with written_whole(out) as temporary:
+    with atomic_write(out) as temporary:
         if ".parquet" in suffixes:
             with _Sheet(lambda schema: pq.ParquetWriter(temporary, schema)) as sheet:
                 yield sheet.write

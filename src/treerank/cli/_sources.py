@@ -244,7 +244,7 @@ class Source:
                     columns.append(column if wanted is None else column.cast(wanted))
                 except pa.ArrowInvalid as error:
                     raise self.bad(
-                        f"column {name!r} has other values than {_say_type(wanted)} in rows "
+                        f"column {name!r} has other values than {_format_type(wanted)} in rows "
                         f"{done + 1:,} to {done + batch.num_rows:,} ({error}); expected them as in "
                         "the data the model was fitted to."
                     ) from None
@@ -313,14 +313,14 @@ class Source:
                     if value is not None and not _reads_as(value, types[name]):
                         return self.bad(
                             f"column {name!r} has {value!r} in line {done + i + 2:,}; expected "
-                            f"{_say_type(types[name])}, as in the data the model was fitted to. "
+                            f"{_format_type(types[name])}, as in the data the model was fitted to. "
                             f"Mend it, or count it as missing: --missing {value!r}."
                         )
             done += batch.num_rows
         return None
 
 
-def _say_type(wanted: Any) -> str:
+def _format_type(wanted: Any) -> str:
     if wanted == pa.bool_():
         return "true or false"
     return "text" if wanted == pa.string() else "numbers"

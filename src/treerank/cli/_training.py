@@ -36,7 +36,7 @@ class Training:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class ColumnOptions:
     """What the user has said about the columns."""
 
     target: str
@@ -57,30 +57,37 @@ class Wishes:
         return wanted
 
 
-def read_training(source: Source, wishes: Wishes) -> Training:
+def read_training(source: Source, column_options: ColumnOptions) -> Training:
     """Read the table and take its columns apart."""
     names = source.header()
-    wanted = wishes.type_of()
-    weight = [wishes.weight] if wishes.weight else []
+    wanted = column_options.type_of()
+    weight = [column_options.weight] if column_options.weight else []
     check_columns(source, names, {
-        "--target": [wishes.target], "--weight": weight, "--id": wishes.ids,
-        "--drop": wishes.drop, "--type": wanted,
+        "--target": [column_options.target], "--weight": weight, "--id": column_options.ids,
+        "--drop": column_options.drop, "--type": wanted,
     })  # fmt: skip
-    if wishes.weight == wishes.target:
-        raise source.bad(f"column {wishes.target!r} cannot be both --target and --weight.")
-    apart = {wishes.target, wishes.weight, *wishes.ids, *wishes.drop}
+    if column_options.weight == column_options.target:
+        raise source.bad(f"column {column_options.target!r} cannot be both --target and --weight.")
+    apart = {
+        column_options.target,
+        column_options.weight,
+        *column_options.ids,
+        *column_options.drop,
+    }
     features = [name for name in names if name not in apart]
     if not features:
         raise source.bad("no column is left to learn from.")
-    table = source.read([*features, wishes.target, *weight])
+    table = source.read([*features, column_options.target, *weight])
     kinds, columns = {}, []
     for name in features:
         kinds[name], column = _feature(source, name, table[name], wanted.get(name))
         columns.append(column)
     return Training(
         features=pa.table(columns, names=features),
-        labels=_labels(source, table[wishes.target], wishes),
-        weights=as_weights(source, table[wishes.weight], wishes.weight) if wishes.weight else None,
+        labels=_labels(source, table[column_options.target], column_options),
+        weights=as_weights(source, table[column_options.weight], column_options.weight)
+        if column_options.weight
+        else None,
         categories=[name for name, kind in kinds.items() if kind == "category"],
         kinds=kinds,
     )
@@ -164,23 +171,23 @@ def _as_numbers(source: Source, name: str, column: Any) -> Any:
     return pc.utf8_trim_whitespace(column).cast(pa.float64())
 
 
-def _labels(source: Source, column: Any, wishes: Wishes) -> NDArray[Any]:
+def _labels(source: Source, column: Any, column_options: ColumnOptions) -> NDArray[Any]:
     """Labels of the rows: numbers where they read as such; booleans with --positive."""
-    name = wishes.target
+    name = column_options.target
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    refuse_no_label(source, column, name)
+    check_has_labels(source, column, name)
     if len(pc.unique(column)) < 2:
         raise source.bad(
             f"column {name!r} has the same label {column[0].as_py()!r} in every row; expected two "
             "classes or more to rank."
         )
-    if wishes.positive is not None:
-        is_positive = np.asarray(pc.equal(column.cast(pa.string()), wishes.positive))
+    if column_options.positive is not None:
+        is_positive = np.asarray(pc.equal(column.cast(pa.string()), column_options.positive))
         if not is_positive.any():
             known = [str(v) for v in pc.unique(column).to_pylist()[:8]]
             raise source.bad(
-                f"column {name!r} has no label {wishes.positive!r} (--positive); it has "
+                f"column {name!r} has no label {column_options.positive!r} (--positive); it has "
                 f"{', '.join(map(repr, known))}."
             )
         return is_positive
@@ -199,7 +206,7 @@ def _labels(source: Source, column: Any, wishes: Wishes) -> NDArray[Any]:
     return np.asarray(labels)
 
 
-def refuse_no_label(source: Source, column: Any, name: str) -> None:
+def check_has_labels(source: Source, column: Any, name: str) -> None:
     """Name the first row without a label."""
     if column.null_count:
         row = pc.index(pc.is_null(column), True).as_py()

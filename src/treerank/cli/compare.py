@@ -10,7 +10,7 @@ import treerank
 from treerank.cli._errors import one_line_errors
 from treerank.cli._options import Delimiter, Encoding, Missing, Threads
 from treerank.cli._sources import Source
-from treerank.cli._training import Wishes, read_training
+from treerank.cli._training import ColumnOptions, read_training
 
 
 def compare(
@@ -32,7 +32,9 @@ def compare(
     """Compare a tree, a smaller tree, a forest and boosting on a table, on the same folds."""
     with one_line_errors():
         source = Source(data, delimiter, encoding, missing or ())
-        rows = read_training(source, Wishes(target, positive, weight, (), drop or (), type or ()))
+        rows = read_training(
+            source, ColumnOptions(target, positive, weight, (), drop or (), type or ())
+        )
         shared: dict[str, Any] = {
             "categorical_features": rows.categories or None,
             "random_state": seed,

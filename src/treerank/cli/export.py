@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import treerank
-from treerank._io.atomic import written_whole
+from treerank._io.atomic import atomic_write
 from treerank.cli._errors import BadInput, check_out, one_line_errors
 from treerank.cli.rules import as_text
 
@@ -63,5 +63,5 @@ def export(
         if out == "-":
             sys.stdout.buffer.write(written)
             return
-        with written_whole(out) as temporary:
+        with atomic_write(out) as temporary:
             temporary.write_bytes(written)

@@ -18,11 +18,11 @@ from treerank.cli._errors import BadInput, check_out, one_line_errors
 from treerank.cli._evaluation import Rows, write_report
 from treerank.cli._options import Delimiter, Encoding, Missing, Threads
 from treerank.cli._out_of_core import (
-    LargeTraining,
-    fit_large,
+    OutOfCoreTraining,
+    fit_out_of_core,
     held_out_quality,
-    is_large,
-    open_large,
+    is_out_of_core,
+    open_out_of_core,
 )
 from treerank.cli._printing import (
     print_columns,
@@ -32,7 +32,7 @@ from treerank.cli._printing import (
     print_strata,
 )
 from treerank.cli._sources import Source
-from treerank.cli._training import Training, Wishes, read_training
+from treerank.cli._training import ColumnOptions, Training, read_training
 
 
 class ModelKind(StrEnum):
@@ -77,7 +77,7 @@ def fit(
     cv: Annotated[int, typer.Option(help="Folds that judge a tree; 0 for none.")] = 5,
     seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
     threads: Threads = 1,
-    codes: Annotated[
+    cache_dir: Annotated[
         Path | None,
         typer.Option(help="Folder that keeps the coded rows of several files for other fits."),
     ] = None,
@@ -87,7 +87,7 @@ def fit(
             help="Train on a Dask cluster: its address, or 'local' for workers on this machine."
         ),
     ] = None,
-    log: Annotated[
+    checkpoint: Annotated[
         Path | None,
         typer.Option(help="With --dask: file from which a fit that was broken off goes on."),
     ] = None,
@@ -99,19 +99,21 @@ def fit(
     with one_line_errors():
         for path in (save, report):
             check_out(path)
-        wishes = Wishes(target, positive, weight, id or (), drop or (), type or ())
+        column_options = ColumnOptions(target, positive, weight, id or (), drop or (), type or ())
         # Names of columns and classes are printed as they are, whatever is in them.
         console = Console(highlight=False, markup=False, emoji=False)
         make = _Maker(model, trees, max_depth, small, seed, threads)
-        if is_large(train) or dask is not None:
-            _check_out_of_core(make, report, codes, dask)
-            large = open_large(train, wishes)
-            estimator = _fit_out_of_core(console, make, large, order, codes, dask, log)
+        if is_out_of_core(train) or dask is not None:
+            _check_out_of_core(make, report, cache_dir, dask)
+            large = open_out_of_core(train, column_options)
+            estimator = _fit_out_of_core(console, make, large, order, cache_dir, dask, checkpoint)
             return _save(console, estimator, save)
-        if log is not None:
-            raise BadInput("Got --log without --dask; a fit on one machine has no log.")
+        if checkpoint is not None:
+            raise BadInput(
+                "Got --checkpoint without --dask; a fit on one machine has no checkpoint."
+            )
         source = Source(train[0], delimiter, encoding, missing or ())
-        data = read_training(source, wishes)
+        data = read_training(source, column_options)
         estimator = _fit_in_memory(console, make, data, order, source)
         print_quality(console, estimator, data, cv, seed)
         _save(console, estimator, save)
@@ -133,7 +135,7 @@ class _Maker:
     seed: int
     threads: int
 
-    def __call__(self, data: Training | LargeTraining) -> Any:
+    def __call__(self, data: Training | OutOfCoreTraining) -> Any:
         """Return an unfitted estimator for the columns of the data."""
         shared: dict[str, Any] = {
             "categorical_features": data.categories or None,
@@ -148,11 +150,11 @@ class _Maker:
 
 
 def _check_out_of_core(
-    make: _Maker, report: Path | None, codes: Path | None, dask: str | None
+    make: _Maker, report: Path | None, cache_dir: Path | None, dask: str | None
 ) -> None:
     """Refuse what several files or a cluster cannot do."""
-    if codes is not None and dask is not None:
-        raise BadInput("Got --codes with --dask; on a cluster the workers keep the codes.")
+    if cache_dir is not None and dask is not None:
+        raise BadInput("Got --cache-dir with --dask; on a cluster the workers keep the codes.")
     if make.kind is ModelKind.boosting:
         raise BadInput(
             "Got --model boosting with several files or --dask; expected tree or forest: "
@@ -168,33 +170,35 @@ def _check_out_of_core(
 def _fit_out_of_core(
     console: Console,
     make: _Maker,
-    data: LargeTraining,
+    data: OutOfCoreTraining,
     order: str | None,
-    codes: Path | None,
+    cache_dir: Path | None,
     dask: str | None,
-    log: Path | None,
+    checkpoint: Path | None,
 ) -> Any:
     """Fit to several files, on this machine or on a cluster."""
     estimator = make(data)
     if dask is None:
-        if log is not None:
-            raise BadInput("Got --log without --dask; a fit on one machine has no log.")
-        _fit_large(console, estimator, data, order, codes)
+        if checkpoint is not None:
+            raise BadInput(
+                "Got --checkpoint without --dask; a fit on one machine has no checkpoint."
+            )
+        _fit_files(console, estimator, data, order, cache_dir)
         return estimator
     with cluster_client(dask, make.threads) as client:
-        remote = on_cluster(estimator, client, log)
-        _fit_large(console, remote, data, order, codes)
+        remote = on_cluster(estimator, client, checkpoint)
+        _fit_files(console, remote, data, order, cache_dir)
     return remote.to_local().set_params(verbose=0)
 
 
-def _fit_large(
-    console: Console, model: Any, data: LargeTraining, order: str | None, codes: Path | None
+def _fit_files(
+    console: Console, model: Any, data: OutOfCoreTraining, order: str | None, cache_dir: Path | None
 ) -> None:
     """Fit to several files; the folds that prune a tree also judge it."""
     print_kinds(console, data.kinds)
     model.set_params(label_order=data.label_order(order))
     start = time.perf_counter()
-    fit_large(model, data, codes)
+    fit_out_of_core(model, data, cache_dir)
     took = time.perf_counter() - start
     ranked = " < ".join(map(str, model.classes_))
     n_files, n_rows = len(data.files.paths), data.files.n_rows

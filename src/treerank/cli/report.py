@@ -13,7 +13,7 @@ from treerank.cli._errors import BadInput, check_out, one_line_errors
 from treerank.cli._evaluation import read_rows, write_report
 from treerank.cli._options import Delimiter, Encoding, Missing
 from treerank.cli._sources import Source
-from treerank.cli._training import Wishes
+from treerank.cli._training import ColumnOptions
 
 
 def report(
@@ -44,16 +44,16 @@ def report(
         if [data, train, new].count("-") > 1:
             raise BadInput("Got - twice; the standard input can be read once only.")
         loaded = treerank.load(model)
-        wishes = Wishes(target, positive, weight, (), drop or ())
+        column_options = ColumnOptions(target, positive, weight, (), drop or ())
         judged, training, later = (
             None if path is None else Source(path, delimiter, encoding, missing or ())
             for path in (data, train, new)
         )
         assert judged is not None
-        rows = read_rows(loaded, judged, wishes, drop or ())
+        rows = read_rows(loaded, judged, column_options, drop or ())
         more: dict[str, Any] = {"title": title}
         if training is not None:
-            more["train"] = tuple(read_rows(loaded, training, wishes, drop or ()))
+            more["train"] = tuple(read_rows(loaded, training, column_options, drop or ()))
         if later is not None:
             left = set(later.header())
             apart = [name for name in (target, weight, *(drop or ())) if name in left]

@@ -10,21 +10,21 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from treerank._input.parameters import complain
+from treerank._input.parameters import invalid_parameter
 from treerank._input.validation import all_or_nothing
 from treerank._select.quality import has_two_classes, ranking_quality
+from treerank.dask._checkpoint import check_checkpoint
 from treerank.dask._client import start_cluster
 from treerank.dask._cluster import Cluster
 from treerank.dask._collections import Blocks, is_collection, open_collections
-from treerank.dask._log import check_log
 from treerank.dask._parquet import open_files
 from treerank.dask._scoring import lazily
 
-EXTRA = ("client", "log")
+EXTRA = ("client", "checkpoint")
 
 
 def takes_parameters_of(local: type) -> Any:
-    """Decorate an estimator: its constructor is that of the local one, with a client and a log."""
+    """Decorate an estimator: the parameters of the local one, with a client and a checkpoint."""
 
     def decorate(cls: Any) -> Any:
         signature = inspect.signature(local.__init__)  # type: ignore[misc]
@@ -33,11 +33,16 @@ def takes_parameters_of(local: type) -> Any:
         parameters = [*signature.parameters.values(), *extra]
 
         def start(
-            self: Any, splitter: Any = None, *, client: Any = None, log: Any = None, **given: Any
+            self: Any,
+            splitter: Any = None,
+            *,
+            client: Any = None,
+            checkpoint: Any = None,
+            **given: Any,
         ) -> None:
             local.__init__(self, splitter, **given)  # type: ignore[misc]
             self.client = client
-            self.log = log
+            self.checkpoint = checkpoint
 
         start.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         start.__name__ = "__init__"
@@ -52,7 +57,7 @@ class OnCluster:
 
     _local: type  # the estimator that does the same in memory
     client: Any
-    log: Any
+    checkpoint: Any
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit on the cluster.
@@ -69,8 +74,8 @@ class OnCluster:
         self
         """
         with all_or_nothing(self):
-            self._refuse_local_only()
-            check_log(self.log)
+            self._check_distributable()
+            check_checkpoint(self.checkpoint)
             cluster = start_cluster(self.client)
             self._fit_blocks(cluster, open_collections(self, X, y, sample_weight))
         return self
@@ -82,7 +87,7 @@ class OnCluster:
         *,
         sample_weight: str | None = None,
         columns: Any = None,
-        codes: None = None,
+        cache_dir: None = None,
     ) -> Self:
         """Fit to Parquet files that the workers read, from a disk that all of them see.
 
@@ -99,7 +104,7 @@ class OnCluster:
             Column with the weights.
         columns : sequence of str, optional
             Features. By default all other columns.
-        codes : None
+        cache_dir : None
             Codes are kept by the workers, as long as the fit lasts.
 
         Returns
@@ -107,16 +112,18 @@ class OnCluster:
         self
         """
         with all_or_nothing(self):
-            self._refuse_local_only()
-            check_log(self.log)
-            if codes is not None:
-                raise complain("codes", codes, "None: on a cluster the workers keep them")
+            self._check_distributable()
+            check_checkpoint(self.checkpoint)
+            if cache_dir is not None:
+                raise invalid_parameter(
+                    "cache_dir", cache_dir, "None: on a cluster the workers keep them"
+                )
             cluster = start_cluster(self.client)
             blocks = open_files(self, path, target, sample_weight, columns, cluster.n_workers)
             self._fit_blocks(cluster, blocks)
         return self
 
-    def _refuse_local_only(self) -> None:
+    def _check_distributable(self) -> None:
         raise NotImplementedError
 
     def _fit_blocks(self, cluster: Cluster, blocks: Blocks) -> None:

@@ -26,7 +26,7 @@ def find_client(client: Any) -> Any:
             "Training on a cluster needs Dask; install treerank-ml[dask]."
         ) from None
     if client is None:
-        _refuse_task()
+        _check_outside_task()
         try:
             return get_client()
         except ValueError:
@@ -39,7 +39,7 @@ def find_client(client: Any) -> Any:
     return client
 
 
-def _refuse_task() -> None:
+def _check_outside_task() -> None:
     """Refuse a fit inside a task: it would wait for workers, and hold one of them."""
     from distributed import get_worker  # noqa: PLC0415 (an extra)
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from treerank._growth import shards
-from treerank._growth.shards import Features, Job, Question, Sample
+from treerank._growth import shards as tasks
+from treerank._growth.shards import Features, Job, Request, RowSelection
 
 # Trees so far are sent with the tasks: the successor of a lost worker needs them too. Once and
 # for all, since a change for each call is not safe in threads.
@@ -54,8 +54,8 @@ class Cluster:
         futures = list(futures)
         while len(futures) > FEW_TASKS:
             groups = [futures[i : i + ADDED_AT_ONCE] for i in range(0, len(futures), ADDED_AT_ONCE)]
-            futures = [self.submit(shards.add, group) for group in groups]
-        return shards.add(self.result(futures))
+            futures = [self.submit(tasks.add, group) for group in groups]
+        return tasks.add(self.result(futures))
 
     def result(self, futures: list[Any]) -> list[Any]:
         """Wait for the results of futures: one round."""
@@ -66,7 +66,8 @@ class Cluster:
             raise ClusterError(
                 "Rows of the training data were lost with a worker, and cannot be computed again "
                 f"({error}). Make the collection from files or tasks rather than from data "
-                "scattered to workers, and fit again; with log=..., trees grown so far are kept."
+                "scattered to workers, and fit again; with checkpoint=..., trees grown so far "
+                "are kept."
             ) from None
         except Exception as error:
             if type(error).__name__ != "KilledWorker":
@@ -81,52 +82,52 @@ def _itself(value: Any) -> Any:
     return value
 
 
-class DaskParts:
-    """Parts of the training rows on the workers of a cluster."""
+class DaskShards:
+    """Shards of the training rows on the workers of a cluster."""
 
-    def __init__(self, cluster: Cluster, parts: list[Any]) -> None:
+    def __init__(self, cluster: Cluster, shards: list[Any]) -> None:
         self.cluster = cluster
-        self.parts = parts
-        self._answers: list[Any] = []  # futures of (state, answers), one a part
+        self.shards = shards
+        self._answers: list[Any] = []  # futures of (state, answers), one a shard
 
     def added(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Ask every part the same, and add up; the arguments are small."""
-        futures = [self.cluster.submit(function, part, *args) for part in self.parts]
+        """Ask every shard the same, and add up; the arguments are small."""
+        futures = [self.cluster.submit(function, shard, *args) for shard in self.shards]
         return self.cluster.sum(futures)
 
-    def class_masses(self, samples: list[Sample], n_classes: int) -> list[Any]:
-        """Units of each class in the rows of each tree, summed over the parts."""
-        return list(self.added(shards.class_masses, samples, n_classes))
+    def class_weights(self, samples: list[RowSelection], n_classes: int) -> list[Any]:
+        """Units of each class in the rows of each tree, summed over the shards."""
+        return list(self.added(tasks.class_weights, samples, n_classes))
 
-    def ask(self, question: Question, afresh: bool) -> list[Any]:
-        """Ask all parts and add the answers up.
+    def ask(self, request: Request, afresh: bool) -> list[Any]:
+        """Ask all shards and add the answers up.
 
         `afresh` places the rows anew, from the tree so far: what was done before need not be
         done again when a worker is lost.
         """
-        asked = self.cluster.give(question, len(self.parts))
-        before: list[Any] = [None] * len(self.parts) if afresh else self._answers
+        asked = self.cluster.give(request, len(self.shards))
+        before: list[Any] = [None] * len(self.shards) if afresh else self._answers
         self._answers = [
-            self.cluster.submit(_go_on, part, state, asked)
-            for part, state in zip(self.parts, before, strict=True)
+            self.cluster.submit(_go_on, shard, state, asked)
+            for shard, state in zip(self.shards, before, strict=True)
         ]
         answers = [self.cluster.submit(itemgetter(1), future) for future in self._answers]
         return list(self.cluster.sum(answers))
 
-    def grow_aside(
+    def grow_gathered(
         self, jobs: list[Job], sizes: list[float], features: Features, code_values: Any
     ) -> list[tuple[Any, ...]]:
         """Bring the rows of each job together, on any worker, and grow it there."""
         submit = self.cluster.submit
         bins = _balanced(sizes, 2 * self.cluster.n_workers)
         in_bins = [[jobs[i] for i in bin_] for bin_ in bins]
-        asked = self.cluster.give(in_bins, len(self.parts))
+        asked = self.cluster.give(in_bins, len(self.shards))
         pieces = [
-            submit(_take_aside, part, state, asked)
-            for part, state in zip(self.parts, self._answers, strict=True)
+            submit(_gather, shard, state, asked)
+            for shard, state in zip(self.shards, self._answers, strict=True)
         ]
         grown = [
-            submit(shards.grow_aside, [submit(itemgetter(b), piece) for piece in pieces],
+            submit(tasks.grow_gathered, [submit(itemgetter(b), piece) for piece in pieces],
                    in_bins[b], features, code_values)
             for b in range(len(bins))
         ]  # fmt: skip
@@ -137,12 +138,12 @@ class DaskParts:
         return results
 
 
-def _go_on(part: Any, before: Any, question: Question) -> Any:
-    return shards.answer(part, None if before is None else before[0], question)
+def _go_on(shard: Any, before: Any, request: Request) -> Any:
+    return tasks.answer(shard, None if before is None else before[0], request)
 
 
-def _take_aside(part: Any, answered: Any, jobs: list[list[Job]]) -> Any:
-    return shards.take_aside(part, answered[0], jobs)
+def _gather(shard: Any, answered: Any, jobs: list[list[Job]]) -> Any:
+    return tasks.gather(shard, answered[0], jobs)
 
 
 def _balanced(sizes: list[float], n_bins: int) -> list[list[int]]:

@@ -1,4 +1,4 @@
-"""Dask collections become parts: each partition is looked over, then coded, where it is."""
+"""Dask collections become shards: each partition is looked over, then coded, where it is."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from sklearn.utils.validation import validate_data
 from treerank import _core
 from treerank._base import check_max_bins
 from treerank._binning.binning import Binning, fit_binning
-from treerank._growth.shards import Part
+from treerank._growth.shards import Shard
 from treerank._input import column_stats
 from treerank._input.blocks import (
-    LabelsSeen,
-    TableSeen,
+    LabelStats,
+    TableStats,
     block_table,
     join,
     label_block,
     table_seen,
 )
-from treerank._input.column_stats import Sample
+from treerank._input.column_stats import BinningSample
 from treerank._input.validation import Table, check_number_of_features, wanted_categories
 from treerank._input.weights import (
     WeightSums,
+    check_has_weight,
     check_weight_block,
     quantise,
-    refuse_weightless,
     sum_weights,
 )
 from treerank.dask._cluster import Cluster
 
 
 @dataclass(frozen=True)
-class CodedParts:
+class CodedShards:
     """Training rows on a cluster, coded, and what is known of all of them."""
 
-    parts: list[Any]  # futures of Part
+    shards: list[Any]  # futures of Shard
     first_rows: list[int]  # of each part, among all rows that have weight
     names: list[str]
     classes: NDArray[Any]
     binning: Binning
-    sample: Sample
+    sample: BinningSample
     n_rows: int
     scale: float
     design_effect: float
@@ -68,7 +68,7 @@ class Blocks:
 class _Labelled:
     """What one partition says of its labels and weights."""
 
-    labels: LabelsSeen
+    labels: LabelStats
     sums: WeightSums
     counts: NDArray[np.int64]  # rows with weight of each distinct label
 
@@ -78,7 +78,7 @@ def is_collection(X: Any) -> bool:
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
 
 
-def code_blocks(cluster: Cluster, estimator: Any, given: Blocks) -> CodedParts:
+def code_blocks(cluster: Cluster, estimator: Any, given: Blocks) -> CodedShards:
     """Bin the rows of partitions on the workers that have them.
 
     Each partition is computed three times, unless the collections are persisted: its labels
@@ -94,19 +94,19 @@ def code_blocks(cluster: Cluster, estimator: Any, given: Blocks) -> CodedParts:
     sums = sum((part.sums for part in labelled), WeightSums()) if given.is_weighted else None
     sizes = [part.labels.n_rows if sums is None else part.sums.n_rows for part in labelled]
     n_rows = sum(sizes)
-    refuse_weightless(n_rows > 0)
-    _refuse_empty_class(labelled, classes)
+    check_has_weight(n_rows > 0)
+    _check_every_class(labelled, classes)
     first_rows = (np.cumsum(sizes) - sizes).tolist()
     numbered = [(*block, first) for block, first in zip(blocks, first_rows, strict=True)]
     bound = _core.sample_bound(n_rows, column_stats.SAMPLE_ROWS)
     looked = _compute(cluster, _look_at_features, numbered, bound, sums, names, wanted)
-    sample, columns = join(looked).settle(names, wanted)
+    sample, columns = join(looked).finalize(names, wanted)
     binning = fit_binning(sample, columns, check_max_bins(estimator.max_bins, n_rows), 1)
     coding = cluster.give((binning, names, classes, sums), len(blocks))
-    parts = _start(cluster, _code, numbered, coding)
+    shards = _start(cluster, _code, numbered, coding)
     weights = quantise(None if sums is None else np.ones(1), sums)
-    return CodedParts(
-        parts, first_rows, names, classes, binning, sample, n_rows, weights.scale,
+    return CodedShards(
+        shards, first_rows, names, classes, binning, sample, n_rows, weights.scale,
         weights.design_effect,
     )  # fmt: skip
 
@@ -275,7 +275,7 @@ def _one_column(values: Any, number: int, name: str) -> Any:
     return values
 
 
-def _refuse_empty_class(labelled: list[_Labelled], classes: NDArray[Any]) -> None:
+def _check_every_class(labelled: list[_Labelled], classes: NDArray[Any]) -> None:
     total = dict.fromkeys(classes.tolist(), 0)
     for part in labelled:
         for label, count in zip(part.labels.distinct.tolist(), part.counts.tolist(), strict=True):
@@ -314,7 +314,7 @@ def _take(values: Any, kept: NDArray[np.bool_]) -> Any:
 def _look_at_features(
     number: int, X: Any, y: Any, weight: Any, first_row: int,
     bound: Any, sums: WeightSums | None, names: list[str], wanted: set[int] | None,
-) -> TableSeen:  # fmt: skip
+) -> TableStats:  # fmt: skip
     _check_columns(number, X, names)
     X, _, weight = _rows_with_weight(number, X, y, weight)
     units = quantise(weight, sums).as_units
@@ -336,9 +336,9 @@ def _check_columns(number: int, X: Any, names: list[str]) -> None:
     )
 
 
-def _code(number: int, X: Any, y: Any, weight: Any, first_row: int, coding: Any) -> Part:
+def _code(number: int, X: Any, y: Any, weight: Any, first_row: int, coding: Any) -> Shard:
     binning, names, classes, sums = coding
     X, y, weight = _rows_with_weight(number, X, y, weight)
     table = block_table(X, names, binning.is_categorical.astype(bool).tolist())
     labels = label_block(y).numbers(classes)
-    return Part(binning.transform(table), labels, quantise(weight, sums), first_row)
+    return Shard(binning.transform(table), labels, quantise(weight, sums), first_row)

@@ -6,16 +6,16 @@ from typing import Any
 
 from treerank._forest import RankingForest
 from treerank._forest_plan import AGGREGATIONS, plan_forest
-from treerank._growth import shards
+from treerank._growth import shards as tasks
 from treerank._growth.trees import check_monotonic
 from treerank._input.validation import TrainingSize
 from treerank._leafrank import LeafRank
 from treerank._treerank import TreeRank
 from treerank.dask._base import OnCluster, takes_parameters_of
-from treerank.dask._cluster import Cluster, DaskParts
-from treerank.dask._collections import Blocks, CodedParts, code_blocks
-from treerank.dask._forest_rows import DaskForestRows, refuse_rank_aggregation
-from treerank.dask._log import GrowthLog, digest_of
+from treerank.dask._checkpoint import GrowthCheckpoint, digest_of
+from treerank.dask._cluster import Cluster, DaskShards
+from treerank.dask._collections import Blocks, CodedShards, code_blocks
+from treerank.dask._forest_rows import DaskForestRows, rank_aggregation_error
 from treerank.dask._rows import DaskRows
 
 
@@ -32,7 +32,7 @@ class DaskTreeRank(OnCluster, TreeRank):
         How a cell is split; other splitters need all rows in one place.
     client : distributed.Client, optional
         By default the client that is in use.
-    log : str or path, optional
+    checkpoint : str or path, optional
         File in which the trees are kept while they grow. A fit that was broken off goes on from
         it when it is repeated; it is removed at the end.
     **parameters
@@ -67,15 +67,15 @@ class DaskTreeRank(OnCluster, TreeRank):
         coded = code_blocks(cluster, self, blocks)
         options = self._options(coded.table)
         monotonic = check_monotonic(self.monotonic_cst, coded.names, coded.binning)
-        log = open_log(self, cluster, coded)
-        self._fit_rows(DaskRows(cluster, coded, monotonic, log, self.verbose), options)
-        log.close()
+        checkpoint = open_checkpoint(self, cluster, coded)
+        self._fit_rows(DaskRows(cluster, coded, monotonic, checkpoint, self.verbose), options)
+        checkpoint.close()
         self.n_rounds_ = cluster.n_rounds
 
-    def _refuse_local_only(self) -> None:
+    def _check_distributable(self) -> None:
         leafrank = self._leafrank()
         if leafrank is None:
-            raise refuse_other_splitter(self.splitter, "TreeRank")
+            raise other_splitter_error(self.splitter, "TreeRank")
         if leafrank.pruning is not None:
             raise ValueError(
                 f"Got splitter={self.splitter!r}; expected pruning=None: its folds inside each "
@@ -97,7 +97,7 @@ class DaskRankingForest(OnCluster, RankingForest):
         How a cell is split; other splitters need all rows in one place.
     client : distributed.Client, optional
         By default the client that is in use.
-    log : str or path, optional
+    checkpoint : str or path, optional
         File in which the trees are kept while they grow. A fit that was broken off goes on from
         it when it is repeated; it is removed at the end.
     **parameters
@@ -123,27 +123,27 @@ class DaskRankingForest(OnCluster, RankingForest):
         self._binning, self._encoding = coded.binning, None
         monotonic = check_monotonic(self.monotonic_cst, coded.names, coded.binning)
         self._plan = plan_forest(self, TrainingSize(coded.table, coded.classes), monotonic, None)
-        log = open_log(self, cluster, coded)
-        rows = DaskForestRows(cluster, coded, monotonic, log)
+        checkpoint = open_checkpoint(self, cluster, coded)
+        rows = DaskForestRows(cluster, coded, monotonic, checkpoint)
         self.classes_ = coded.classes
         self._keep(rows.grow(self._plan), rows)
         self._drop_unused_thresholds()
-        log.close()
+        checkpoint.close()
         self.n_rounds_ = cluster.n_rounds
 
-    def _refuse_local_only(self) -> None:
+    def _check_distributable(self) -> None:
         if not isinstance(self.splitter, LeafRank | None):
-            raise refuse_other_splitter(self.splitter, "RankingForest")
+            raise other_splitter_error(self.splitter, "RankingForest")
         if self.aggregation in AGGREGATIONS and self.aggregation != "posterior":
-            raise refuse_rank_aggregation(self.aggregation)
+            raise rank_aggregation_error(self.aggregation)
         if self.warm_start:
             raise ValueError(
                 "Got warm_start=True; expected False: on a cluster trees are not kept for a later "
-                "fit. A fit that was broken off goes on from its log."
+                "fit. A fit that was broken off goes on from its checkpoint."
             )
 
 
-def refuse_other_splitter(splitter: Any, local: str) -> ValueError:
+def other_splitter_error(splitter: Any, local: str) -> ValueError:
     """Complain of a splitter that needs all rows of a cell in one place."""
     return ValueError(
         f"Got splitter={splitter!r}; expected None or a LeafRank: on a cluster no process has all "
@@ -151,9 +151,9 @@ def refuse_other_splitter(splitter: Any, local: str) -> ValueError:
     )
 
 
-def open_log(estimator: Any, cluster: Cluster, coded: CodedParts) -> GrowthLog:
+def open_checkpoint(estimator: Any, cluster: Cluster, coded: CodedShards) -> GrowthCheckpoint:
     """Log of this fit and no other."""
-    if estimator.log is None:
-        return GrowthLog(None, "")
-    content = DaskParts(cluster, coded.parts).added(shards.content)
-    return GrowthLog(estimator.log, digest_of(estimator, coded, content))
+    if estimator.checkpoint is None:
+        return GrowthCheckpoint(None, "")
+    content = DaskShards(cluster, coded.shards).added(tasks.content)
+    return GrowthCheckpoint(estimator.checkpoint, digest_of(estimator, coded, content))

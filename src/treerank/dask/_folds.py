@@ -1,7 +1,7 @@
-"""Folds on a cluster: rows of all parts are dealt out in one order, that of their hashes.
+"""Folds on a cluster: rows of all shards are dealt out in one order, that of their hashes.
 
 Rows are dealt in the order of class and hash, as `assign_folds` deals them in memory. A bucket
-has all rows whose hashes begin alike, from all parts: one task puts them in order.
+has all rows whose hashes begin alike, from all shards: one task puts them in order.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank import _core
-from treerank._growth.shards import Part
-from treerank._input.parameters import check_integer, complain
+from treerank._growth.shards import Shard
+from treerank._input.parameters import check_integer, invalid_parameter
 from treerank._select.folds import warn_of_tiny_class
 from treerank.dask._cluster import Cluster
 
@@ -24,22 +24,22 @@ MAX_BITS = 6  # of a hash that name a bucket: at most 64 of them, two a worker
 
 @dataclass(frozen=True)
 class Keys:
-    """What decides the places of some rows of a part in one bucket."""
+    """What decides the places of some rows of a shard in one bucket."""
 
     labels: NDArray[np.uint8]
     hashes: NDArray[np.uint64]
     units: NDArray[np.int64]
 
 
-def deal_out(cluster: Cluster, parts: list[Any], cv: Any, seed: int, n_classes: int) -> Any:
-    """Give every part the places of its rows; (parts, number of folds), which may be below 2."""
+def deal_out(cluster: Cluster, shards: list[Any], cv: Any, seed: int, n_classes: int) -> Any:
+    """Give every shard the places of its rows; (shards, number of folds), which may be below 2."""
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
-        raise complain("cv", cv, "an integer >= 2: rows are on the workers of a cluster")
+        raise invalid_parameter("cv", cv, "an integer >= 2: rows are on the workers of a cluster")
     wanted = check_integer("cv", cv, 2)
     assert wanted is not None
     bits = min(MAX_BITS, max(1, 2 * cluster.n_workers - 1).bit_length())
     submit = cluster.submit
-    keys = [submit(bucket_keys, part, seed, bits) for part in parts]
+    keys = [submit(bucket_keys, shard, seed, bits) for shard in shards]
     ranked = [
         submit(rank_bucket, [submit(_item, key, b) for key in keys], n_classes)
         for b in range(1 << bits)
@@ -48,12 +48,12 @@ def deal_out(cluster: Cluster, parts: list[Any], cv: Any, seed: int, n_classes: 
     n_folds = min(wanted, int(totals.sum(axis=0).min()))
     if n_folds < 2:
         warn_of_tiny_class()
-        return parts, n_folds
+        return shards, n_folds
     offsets = np.cumsum(totals, axis=0) - totals
     dealt = [
-        submit(place_rows, part, [submit(_place, bucket, i) for bucket in ranked], seed, bits,
+        submit(place_rows, shard, [submit(_place, bucket, i) for bucket in ranked], seed, bits,
                offsets)
-        for i, part in enumerate(parts)
+        for i, shard in enumerate(shards)
     ]  # fmt: skip
     return dealt, n_folds
 
@@ -66,28 +66,28 @@ def _place(ranked: Any, number: int) -> Any:
     return ranked[0][number]
 
 
-def _buckets(part: Part, seed: int, bits: int) -> tuple[NDArray[np.uint64], list[NDArray[Any]]]:
+def _buckets(shard: Shard, seed: int, bits: int) -> tuple[NDArray[np.uint64], list[NDArray[Any]]]:
     """Hashes of the rows, and the rows of each bucket."""
-    hashes = _core.row_hashes(part.codes, part.labels, seed)
+    hashes = _core.row_hashes(shard.codes, shard.labels, seed)
     bucket = (hashes >> np.uint64(64 - bits)).astype(np.int64)
     order = np.argsort(bucket, kind="stable")
     ends = np.cumsum(np.bincount(bucket, minlength=1 << bits))
     return hashes, np.split(order, ends[:-1])
 
 
-def bucket_keys(part: Part, seed: int, bits: int) -> list[Keys]:
-    """What decides the places of the part's rows, bucket by bucket."""
-    hashes, buckets = _buckets(part, seed, bits)
-    units = part.weights.as_units
+def bucket_keys(shard: Shard, seed: int, bits: int) -> list[Keys]:
+    """What decides the places of the shard's rows, bucket by bucket."""
+    hashes, buckets = _buckets(shard, seed, bits)
+    units = shard.weights.as_units
     if units is None:
-        units = np.ones(part.n_rows, dtype=np.int64)
-    return [Keys(part.labels[rows], hashes[rows], units[rows]) for rows in buckets]
+        units = np.ones(shard.n_rows, dtype=np.int64)
+    return [Keys(shard.labels[rows], hashes[rows], units[rows]) for rows in buckets]
 
 
 def rank_bucket(
     pieces: list[Keys], n_classes: int
 ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
-    """Place of each row within its class and this bucket, by part; rows of each class."""
+    """Place of each row within its class and this bucket, by shard; rows of each class."""
     labels = np.concatenate([piece.labels for piece in pieces])
     hashes = np.concatenate([piece.hashes for piece in pieces])
     units = np.concatenate([piece.units for piece in pieces])
@@ -101,11 +101,11 @@ def rank_bucket(
 
 
 def place_rows(
-    part: Part, places: list[NDArray[np.int64]], seed: int, bits: int, offsets: NDArray[np.int64]
-) -> Part:
-    """Part with the place of each of its rows."""
-    _, buckets = _buckets(part, seed, bits)
-    place = np.empty(part.n_rows, dtype=np.int64)
+    shard: Shard, places: list[NDArray[np.int64]], seed: int, bits: int, offsets: NDArray[np.int64]
+) -> Shard:
+    """Shard with the place of each of its rows."""
+    _, buckets = _buckets(shard, seed, bits)
+    place = np.empty(shard.n_rows, dtype=np.int64)
     for b, rows in enumerate(buckets):
-        place[rows] = places[b] + offsets[b][part.labels[rows]]
-    return replace(part, place=place)
+        place[rows] = places[b] + offsets[b][shard.labels[rows]]
+    return replace(shard, place=place)

@@ -14,11 +14,11 @@ from treerank._growth.forest import ForestPlan, core_options, wrap_forest
 from treerank._growth.forest_rows import Trees, Unseen
 from treerank._growth.level_wise import TreeSpec, grow_level_trees
 from treerank._growth.progress import progress_bar
-from treerank._growth.shards import AllRows, Drawn, Part
+from treerank._growth.shards import AllRows, Drawn, Shard
 from treerank._trees.packed_forest import ForestArrays, Sampling
-from treerank.dask._cluster import Cluster, DaskParts
-from treerank.dask._collections import CodedParts
-from treerank.dask._log import GrowthLog
+from treerank.dask._checkpoint import GrowthCheckpoint
+from treerank.dask._cluster import Cluster, DaskShards
+from treerank.dask._collections import CodedShards
 from treerank.dask._rows import setting_of
 
 # Trees that grow in lockstep: a round serves all of them.
@@ -27,12 +27,12 @@ BATCH = 16
 
 @dataclass(frozen=True)
 class DaskForestRows:
-    """Rows as parts on the workers."""
+    """Rows as shards on the workers."""
 
     cluster: Cluster
-    coded: CodedParts
+    coded: CodedShards
     monotonic: NDArray[np.int8]
-    log: GrowthLog
+    checkpoint: GrowthCheckpoint
 
     @property
     def scale(self) -> float:
@@ -42,8 +42,8 @@ class DaskForestRows:
     @cached_property
     def sizes(self) -> NDArray[np.float64]:
         """Units of each class."""
-        [masses] = self._parts.class_masses([AllRows()], len(self.coded.classes))
-        return np.asarray(masses, dtype=np.float64)
+        [weights] = self._shards.class_weights([AllRows()], len(self.coded.classes))
+        return np.asarray(weights, dtype=np.float64)
 
     def grow(self, plan: ForestPlan) -> ForestArrays:
         """Grow the trees of the plan, a batch after another."""
@@ -59,7 +59,7 @@ class DaskForestRows:
         with progress_bar("growing", plan.verbose) as progress:
             for first in range(0, n_trees, BATCH):
                 some = specs[first : first + BATCH]
-                grown = self.log.grow(partial(grow_level_trees, self._parts, some, setting))
+                grown = self.checkpoint.grow(partial(grow_level_trees, self._shards, some, setting))
                 arrays = _core.pack_forest(grown, n_classes, options, n_features)
                 packed = wrap_forest(arrays, plan, n_features, self.sizes)
                 forest = packed if forest is None else forest.joined(packed)
@@ -69,19 +69,19 @@ class DaskForestRows:
         return forest
 
     def unseen(
-        self, trees: Trees, sampling: Sampling, rows: NDArray[np.int64], strengths: list[float]
+        self, trees: Trees, sampling: Sampling, rows: NDArray[np.int64], shrinkages: list[float]
     ) -> Unseen:
         """Out-of-bag means of the rows with these numbers, which ascend."""
-        shared = self.cluster.give(trees, len(self.coded.parts))
+        shared = self.cluster.give(trees, len(self.coded.shards))
         last_rows = [*self.coded.first_rows[1:], self.coded.n_rows]
         futures = []
-        for part, first, last in zip(
-            self.coded.parts, self.coded.first_rows, last_rows, strict=True
+        for shard, first, last in zip(
+            self.coded.shards, self.coded.first_rows, last_rows, strict=True
         ):
             mine = rows[np.searchsorted(rows, first) : np.searchsorted(rows, last)] - first
             futures.append(
                 self.cluster.submit(
-                    _unseen, part, shared, sampling, mine.astype(np.uint32), strengths,
+                    _unseen, shard, shared, sampling, mine.astype(np.uint32), shrinkages,
                     self.coded.n_rows,
                 )
             )  # fmt: skip
@@ -99,30 +99,30 @@ class DaskForestRows:
 
     def rank_aggregation(self, kind: str, trees: Trees, sampling: Sampling) -> NoReturn:
         """Refuse: a consensus of ranks needs all rows."""
-        raise refuse_rank_aggregation(kind)
+        raise rank_aggregation_error(kind)
 
     @property
-    def _parts(self) -> DaskParts:
-        return DaskParts(self.cluster, self.coded.parts)
+    def _shards(self) -> DaskShards:
+        return DaskShards(self.cluster, self.coded.shards)
 
 
 def _unseen(
-    part: Part,
+    shard: Shard,
     trees: ForestArrays,
     sampling: Sampling,
     rows: NDArray[np.uint32],
-    strengths: list[float],
+    shrinkages: list[float],
     n_rows: int,
 ) -> Unseen:
-    units = part.weights.as_units
-    where = (n_rows, part.first_row)
-    means = np.empty((0, len(strengths)))
+    units = shard.weights.as_units
+    where = (n_rows, shard.first_row)
+    means = np.empty((0, len(shrinkages)))
     if len(rows):
-        means, _ = trees.out_of_bag(part.codes, sampling, rows, strengths, 1, where)
-    return Unseen(means, part.labels[rows], None if units is None else units[rows])
+        means, _ = trees.out_of_bag(shard.codes, sampling, rows, shrinkages, 1, where)
+    return Unseen(means, shard.labels[rows], None if units is None else units[rows])
 
 
-def refuse_rank_aggregation(aggregation: Any) -> ValueError:
+def rank_aggregation_error(aggregation: Any) -> ValueError:
     """Complain of an aggregation that needs all rows in one place."""
     return ValueError(
         f"Got aggregation={aggregation!r}; expected 'posterior': a consensus of ranks puts all "

@@ -12,52 +12,52 @@ from numpy.typing import NDArray
 
 from treerank._binning.binning import Binning, Coded
 from treerank._binning.code_values import code_values
-from treerank._growth import shards
+from treerank._growth import shards as tasks
 from treerank._growth.level_wise import Setting, TreeSpec, grow_level_trees
 from treerank._growth.progress import progress_bar
-from treerank._growth.shards import AllRows, Sample, WithoutFold
+from treerank._growth.shards import AllRows, RowSelection, WithoutFold
 from treerank._growth.trees import TreeRankOptions
 from treerank._select.pruning import HeldOut
 from treerank._trees.ranking_tree import CellTree, RankTree, tree_from_core
-from treerank.dask._cluster import Cluster, DaskParts
-from treerank.dask._collections import CodedParts
+from treerank.dask._checkpoint import GrowthCheckpoint
+from treerank.dask._cluster import Cluster, DaskShards
+from treerank.dask._collections import CodedShards
 from treerank.dask._folds import deal_out
-from treerank.dask._log import GrowthLog
 
 # Rows of a cell or node that are brought together on one worker, in bytes of codes; but no
 # more than a share of all rows, so that all workers have something to do.
-ASIDE_BYTES = 64 * 2**20
+GATHERED_BYTES = 64 * 2**20
 MOVED_BYTES = 256 * 2**20  # that a worker is sent at a time
-ASIDE_SHARE = 0.25
+GATHERED_SHARE = 0.25
 
 
 def setting_of(
-    coded: CodedParts, monotonic: NDArray[np.int8], n_workers: int, missing: str
+    coded: CodedShards, monotonic: NDArray[np.int8], n_workers: int, missing: str
 ) -> Setting:
     """What all trees that are grown on these rows have in common."""
     binning = coded.binning
     row_bytes = len(coded.names) * binning.code_type.itemsize
-    aside = min(ASIDE_BYTES / row_bytes, ASIDE_SHARE * coded.n_rows / n_workers)
+    gathered = min(GATHERED_BYTES / row_bytes, GATHERED_SHARE * coded.n_rows / n_workers)
     values = None
     if missing == "cell_mean":
         nothing = np.empty((len(coded.names), 0), dtype=binning.code_type)
         values = code_values(Coded(nothing, binning, coded.sample))
     return Setting(
         binning.n_codes, binning.is_categorical, monotonic, len(coded.classes), coded.n_rows,
-        values, aside, MOVED_BYTES * n_workers / row_bytes,
+        values, gathered, MOVED_BYTES * n_workers / row_bytes,
     )  # fmt: skip
 
 
 @dataclass
 class DaskRows:
-    """Rows as parts on the workers."""
+    """Rows as shards on the workers."""
 
     cluster: Cluster
-    coded: CodedParts
+    coded: CodedShards
     monotonic: NDArray[np.int8]
-    log: GrowthLog
+    checkpoint: GrowthCheckpoint
     verbose: int
-    _dealt: list[Any] = field(default_factory=list)  # parts that know the folds of their rows
+    _dealt: list[Any] = field(default_factory=list)  # shards that know the folds of their rows
 
     @property
     def names(self) -> list[str]:
@@ -77,22 +77,22 @@ class DaskRows:
     def folds(self, cv: Any, seed: int) -> int | None:
         """Deal the rows out to folds; return their number, None when a class is too small."""
         n_classes = len(self.classes)
-        dealt, n_folds = deal_out(self.cluster, self.coded.parts, cv, seed, n_classes)
+        dealt, n_folds = deal_out(self.cluster, self.coded.shards, cv, seed, n_classes)
         self._dealt = dealt
         return n_folds if n_folds >= 2 else None
 
     def grow(self, options: TreeRankOptions, folds: int | None) -> Sequence[CellTree]:
         """Grow a tree on all rows, then one without each fold, in lockstep."""
         scale = self.coded.scale
-        samples: list[Sample] = [AllRows()]
+        samples: list[RowSelection] = [AllRows()]
         if folds is not None:
             samples += [WithoutFold(f, folds) for f in range(folds)]
         core_options = options.for_core(scale, self.coded.design_effect)
         specs = [TreeSpec(sample, core_options, t) for t, sample in enumerate(samples)]
         setting = setting_of(self.coded, self.monotonic, self.cluster.n_workers, options.missing)
         with progress_bar("growing", self.verbose) as progress:
-            grow = partial(grow_level_trees, self._parts, specs, setting, progress=progress)
-            grown = self.log.grow(grow)
+            grow = partial(grow_level_trees, self._shards, specs, setting, progress=progress)
+            grown = self.checkpoint.grow(grow)
         return [tree_from_core(arrays, scale) for arrays in grown]
 
     def held_out(self, trees: Sequence[CellTree], folds: int | None) -> list[HeldOut]:
@@ -101,13 +101,13 @@ class DaskRows:
         samples = [WithoutFold(f, folds, held_out=True) for f in range(folds)]
         n_classes = len(self.classes)
         walked = [tree for tree in trees if isinstance(tree, RankTree)]
-        masses = self._parts.added(shards.leaf_masses, walked, samples, n_classes)
+        weights = self._shards.added(tasks.leaf_weights, walked, samples, n_classes)
         result = []
-        for tree, mass in zip(walked, masses, strict=True):
-            leaf_counts = mass.reshape(tree.n_cells, n_classes) / self.coded.scale
+        for tree, weight in zip(walked, weights, strict=True):
+            leaf_counts = weight.reshape(tree.n_cells, n_classes) / self.coded.scale
             result.append(HeldOut(tree, tree.cell_counts(leaf_counts)))
         return result
 
     @property
-    def _parts(self) -> DaskParts:
-        return DaskParts(self.cluster, self._dealt or self.coded.parts)
+    def _shards(self) -> DaskShards:
+        return DaskShards(self.cluster, self._dealt or self.coded.shards)

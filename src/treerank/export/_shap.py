@@ -212,10 +212,10 @@ def _expand_tree(model: TreeRanker, limit: int) -> _Tree:
     binning = model._binning
     sets = np.ascontiguousarray(source.category_sets).view(np.uint8).reshape(-1, 32)
     members = np.unpackbits(sets, axis=1, bitorder="little").astype(bool)
-    mass = source.tests["negative"] + source.tests["positive"]
-    cell_mass = source.counts.sum(axis=1)
+    weight_sum = source.tests["negative"] + source.tests["positive"]
+    cell_weight = source.counts.sum(axis=1)
     tree = _Tree(limit)
-    stack = [(tree.node(), 0, -1, float(cell_mass[0]))]
+    stack = [(tree.node(), 0, -1, float(cell_weight[0]))]
     while stack:
         at, cell, number, weight = stack.pop()
         tree.weight[at] = max(weight, LEAST_WEIGHT)
@@ -230,7 +230,7 @@ def _expand_tree(model: TreeRanker, limit: int) -> _Tree:
             stack.append((at, child, -1, weight))
             continue
         children = int(test["left"]), int(test["right"])
-        share = [weight * float(mass[c] / max(mass[number], 1e-300)) for c in children]
+        share = [weight * float(weight_sum[c] / max(weight_sum[number], 1e-300)) for c in children]
         feature, cut = int(test["feature"]), int(test["cut"])
         if test["categorical"]:
             n_codes = int(binning.n_codes[feature])

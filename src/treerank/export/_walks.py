@@ -139,7 +139,7 @@ def _walks_of_tree(model: TreeRanker) -> Walks:
         starts=np.array([0, len(target)], dtype=np.int64),
         slots=np.asarray(slots),
         step=np.zeros(len(target), dtype=np.float32),
-        mass=None,
+        weight=None,
         set_of=ends if len(tree.category_sets) else np.empty(0, dtype=np.int32),
         category_sets=_set_bytes(tree.category_sets),
         importance=np.zeros((1, model.n_features_in_)),

@@ -97,22 +97,22 @@ def roc_band(
     if n_resamples < 1:
         raise ValueError(f"Got n_resamples={n_resamples}; expected an integer >= 1.")
     sample = check_binary(y, s, sample_weight, pos_label)
-    mass, squared = _masses_at_cuts(sample)
-    size = mass.sum(axis=1) ** 2 / squared.sum(axis=1)
+    weight, squared = _weights_at_cuts(sample)
+    size = weight.sum(axis=1) ** 2 / squared.sum(axis=1)
     scale = np.sqrt(size)
     # Its own generator, which draws twice as fast as scikit-learn's.
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
-    shifts = _resampled_shift(mass, squared, scale, n_resamples, rng)
+    shifts = _resampled_shift(weight, squared, scale, n_resamples, rng)
     k = float(np.quantile(shifts, level, method="higher"))
     # A class of n rows that never shows a thing may still do it in z^2 / (n + z^2) of its cases
     # (Wilson): without this a perfect score would be banded by itself.
     z = normal_quantile(level)
     right, up = np.maximum(k / scale, z * z / (size + z * z))
-    fpr, tpr = _cumulated(mass)
+    fpr, tpr = _cumulated(weight)
     return _band_around((fpr, tpr), right, up, level)
 
 
-def _masses_at_cuts(sample: BinarySample) -> tuple[FloatArray, FloatArray]:
+def _weights_at_cuts(sample: BinarySample) -> tuple[FloatArray, FloatArray]:
     """Weights and squared weights of both classes (rows) between cuts of the score, best first."""
     order, group = tie_groups(sample.score)
     n_cells = int(group[-1]) + 1
@@ -124,14 +124,14 @@ def _masses_at_cuts(sample: BinarySample) -> tuple[FloatArray, FloatArray]:
         group = np.minimum((position * _MAX_CUTS).astype(np.intp), _MAX_CUTS - 1)[group]
         n_cells = _MAX_CUTS
     cell = code * n_cells + (n_cells - 1 - group)
-    mass, squared = np.zeros((2, 2 * n_cells))
-    mass += np.bincount(cell, weights=weight, minlength=2 * n_cells)
+    weight_sum, squared = np.zeros((2, 2 * n_cells))
+    weight_sum += np.bincount(cell, weights=weight, minlength=2 * n_cells)
     squared += np.bincount(cell, weights=weight**2, minlength=2 * n_cells)
-    return mass.reshape(2, n_cells), squared.reshape(2, n_cells)
+    return weight_sum.reshape(2, n_cells), squared.reshape(2, n_cells)
 
 
 def _resampled_shift(
-    mass: FloatArray,
+    weight: FloatArray,
     squared: FloatArray,
     scale: FloatArray,
     n_resamples: int,
@@ -143,10 +143,10 @@ def _resampled_shift(
     `(1 - t) dy - t dx` in that direction, where t = dy/d(x + y) is the curve's direction there; at
     a corner both directions count, before and after, and the worse one tells.
     """
-    curve = _cumulated(mass) * scale[:, None]
-    error = np.empty((2, n_resamples, mass.shape[1] - 1))
+    curve = _cumulated(weight) * scale[:, None]
+    error = np.empty((2, n_resamples, weight.shape[1] - 1))
     for side in (0, 1):
-        drawn = _cumulated(_draw_masses(mass[side], squared[side], n_resamples, rng))
+        drawn = _cumulated(_draw_weights(weight[side], squared[side], n_resamples, rng))
         error[side] = (scale[side] * drawn - curve[side])[:, 1:-1]
         # The Bayesian bootstrap of n rows has (n - 1) / (n + 1) of a share's variance in mean.
         size = scale[side] ** 2
@@ -183,25 +183,25 @@ def _directions(curve: FloatArray, size: float) -> list[FloatArray]:
     return [np.where(corner, rise(*ends), smooth) for ends in ((behind, knot), (knot, ahead))]
 
 
-def _draw_masses(
-    mass: FloatArray, squared: FloatArray, n: int, rng: np.random.Generator
+def _draw_weights(
+    weight: FloatArray, squared: FloatArray, n: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Draw the cells' masses under the Bayesian bootstrap.
+    """Draw the cells' weights under the Bayesian bootstrap.
 
     Each row's weight is multiplied by a standard exponential variable. Sums over a cell are Gamma
     variables, exactly for equal weights, else with the same mean and variance.
     """
-    drawn = np.zeros((n, mass.size))
-    full = mass > 0
-    shape, scale = mass[full] ** 2 / squared[full], squared[full] / mass[full]
+    drawn = np.zeros((n, weight.size))
+    full = weight > 0
+    shape, scale = weight[full] ** 2 / squared[full], squared[full] / weight[full]
     drawn[:, full] = rng.standard_gamma(shape, size=(n, shape.size)) * scale
     return drawn
 
 
-def _cumulated(mass: FloatArray) -> FloatArray:
-    """Cumulate masses over the last axis into shares that start at 0."""
-    shares = np.zeros((*mass.shape[:-1], mass.shape[-1] + 1))
-    np.cumsum(mass, axis=-1, out=shares[..., 1:])
+def _cumulated(weight: FloatArray) -> FloatArray:
+    """Cumulate weights over the last axis into shares that start at 0."""
+    shares = np.zeros((*weight.shape[:-1], weight.shape[-1] + 1))
+    np.cumsum(weight, axis=-1, out=shares[..., 1:])
     shares /= shares[..., -1:]
     return shares
 

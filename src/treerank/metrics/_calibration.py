@@ -158,10 +158,10 @@ def _groups(p: FloatArray, weight: FloatArray, n_groups: int) -> IntArray:
     values, place = np.unique(p, return_inverse=True)
     if len(values) <= n_groups:
         return place
-    mass = np.cumsum(np.bincount(place, weights=weight))
+    weight_sum = np.cumsum(np.bincount(place, weights=weight))
     # A value goes with all its rows to where the middle of them lies.
-    middle = mass - np.diff(mass, prepend=0.0) / 2
-    group = np.minimum((middle / mass[-1] * n_groups).astype(np.intp), n_groups - 1)
+    middle = weight_sum - np.diff(weight_sum, prepend=0.0) / 2
+    group = np.minimum((middle / weight_sum[-1] * n_groups).astype(np.intp), n_groups - 1)
     return np.unique(group[place], return_inverse=True)[1]
 
 

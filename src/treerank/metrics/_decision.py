@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from ._calibration import check_probabilities
 from ._input import BinarySample, FloatArray, IntArray, check_binary, check_level
 from ._proportion import rows_per_weight, wilson_interval
-from ._ties import cumulated_masses
+from ._ties import cumulated_weights
 
 _RULES = ("youden", "cost", "fpr", "share")
 
@@ -112,7 +112,7 @@ def choose_cutoff(
     if not (min(costs) >= 0 and 0 < max(costs) < np.inf):
         raise ValueError(f"Got costs {costs}; expected numbers >= 0, not both 0.")
     sample = check_binary(y, s, sample_weight, pos_label)
-    negative, positive, scores = cumulated_masses(sample)
+    negative, positive, scores = cumulated_weights(sample)
     if rule == "youden":
         value = positive / positive[-1] - negative / negative[-1]
     elif rule == "cost":
@@ -226,7 +226,7 @@ def decision_curve(
     if at.ndim != 1 or not np.all((at >= 0) & (at < 1)):
         raise ValueError(f"Got thresholds={thresholds!r}; expected numbers from 0 to below 1.")
     sample = check_binary(y, check_probabilities(p), sample_weight, pos_label, name="p")
-    negative, positive, scores = cumulated_masses(sample)
+    negative, positive, scores = cumulated_weights(sample)
     called: IntArray = np.searchsorted(-scores, -at, side="right")
     total = negative[-1] + positive[-1]
     odds = at / (1 - at)

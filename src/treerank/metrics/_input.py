@@ -151,7 +151,7 @@ def read_labels(
         y = pandas.Series(y)
     series = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
-        _refuse_missing(series.is_null().to_numpy())
+        _check_no_missing(series.is_null().to_numpy())
         if isinstance(series.dtype, (nw.Categorical, nw.Enum)):
             declared = _order_of_categories(series) if declared is None else declared
             y = series.to_list()
@@ -161,10 +161,10 @@ def read_labels(
     if values.size == 0:
         raise ValueError("Got no row in y; expected at least one per class.")
     if values.dtype.kind == "f":
-        _refuse_missing(np.isnan(values))
+        _check_no_missing(np.isnan(values))
     elif values.dtype.kind == "O":
         # NaN is the one value that differs from itself.
-        _refuse_missing(np.equal(values, _NONE) | np.not_equal(values, values))
+        _check_no_missing(np.equal(values, _NONE) | np.not_equal(values, values))
     classes, code = _sorted_codes(values)
     if declared is not None:
         return declared, _recode(classes, code, declared)
@@ -189,7 +189,7 @@ def _order_of_categories(series: Any) -> NDArray[Any] | None:
     return None
 
 
-def _refuse_missing(missing: BoolArray) -> None:
+def _check_no_missing(missing: BoolArray) -> None:
     if missing.any():
         raise ValueError(f"Got a missing label in y (first: row {_first(missing)}); drop it.")
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ._input import FloatArray, IntArray, OrderedSample, check_level, check_ordered
 from ._structural import interval_within_unit, spread_of_mean
-from ._ties import class_masses, group_masses, tie_groups
+from ._ties import class_weights, group_weights, tie_groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +69,13 @@ def ordinal_vus_score(
     0.1667
     """
     sample = check_ordered(y, s, sample_weight, labels)
-    _, masses = class_masses(sample.score, sample.code, sample.weight, sample.classes.size)
-    return vus_of_masses(masses)
+    _, weights = class_weights(sample.score, sample.code, sample.weight, sample.classes.size)
+    return vus_of_weights(weights)
 
 
-def vus_of_masses(masses: FloatArray) -> float:
+def vus_of_weights(weights: FloatArray) -> float:
     """VUS of an ordered partition: weight of each class (row) in its cells, **worst first**."""
-    shares = masses / masses.sum(axis=1, keepdims=True)
+    shares = weights / weights.sum(axis=1, keepdims=True)
     growth = np.empty_like(shares)
     _chains(shares, growth, _tied_cells(shares))
     return float(min(growth[-1].sum(), 1.0))
@@ -167,11 +167,11 @@ def pairwise_auc_scores(
            [0. , 0.5, 0.5]])
     """
     sample = check_ordered(y, s, sample_weight, labels)
-    _, masses = class_masses(sample.score, sample.code, sample.weight, sample.classes.size)
-    below = np.cumsum(masses, axis=1)
+    _, weights = class_weights(sample.score, sample.code, sample.weight, sample.classes.size)
+    below = np.cumsum(weights, axis=1)
     total = below[:, -1].copy()
-    below -= masses / 2
-    auc: FloatArray = (below @ masses.T) / np.outer(total, total)
+    below -= weights / 2
+    auc: FloatArray = (below @ weights.T) / np.outer(total, total)
     return auc
 
 
@@ -268,8 +268,8 @@ def _placements(sample: OrderedSample) -> FloatArray:
     """Share of the tuples through each row that are in order, ties broken at random."""
     order, group = tie_groups(sample.score)
     code = sample.code[order]
-    masses = group_masses(group, code, sample.weight[order], sample.classes.size)
-    shares = masses / masses.sum(axis=1, keepdims=True)
+    weights = group_weights(group, code, sample.weight[order], sample.classes.size)
+    shares = weights / weights.sum(axis=1, keepdims=True)
     tied = _tied_cells(shares)
     growth = np.empty_like(shares)
     below = _chains(shares, growth, tied)

@@ -8,7 +8,7 @@ from sklearn.metrics import auc as area
 
 from ._input import FloatArray, check_binary, check_weights
 from ._proportion import rows_per_weight, wilson_interval
-from ._ties import cumulated_masses, roc_knots
+from ._ties import cumulated_weights, roc_knots
 
 
 def ks_score(
@@ -103,7 +103,7 @@ def cap_curve(
     >>> positives
     array([0. , 0.5, 0.5, 1. , 1. ])
     """
-    negative, positive, _ = cumulated_masses(check_binary(y, s, sample_weight, pos_label))
+    negative, positive, _ = cumulated_weights(check_binary(y, s, sample_weight, pos_label))
     called = negative + positive
     return called / called[-1], positive / positive[-1]
 
@@ -156,7 +156,7 @@ def gains_table(
     if n_bands < 1:
         raise ValueError(f"Got n_bands={n_bands}; expected an integer >= 1.")
     sample = check_binary(y, s, sample_weight, pos_label)
-    negative, positive, scores = cumulated_masses(sample)
+    negative, positive, scores = cumulated_weights(sample)
     called = negative + positive
     ends = called[-1] * np.arange(1, n_bands + 1) / n_bands
     found = np.interp(ends, called, positive)
@@ -240,10 +240,10 @@ def population_stability_index(
         levels = np.unique(np.concatenate(columns))
         codes = [np.searchsorted(levels, column) for column in columns]
     size = 1 + int(max(code.max() for code in codes))
-    mass = np.stack([np.bincount(c, w, size) for c, w in zip(codes, weights, strict=True)])
-    mass = mass[:, mass.any(axis=0)]
+    weight = np.stack([np.bincount(c, w, size) for c, w in zip(codes, weights, strict=True)])
+    weight = weight[:, weight.any(axis=0)]
     half_row = np.array([[w.mean() / 2] for w in weights])
-    e, a = np.where(mass > 0, mass, half_row) / mass.sum(axis=1, keepdims=True)
+    e, a = np.where(weight > 0, weight, half_row) / weight.sum(axis=1, keepdims=True)
     return float(np.sum((a - e) * np.log(a / e)))
 
 
@@ -267,10 +267,10 @@ def _quantile_edges(values: FloatArray, weight: FloatArray, n_bins: int) -> Floa
     """Upper edges of all bins but the last: bin i holds edge[i-1] < x <= edge[i]."""
     known = ~np.isnan(values)
     order = np.argsort(values[known])
-    ranked, mass = values[known][order], np.cumsum(weight[known][order])
-    if not ranked.size or mass[-1] <= 0:
+    ranked, weight_sum = values[known][order], np.cumsum(weight[known][order])
+    if not ranked.size or weight_sum[-1] <= 0:
         raise ValueError("Got expected without a value of positive weight; expected some.")
-    targets = mass[-1] * np.arange(1, n_bins) / n_bins
+    targets = weight_sum[-1] * np.arange(1, n_bins) / n_bins
     # Slightly below the target, so that rounding of the sums does not move an edge by one row.
-    places = np.searchsorted(mass, targets * (1 - 1e-12))
+    places = np.searchsorted(weight_sum, targets * (1 - 1e-12))
     return np.unique(ranked[places])

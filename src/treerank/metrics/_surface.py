@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._input import FloatArray, check_ordered
-from ._ties import class_masses
+from ._ties import class_weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ def roc_surface(
             f"Got y with {sample.classes.size} classes; a ROC surface needs three (see "
             "ordinal_vus_score and pairwise_auc_scores for other numbers)."
         )
-    values, masses = class_masses(sample.score, sample.code, sample.weight, 3)
-    values, shares = values[::-1], masses[:, ::-1] / masses.sum(axis=1, keepdims=True)
+    values, weights = class_weights(sample.score, sample.code, sample.weight, 3)
+    values, shares = values[::-1], weights[:, ::-1] / weights.sum(axis=1, keepdims=True)
     return surface_of_shares(*_merge_cells(values, shares, max_cells))
 
 

@@ -23,33 +23,35 @@ def tie_groups(score: NDArray[Any]) -> tuple[IntArray, IntArray]:
     return order, group
 
 
-def group_masses(group: IntArray, code: IntArray, weight: FloatArray, n_classes: int) -> FloatArray:
+def group_weights(
+    group: IntArray, code: IntArray, weight: FloatArray, n_classes: int
+) -> FloatArray:
     """Return the weight of each class (row) in each group (column)."""
     n_groups = int(group[-1]) + 1
-    masses = np.bincount(
+    weights = np.bincount(
         code * n_groups + group, weights=weight, minlength=n_classes * n_groups
     ).astype(np.float64, copy=False)
-    return masses.reshape(n_classes, n_groups)
+    return weights.reshape(n_classes, n_groups)
 
 
-def class_masses(
+def class_weights(
     score: NDArray[Any], code: IntArray, weight: FloatArray, n_classes: int
 ) -> tuple[NDArray[Any], FloatArray]:
     """Return the distinct scores, lowest first, and the weight of each class (row) at each."""
     order, group = tie_groups(score)
     first = np.ones(group.size, dtype=bool)
     first[1:] = group[1:] != group[:-1]
-    return score[order[first]], group_masses(group, code[order], weight[order], n_classes)
+    return score[order[first]], group_weights(group, code[order], weight[order], n_classes)
 
 
-def cumulated_masses(sample: BinarySample) -> tuple[FloatArray, FloatArray, NDArray[Any]]:
+def cumulated_weights(sample: BinarySample) -> tuple[FloatArray, FloatArray, NDArray[Any]]:
     """Return the negative and the positive weight above each cut, best first, from (0, 0) on.
 
     Entry i > 0 counts the rows with a score of at least `thresholds[i - 1]`.
     """
-    thresholds, masses = class_masses(sample.score, sample.code, sample.weight, 2)
+    thresholds, weights = class_weights(sample.score, sample.code, sample.weight, 2)
     above = np.zeros((2, thresholds.size + 1))
-    np.cumsum(masses[:, ::-1], axis=1, out=above[:, 1:])
+    np.cumsum(weights[:, ::-1], axis=1, out=above[:, 1:])
     return above[0], above[1], thresholds[::-1]
 
 
@@ -59,5 +61,5 @@ def roc_knots(sample: BinarySample) -> tuple[FloatArray, FloatArray, NDArray[Any
     Knot i > 0 calls positive the rows with a score of at least `thresholds[i - 1]`; between knots
     the curve is straight, which counts tied pairs one half.
     """
-    negative, positive, thresholds = cumulated_masses(sample)
+    negative, positive, thresholds = cumulated_weights(sample)
     return negative / negative[-1], positive / positive[-1], thresholds

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import auc as area
 
 from ._input import FloatArray, check_binary, check_rate
-from ._ties import cumulated_masses
+from ._ties import cumulated_weights
 
 
 def local_auc_score(
@@ -58,7 +58,7 @@ def local_auc_score(
     """
     rate = check_rate(rate)
     sample = check_binary(y, s, sample_weight, pos_label)
-    negative, positive, _ = cumulated_masses(sample)
+    negative, positive, _ = cumulated_weights(sample)
     a, b = _cut_at_rate(negative, positive, rate)
     a, b = a / negative[-1], b / positive[-1]
     return float(b[-1] * (1 - a[-1]) + area(a, b))
@@ -103,7 +103,7 @@ def hit_rate_score(
     """
     rate = check_rate(rate)
     sample = check_binary(y, s, sample_weight, pos_label)
-    negative, positive, _ = cumulated_masses(sample)
+    negative, positive, _ = cumulated_weights(sample)
     _, hits = _cut_at_rate(negative, positive, rate)
     return float(min(hits[-1] / (rate * (negative[-1] + positive[-1])), 1.0))
 
@@ -111,7 +111,7 @@ def hit_rate_score(
 def _cut_at_rate(
     negative: FloatArray, positive: FloatArray, rate: float
 ) -> tuple[FloatArray, FloatArray]:
-    """End the cumulated masses where they hold the share `rate` of all rows."""
+    """End the cumulated weights where they hold the share `rate` of all rows."""
     called = negative + positive
     top = rate * called[-1]
     keep = int(np.searchsorted(called, top))

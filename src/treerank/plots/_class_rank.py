@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank._input.labels import check_known_labels
 from treerank.metrics._input import check_ordered
-from treerank.metrics._ordinal import vus_of_masses
-from treerank.metrics._ties import class_masses
+from treerank.metrics._ordinal import vus_of_weights
+from treerank.metrics._ties import class_weights
 from treerank.plots._axes import LITERAL, axes_for
 from treerank.plots._scores import ranking_scores
 
@@ -137,12 +137,12 @@ class ClassRankDisplay:
         ClassRankDisplay
         """
         sample = check_ordered(y, scores, sample_weight, labels)
-        _, masses = class_masses(sample.score, sample.code, sample.weight, sample.classes.size)
-        cumulative = np.cumsum(np.column_stack([np.zeros(len(masses)), masses]), axis=1)
+        _, weights = class_weights(sample.score, sample.code, sample.weight, sample.classes.size)
+        cumulative = np.cumsum(np.column_stack([np.zeros(len(weights)), weights]), axis=1)
         places = cumulative.sum(axis=0)
         display = cls(
             places / places[-1], cumulative / cumulative[:, -1:], sample.classes,
-            vus=vus_of_masses(masses),
+            vus=vus_of_weights(weights),
         )  # fmt: skip
         return display.plot(ax)
 

@@ -10,7 +10,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from treerank._base import TreeRanker
-from treerank._input.parameters import check_integer, complain
+from treerank._input.parameters import check_integer, invalid_parameter
 from treerank._trees.ranking_tree import RankTree
 from treerank.plots._axes import LITERAL, add_legend, axes_for, require_pyplot
 from treerank.plots._grid import (
@@ -126,10 +126,10 @@ class LevelSetDisplay:
         resolution = check_integer("grid_resolution", grid_resolution, 2) or 2
         table = open_table(X, getattr(model, "feature_names_in_", None))
         if not isinstance(features, tuple | list) or len(features) != 2:
-            raise complain("features", features, "two columns, by name or position")
+            raise invalid_parameter("features", features, "two columns, by name or position")
         first, second = (find_column(table, feature) for feature in features)
         if first == second:
-            raise complain("features", features, "two different columns")
+            raise invalid_parameter("features", features, "two different columns")
         categorical = _categorical_columns(model, table)
         axes = {
             j: level_axis(table, j)

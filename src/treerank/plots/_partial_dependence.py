@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._input.categories import SharedLevels
-from treerank._input.parameters import complain
+from treerank._input.parameters import invalid_parameter
 from treerank._reading.dependence import PartialDependence, partial_dependence
 from treerank.plots._axes import LITERAL, require_pyplot
 
@@ -93,7 +93,9 @@ class PartialDependenceDisplay:
         """
         require_pyplot()
         if isinstance(features, str) or not hasattr(features, "__iter__"):
-            raise complain("features", features, "a list of features, or of pairs of features")
+            raise invalid_parameter(
+                "features", features, "a list of features, or of pairs of features"
+            )
         results = [
             partial_dependence(
                 model, X, feature, grid_resolution=grid_resolution, response=response,

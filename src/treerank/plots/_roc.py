@@ -285,7 +285,7 @@ class RocDisplay:
             ax.fill_between(self.band.fpr, self.band.lower, self.band.upper, **shade)
         if self.training is not None:
             drawn = {"linestyle": (0, (4, 2)), "linewidth": 1.1, "zorder": 2.5, "alpha": 0.9}
-            label = self._say("on training rows", area_under(*self.training))
+            label = self._format("on training rows", area_under(*self.training))
             ax.plot(*self.training, label=label, gid=CURVE, color=self.line_.get_color(), **drawn)
         if self.optimal is not None:
             drawn = {"linestyle": (0, (1, 1.5)), "linewidth": 1.6, "zorder": 2.4}
@@ -296,13 +296,13 @@ class RocDisplay:
         return self
 
     def _label(self) -> str:
-        said = self._say("", self.auc)
+        said = self._format("", self.auc)
         if self.interval is None:
             return said
         lower, upper = self.interval
         return f"{said}, {100 * self.level:g} % interval {lower:.3f} to {upper:.3f}"
 
-    def _say(self, what: str, auc: float) -> str:
+    def _format(self, what: str, auc: float) -> str:
         name = ", ".join(part for part in (self.name, what) if part)
         return f"{name}: AUC {auc:.3f}" if name else f"AUC {auc:.3f}"
 

@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank._base import TreeRanker
 from treerank._binning.binning import Binning
-from treerank._input.parameters import check_choice, check_integer, check_number, complain
-from treerank._reading.rules import count_levels, say_boxes, shorter_list, simple_side
+from treerank._input.parameters import check_choice, check_integer, check_number, invalid_parameter
+from treerank._reading.rules import count_levels, format_boxes, shorter_list, simple_side
 from treerank._trees.boxes import Box
 from treerank._trees.ranking_tree import RankTree
-from treerank._trees.splitter_tree import SplitterTree, say_splitter
+from treerank._trees.splitter_tree import SplitterTree, format_splitter
 from treerank.plots._axes import require_pyplot
 from treerank.plots._tree_layout import (
     DOWNWARD_LEAVES,
@@ -27,7 +27,13 @@ from treerank.plots._tree_layout import (
     make_skeleton,
 )
 from treerank.plots._tree_paint import Painter, measure_at
-from treerank.plots._tree_text import NO_BREAK, Conditions, say_mass, say_rate, say_strata
+from treerank.plots._tree_text import (
+    NO_BREAK,
+    Conditions,
+    format_rate,
+    format_strata,
+    format_weight,
+)
 
 # Levels of a category are listed up to about this many characters.
 LONGEST_TEXT = 48
@@ -170,7 +176,7 @@ class TreeDisplay:
         max_depth = check_integer("max_depth", max_depth, 0, none=True)
         max_text = check_integer("max_text", max_text, 0, none=True)
         if check_number("fontsize", fontsize) == 0:
-            raise complain("fontsize", fontsize, "a number > 0")
+            raise invalid_parameter("fontsize", fontsize, "a number > 0")
         check_choice("orientation", orientation, ["auto", "down", "right"])
         skeleton = make_skeleton(self.parent, max_depth)
         if max_text is None:
@@ -195,26 +201,26 @@ class TreeDisplay:
 
     def _paint(self, painter: Painter) -> None:
         skeleton = painter.layout.skeleton
-        mass = self.counts[skeleton.cell].sum(axis=1)
+        weight = self.counts[skeleton.cell].sum(axis=1)
         is_cut = skeleton.is_leaf & (self.stratum[skeleton.cell] < 0)
         painter.branches()
         painter.rules()
-        self.nodes_ = painter.nodes(self.counts[skeleton.cell, -1] / mass, is_cut)
+        self.nodes_ = painter.nodes(self.counts[skeleton.cell, -1] / weight, is_cut)
         painter.table()
-        painter.legend(mass)
+        painter.legend(weight)
         self.texts_ = painter.texts
 
     def _layout(
         self, skeleton: Skeleton, table: StrataTable, setting: Typesetting, shape: Shape
     ) -> Layout:
-        mass = self.counts[skeleton.cell].sum(axis=1)
-        share = self.counts[skeleton.cell, -1] / mass
+        weight = self.counts[skeleton.cell].sum(axis=1)
+        share = self.counts[skeleton.cell, -1] / weight
         texts = [
-            (f"{say_mass(m)} rows, {say_rate(s)}", self.rules[cell])
-            for cell, m, s in zip(skeleton.cell, mass, share, strict=True)
+            (f"{format_weight(m)} rows, {format_rate(s)}", self.rules[cell])
+            for cell, m, s in zip(skeleton.cell, weight, share, strict=True)
         ]
         widest = max(setting.measure(text) for row in table for text in row)
-        return make_layout(skeleton, mass, texts, setting, replace(shape, widest_entry=widest))
+        return make_layout(skeleton, weight, texts, setting, replace(shape, widest_entry=widest))
 
     def _table(self, skeleton: Skeleton) -> StrataTable:
         """Stratum, rows and event rate of each leaf drawn, in the order of the tree."""
@@ -227,9 +233,9 @@ class TreeDisplay:
             strata[cell].append(int(self.stratum[leaf]))
         table = []
         for cell, inside in strata.items():
-            mass = self.counts[cell].sum()
-            rate = self.counts[cell, -1] / mass
-            table.append((say_strata(inside), say_mass(mass), say_rate(rate)))
+            weight = self.counts[cell].sum()
+            rate = self.counts[cell, -1] / weight
+            table.append((format_strata(inside), format_weight(weight), format_rate(rate)))
         return table
 
 
@@ -254,32 +260,32 @@ def _better_sides(model: TreeRanker) -> list[list[Conditions]]:
     rules: list[list[Conditions]] = [[] for _ in range(tree.n_cells)]
     if isinstance(tree, SplitterTree):
         for cell, split in zip(np.flatnonzero(tree.is_split), tree.splits, strict=True):
-            rules[cell] = [(f"better side of the {say_splitter(split.splitter)}",)]
+            rules[cell] = [(f"better side of the {format_splitter(split.splitter)}",)]
         return rules
     assert isinstance(tree, RankTree)
     for cell in np.flatnonzero(tree.is_split):
         boxes = simple_side(tree, binning, int(cell), 0)
-        said = [_say_conditions(box, binning, names) for box in boxes]
+        said = [_format_conditions(box, binning, names) for box in boxes]
         rules[cell] = sorted(
             said, key=lambda conditions: (len(" and ".join(conditions)), conditions)
         )
     return rules
 
 
-def _say_conditions(box: Box, binning: Binning, names: list[str]) -> Conditions:
-    said = [_say_condition(feature, box[feature], binning, names) for feature in sorted(box)]
+def _format_conditions(box: Box, binning: Binning, names: list[str]) -> Conditions:
+    said = [_format_condition(feature, box[feature], binning, names) for feature in sorted(box)]
     if len(said) == 1:
         return (said[0],)
     return tuple(f"({s})" if " or " in s else s for s in said) or ("all rows",)
 
 
-def _say_condition(feature: int, codes: int, binning: Binning, names: list[str]) -> str:
+def _format_condition(feature: int, codes: int, binning: Binning, names: list[str]) -> str:
     """One condition in words; of a long list of levels the first few and their number."""
-    said = say_boxes([{feature: codes}], binning, names)
+    said = format_boxes([{feature: codes}], binning, names)
     levels = binning.levels[feature]
     if levels is None or len(said) <= LONGEST_TEXT:
         return said
-    known = say_boxes([{feature: codes & ~1}], binning, names)
+    known = format_boxes([{feature: codes & ~1}], binning, names)
     n_levels = count_levels(shorter_list(codes, levels)[1])
     last = known.rfind(", ", 0, LONGEST_TEXT)
     if last < 0:  # the first level is that long

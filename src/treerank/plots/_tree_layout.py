@@ -127,7 +127,7 @@ class Shape:
 
 def make_layout(
     skeleton: Skeleton,
-    mass: Floats,
+    weight: Floats,
     texts: Sequence[tuple[str, Sequence[Conditions]]],
     setting: Typesetting,
     shape: Shape,
@@ -135,7 +135,7 @@ def make_layout(
     """Set the texts, a header and a rule for each cell, then the levels that give them room."""
     line, downward = setting.line, shape.downward
     slot = _slot_size(skeleton.n_leaves, shape, line)
-    radius = np.maximum(LARGEST_RADIUS * np.sqrt(mass / mass.max()), SMALLEST_RADIUS)
+    radius = np.maximum(LARGEST_RADIUS * np.sqrt(weight / weight.max()), SMALLEST_RADIUS)
     headers, rules = zip(*texts, strict=True)
     set_rules = _set_downward if downward else _set_rightward
     set_lines = set_rules(skeleton, slot, rules, setting)

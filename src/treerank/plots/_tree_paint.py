@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treerank.plots._axes import LITERAL, axes_for
 from treerank.plots._tree_layout import GAP, MARGIN, Layout
-from treerank.plots._tree_text import Measure, say_mass, say_rate
+from treerank.plots._tree_text import Measure, format_rate, format_weight
 
 DARK, GREY, BRANCH = "0.1", "0.42", "0.65"
 BAR = 13  # width of the colour bar, in lines
@@ -131,7 +131,7 @@ class Painter:
         self.ax.add_collection(LineCollection(list(paths), zorder=1, **style), autolim=False)
 
     def rules(self) -> None:
-        """Write mass, share and rule at every inner cell, on a ground that hides the branch."""
+        """Write weight, share and rule at every inner cell, on a ground that hides the branch."""
         from matplotlib.patches import Rectangle  # noqa: PLC0415
 
         layout = self.layout
@@ -150,7 +150,7 @@ class Painter:
                 self.write((left, top - self.line), "\n".join(rule), va="top")
 
     def nodes(self, share: NDArray[np.float64], is_cut: NDArray[np.bool_]) -> Any:
-        """Draw the circles: colour by share of positives, area by mass."""
+        """Draw the circles: colour by share of positives, area by weight."""
         self.share = share
         self.norm = _diverging(share)
         edges = [(0, (1.5, 1)) if cut else "solid" for cut in is_cut]
@@ -191,7 +191,7 @@ class Painter:
                 xy = self.place(layout.across[leaf], along)
                 self.write(xy, cell[k], ha=align, va="center", fontweight=weight)
 
-    def legend(self, mass: NDArray[np.float64]) -> None:
+    def legend(self, weight: NDArray[np.float64]) -> None:
         """Say what rules, sizes and colours mean."""
         x, top = self.legend_corner
         y = top - self.legend_size[1] / 2
@@ -199,16 +199,16 @@ class Painter:
         if self.layout.skeleton.n_leaves > 1:
             note = f"Rows that meet the rule\ngo {side}, the better side."
             self.write((x, y), note, va="center")
-        self._legend_of_sizes(x + 12 * self.line, y, mass)
+        self._legend_of_sizes(x + 12 * self.line, y, weight)
         self._legend_of_colours(x + self.legend_size[0] - BAR * self.line, y, BAR * self.line)
 
-    def _legend_of_sizes(self, x: float, y: float, mass: NDArray[np.float64]) -> None:
+    def _legend_of_sizes(self, x: float, y: float, weight: NDArray[np.float64]) -> None:
         large = self.layout.radius.max()
-        shown = [mass.max(), mass.max() / 10]
+        shown = [weight.max(), weight.max() / 10]
         radius = large * np.sqrt(np.array([1, 1 / 10]))
         centre = np.array([[x + large, y], [x + 2 * large + 2 * GAP + radius[1], y]])
         self._circles(centre, radius, facecolors="white")
-        said = "\n".join(f"{say_mass(round(m))} rows" for m in shown)
+        said = "\n".join(f"{format_weight(round(m))} rows" for m in shown)
         self.write((centre[1, 0] + radius[1] + GAP, y), said, va="center")
 
     def _legend_of_colours(self, x: float, y: float, width: float) -> None:
@@ -216,7 +216,7 @@ class Painter:
         base = float(self.share[0])
         height = 0.7 * self.line
         if high == low:
-            self.write((x, y), f"{self.word} {say_rate(base)}", va="center")
+            self.write((x, y), f"{self.word} {format_rate(base)}", va="center")
             return
         edges = np.linspace(low, high, 129)
         self.ax.pcolormesh(
@@ -227,10 +227,10 @@ class Painter:
         self.ax.plot([middle] * 2, [y - height / 2, y + height / 2], color=DARK,
                      linewidth=self.scale, zorder=3.5)  # fmt: skip
         under = y - height / 2 - GAP / 2
-        self.write((x, under), say_rate(low), ha="left", va="top")
-        self.write((x + width, under), say_rate(high), ha="right", va="top")
+        self.write((x, under), format_rate(low), ha="left", va="top")
+        self.write((x + width, under), format_rate(high), ha="right", va="top")
         # The word follows the tick, but stays over the bar.
-        word = f"{self.word}; all rows {say_rate(base)}"
+        word = f"{self.word}; all rows {format_rate(base)}"
         half = self.measure(word) / 2
         centre = float(np.clip(middle, x + half, max(x + width - half, x + half)))
         self.write((centre, y + height / 2 + GAP / 2), word, ha="center", va="bottom")

@@ -96,17 +96,21 @@ def _parts(word: str, measure: Measure, width: float) -> Iterator[str]:
         yield from _parts(part, measure, width)
 
 
-def say_mass(mass: float) -> str:
+def format_weight(weight: float) -> str:
     """Sum of weights: whole as a rule, else with one decimal."""
-    return f"{mass:,.0f}" if mass >= 1000 or abs(mass - round(mass)) < 1e-9 else f"{mass:,.1f}"
+    return (
+        f"{weight:,.0f}"
+        if weight >= 1000 or abs(weight - round(weight)) < 1e-9
+        else f"{weight:,.1f}"
+    )
 
 
-def say_rate(rate: float) -> str:
+def format_rate(rate: float) -> str:
     """Event rate in percent, with more digits where it is small."""
     return f"{100 * rate:.2f} %" if 0 < rate < 0.01 else f"{100 * rate:.1f} %"
 
 
-def say_strata(strata: Sequence[int]) -> str:
+def format_strata(strata: Sequence[int]) -> str:
     """Numbers of strata, runs as ranges; their count when there are many runs."""
     runs: list[list[int]] = []
     for stratum in sorted(strata):

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._io.model_file._errors import ModelFileError
-from treerank._io.model_file._nodes import Node, say_not_finite
+from treerank._io.model_file._nodes import Node, format_not_finite
 
 Array = NDArray[Any]
 
@@ -123,7 +123,7 @@ def _plain(value: Any, path: str, most_inline: float, members: dict[str, Array])
         return described | {"member": name}
     values = array.ravel().tolist()
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        values = [v if math.isfinite(v) else say_not_finite(v) for v in values]
+        values = [v if math.isfinite(v) else format_not_finite(v) for v in values]
     return described | {"values": values}
 
 

@@ -16,7 +16,8 @@ from treerank._boosting import BoostedTreeRank
 from treerank._forest import RankingForest
 from treerank._geometric import GeometricRanker
 from treerank._input.parameters import check_n_jobs
-from treerank._io.atomic import written_whole
+from treerank._io.atomic import atomic_write
+from treerank._io.model_file._baselines import RIVALS, pack_rival, unpack_rival
 from treerank._io.model_file._boosted import pack_boosted, unpack_boosted
 from treerank._io.model_file._containers import read_container, write_container
 from treerank._io.model_file._errors import ModelFileError
@@ -27,7 +28,6 @@ from treerank._io.model_file._geometric import (
     unpack_geometric,
 )
 from treerank._io.model_file._nodes import Node
-from treerank._io.model_file._rivals import RIVALS, pack_rival, unpack_rival
 from treerank._io.model_file._tree_models import RANKERS, pack_ranker, unpack_ranker
 from treerank._io.model_file._values import pack_parameters, unpack_parameters
 
@@ -97,7 +97,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         )
     check_is_fitted(model)
     document = _pack(model)
-    with written_whole(path) as temporary:
+    with atomic_write(path) as temporary:
         zipped = isinstance(model, RankingForest | BoostedTreeRank)
         write_container(temporary, document, zipped)
         _check_written(temporary, document)

@@ -56,8 +56,8 @@ def pack_forest(model: RankingForest) -> dict[str, Any]:
         packed["unfolded"] = None
         packed["importances"] = model.feature_importances_
         packed["importances_std"] = model.feature_importances_std_
-        if isinstance(model._unfolded, ForestArrays):
-            packed["unfolded"] = _pack_unfolded(model._unfolded)
+        if isinstance(model._before_shrinkage, ForestArrays):
+            packed["unfolded"] = _pack_before_shrinkage(model._before_shrinkage)
     else:
         packed["grids"] = _pack_grids(model)
     if hasattr(model, "oob_decision_function_"):
@@ -83,7 +83,7 @@ def unpack_forest(node: Node, model: RankingForest) -> None:
     model.classes_ = unpack_classes(fields["classes"])
     n_cuts = len(model.classes_) - 1
     model.shrinkage_ = fields["shrinkage"].number(low=0.0)
-    model._encoding = model._unfolded = model._ranks = None
+    model._encoding = model._before_shrinkage = model._ranks = None
     if by_grids:
         _unpack_grids(fields["grids"], model)
     else:
@@ -100,7 +100,7 @@ def _unpack_slots(fields: dict[str, Node], model: RankingForest, n_features: int
     trees = unpack_trees(fields["trees"], model._binning, len(model.classes_) - 1)
     model._trees = trees
     if not fields["unfolded"].is_null:
-        model._unfolded = _unpack_unfolded(fields["unfolded"], trees)
+        model._before_shrinkage = _unpack_before_shrinkage(fields["unfolded"], trees)
     model.feature_importances_ = fields["importances"].array("<f8", (n_features,), low=0.0)
     model.feature_importances_std_ = fields["importances_std"].array("<f8", (n_features,), low=0.0)
 
@@ -128,7 +128,7 @@ def _pack_grids(model: RankingForest) -> dict[str, Any]:
         "by_rank": forest.by_rank,
         "cut_weights": forest.cut_weights,
         "scale": float(forest.scale),
-        "warm": model._unfolded is not None,
+        "warm": model._before_shrinkage is not None,
     }
 
 
@@ -138,40 +138,42 @@ def _unpack_grids(node: Node, model: RankingForest) -> None:
     n_classes = len(model.classes_)
     trees = unpack_grid_trees(fields["trees"], model._encoding, n_classes)
     weights = fields["cut_weights"].array("<f8", (n_classes - 1,), low=0.0)
-    unfolded = SplitterForest(trees, fields["by_rank"].flag(), weights)
-    model._trees = unfolded.fold(model.shrinkage_, fields["scale"].number(low=0.0))
-    model._unfolded = unfolded if fields["warm"].flag() else None
+    before_shrinkage = SplitterForest(trees, fields["by_rank"].flag(), weights)
+    model._trees = before_shrinkage.bake_shrinkage(
+        model.shrinkage_, fields["scale"].number(low=0.0)
+    )
+    model._before_shrinkage = before_shrinkage if fields["warm"].flag() else None
 
 
-def _pack_unfolded(trees: ForestArrays) -> dict[str, Any]:
-    """What a warm start goes on from: steps and masses before they are made one number."""
+def _pack_before_shrinkage(trees: ForestArrays) -> dict[str, Any]:
+    """What a warm start goes on from: steps and weights before they are made one number."""
     return {
         "step": trees.step,
         "layers": trees.layers,
-        "mass": trees.mass,
+        "mass": trees.weight,
         "steps": trees.steps,
-        "strengths": np.array(trees.strengths, dtype="<f8"),
+        "strengths": np.array(trees.shrinkages, dtype="<f8"),
     }
 
 
-def _unpack_unfolded(node: Node, folded: ForestArrays) -> ForestArrays:
+def _unpack_before_shrinkage(node: Node, folded: ForestArrays) -> ForestArrays:
     fields = node.fields("step", "layers", "mass", "steps", "strengths")
     n, n_cuts = len(folded.step), len(folded.cut_weights)
-    mass = fields["mass"].array("<f4", (n,), low=0)
-    if not (mass > 0).all():
+    weight = fields["mass"].array("<f4", (n,), low=0)
+    if not (weight > 0).all():
         raise fields["mass"].error("masses above 0")
-    strengths = fields["strengths"].array("<f8", (None,), low=0.0)
+    shrinkages = fields["strengths"].array("<f8", (None,), low=0.0)
     steps = None
     if not fields["steps"].is_null:
-        steps = fields["steps"].array("<f4", (len(strengths), n_cuts, n))
+        steps = fields["steps"].array("<f4", (len(shrinkages), n_cuts, n))
     return replace(
         folded,
         step=fields["step"].array("<f4", (n,)),
         layers=_unpack_layers(fields["layers"], n_cuts, n),
-        mass=mass,
+        weight=weight,
         at_end=None,
         steps=steps,
-        strengths=tuple(strengths.tolist()),
+        shrinkages=tuple(shrinkages.tolist()),
     )
 
 
@@ -200,7 +202,7 @@ def _unpack_plan(node: Node, model: RankingForest) -> ForestPlan:
         kind_of=np.empty(0, dtype=np.uint8),
         sampling=Sampling(False, 0, fields["seed"].integer(0, 2**64 - 1)),
         value="path" if model._ranks is None else "rank",
-        strengths=[model.shrinkage_],
+        shrinkages=[model.shrinkage_],
         n_rows=fields["rows"].integer(1, 2**40),
         verbose=0,
     )
@@ -275,7 +277,7 @@ def unpack_trees(node: Node, binning: Binning, n_cuts: int | None) -> ForestArra
         slots=slots.view(np.uint8).reshape(n, SLOT.itemsize),
         step=fields["step"].array("<f4", (n,)),
         **_unpack_cuts(fields, n_cuts, n),
-        mass=None,
+        weight=None,
         set_of=set_of,
         category_sets=np.ascontiguousarray(sets).view(np.uint8).reshape(len(sets), 32),
         importance=fields["importance"].array("<f8", (n_trees, len(binning.levels)), low=0.0),

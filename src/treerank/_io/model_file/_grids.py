@@ -14,7 +14,7 @@ from treerank._io.model_file._errors import ModelFileError
 from treerank._io.model_file._nodes import Node
 from treerank._io.model_file._rank_trees import check_cells, read_records
 from treerank._trees.ranking_tree import CELL
-from treerank._trees.splitter_tree import CellSplit, SplitterTree, say_splitter
+from treerank._trees.splitter_tree import CellSplit, SplitterTree, format_splitter
 from treerank.splitters import Box, DyadicGrid
 
 CELL_COLUMNS = ("left", "right", "worse_class", "better_class", "auc_gain")
@@ -56,9 +56,9 @@ def pack_grid_trees(trees: list[SplitterTree]) -> dict[str, Any]:
     for split in splits:
         if type(split.splitter) is not DyadicGrid:
             raise ValueError(
-                f"Got cells that are split by {say_splitter(split.splitter)}, an object of Python; "
-                "a model file holds trees split by LeafRank or DyadicGrid, and no code. Keep this "
-                "model with pickle or skops."
+                f"Got cells that are split by {format_splitter(split.splitter)}, an object of "
+                "Python; a model file holds trees split by LeafRank or DyadicGrid, and no "
+                "code. Keep this model with pickle or skops."
             )
     cells = np.concatenate([tree.cells for tree in trees])
     return {
@@ -93,7 +93,7 @@ def unpack_grid_trees(node: Node, encoding: Encoding, n_classes: int) -> list[Sp
     sizes = _sizes(fields["sizes"], len(cells))
     counts = fields["counts"].array("<f8", (len(cells), n_classes), low=0.0)
     if not counts.sum(axis=1).all():
-        raise fields["counts"].error("some mass in every cell")
+        raise fields["counts"].error("some weight in every cell")
     splits = _unpack_splits(fields["grids"], encoding)
     if len(sizes) < 1 or len(splits) != int((cells["left"] >= 0).sum()):
         raise node.error("a tree, and a grid for each cell that is split")

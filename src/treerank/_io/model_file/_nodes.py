@@ -23,7 +23,7 @@ DTYPES = {
 NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def say_not_finite(value: float) -> str:
+def format_not_finite(value: float) -> str:
     """Return the word for infinity or NaN, which JSON has no number for."""
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 

@@ -55,7 +55,7 @@ def unpack_tree(node: Node, binning: Binning, n_classes: int) -> RankTree:
     _check_cuts(tests, sets, binning, fields["tests"])
     counts = fields["counts"].array("<f8", (len(cells), n_classes), low=0.0)
     if not counts.sum(axis=1).all():
-        raise fields["counts"].error("some mass in every cell")
+        raise fields["counts"].error("some weight in every cell")
     return RankTree(cells, counts, tests, np.ascontiguousarray(sets).view(np.uint64))
 
 
@@ -152,7 +152,7 @@ def _check_tests(cells: Records, tests: Records, node: Node) -> None:
     if (tests["side"][inner] != -1).any() or (tests["feature"][leaf] != -1).any():
         raise damaged
     if (tests["negative"] < 0).any() or (tests["positive"] < 0).any():
-        raise ModelFileError(f"Got a negative mass at {node.path}.")
+        raise ModelFileError(f"Got a negative weight at {node.path}.")
 
 
 def _check_cuts(tests: Records, sets: NDArray[np.uint32], binning: Binning, node: Node) -> None:

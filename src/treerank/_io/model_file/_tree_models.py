@@ -121,7 +121,7 @@ def _unpack_strata(node: Node, model: TreeRanker, names: list[str]) -> None:
     posterior = fields["posterior"].array("<f8", (n, n_classes), low=0.0, high=1.0)
     leaves = cells.astype(np.intp)
     if not tree.counts[leaves].sum(axis=0).all():
-        raise node.error("some mass of every class")
+        raise node.error("some weight of every class")
     model._stratum = np.full(tree.n_cells, -1, dtype=np.int32)
     model._stratum[leaves] = np.arange(n)
     model._posterior = posterior

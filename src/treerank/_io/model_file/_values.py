@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
-from treerank._io.model_file._nodes import DTYPES, NOT_FINITE, Node, say_not_finite
+from treerank._io.model_file._nodes import DTYPES, NOT_FINITE, Node, format_not_finite
 from treerank._leafrank import LeafRank
 from treerank._treerank import TreeRank
 from treerank.splitters import DyadicGrid
@@ -34,7 +34,7 @@ def pack_value(value: Any, what: str) -> Any:
         return value
     if isinstance(value, int | float) and type(value) in SCALARS:
         known = isinstance(value, int) or math.isfinite(value)  # an int may be no double
-        return value if known else {"float": say_not_finite(value)}
+        return value if known else {"float": format_not_finite(value)}
     name = type(value).__name__
     if UNFITTED.get(name) is type(value):
         return {name: pack_parameters(value)}

@@ -27,8 +27,8 @@ Features all_features(const Vector<std::int32_t>& n_codes, const Vector<std::uin
     return features;
 }
 
-PartSample part_sample(const Vector<std::uint8_t>& labels, const OptionalBytes& repeats,
-                       const OptionalUnits& weights, const Vector<std::int32_t>& cell_of_row) {
+ShardSample shard_sample(const Vector<std::uint8_t>& labels, const OptionalBytes& repeats,
+                         const OptionalUnits& weights, const Vector<std::int32_t>& cell_of_row) {
     const std::size_t n = labels.size();
     if ((repeats && repeats->size() != n) || (weights && weights->size() != n) ||
         cell_of_row.size() != n || n > kMaxRows)
@@ -39,9 +39,9 @@ PartSample part_sample(const Vector<std::uint8_t>& labels, const OptionalBytes& 
             weights ? weights->data() : nullptr};
 }
 
-Placed placed_of(const Vector<std::uint32_t>& rows, const Vector<std::int64_t>& starts,
-                 std::size_t n_rows) {
-    Placed placed{to_vector(rows), to_vector(starts)};
+RowState placed_of(const Vector<std::uint32_t>& rows, const Vector<std::int64_t>& starts,
+                   std::size_t n_rows) {
+    RowState placed{to_vector(rows), to_vector(starts)};
     const auto& at = placed.starts;
     bool sound = !at.empty() && at.front() == 0 && at.back() == std::ssize(placed.rows);
     for (std::size_t s = 0; s + 1 < at.size(); ++s) sound = sound && at[s] <= at[s + 1];
@@ -50,7 +50,7 @@ Placed placed_of(const Vector<std::uint32_t>& rows, const Vector<std::int64_t>& 
     return placed;
 }
 
-nb::tuple from_placed(Placed&& placed) {
+nb::tuple from_placed(RowState&& placed) {
     return nb::make_tuple(to_numpy(std::move(placed.rows)), to_numpy(std::move(placed.starts)));
 }
 
@@ -74,12 +74,12 @@ std::vector<Row> rows_below(const Vector<std::uint32_t>& rows, std::size_t n) {
 nb::tuple py_place_rows(const Vector<std::uint8_t>& labels, const OptionalBytes& repeats,
                         const OptionalUnits& weights, const Vector<std::int32_t>& cell_of_row,
                         const Records& roots) {
-    const PartSample sample = part_sample(labels, repeats, weights, cell_of_row);
+    const ShardSample sample = shard_sample(labels, repeats, weights, cell_of_row);
     const auto parsed = from_records<TrialRoot>(roots, "roots");
     for (const TrialRoot& root : parsed)
         if (root.cell < 0 || root.cell >= static_cast<std::int64_t>(kMaxRows))
             throw nb::value_error("roots: no such cell");
-    Placed placed;
+    RowState placed;
     {
         nb::gil_scoped_release release;
         placed = place_rows(sample, cell_of_row.data(), parsed);
@@ -91,22 +91,22 @@ template <class Code>
 nb::tuple py_step_rows(const Matrix<Code>& codes, const Vector<std::uint32_t>& rows,
                        const Vector<std::int64_t>& starts, const Records& steps,
                        const Records& sets) {
-    const Placed placed = placed_of(rows, starts, codes.shape(1));
+    const RowState placed = placed_of(rows, starts, codes.shape(1));
     const auto parsed = from_records<Step>(steps, "steps");
     const auto category_sets = from_records<CategorySet>(sets, "category sets");
     if (parsed.size() != placed.n_slots()) throw nb::value_error("steps: one a slot expected");
     for (const Step& step : parsed)
-        if (step.test.feature >= static_cast<std::int64_t>(codes.shape(0)) ||
-            (step.test.feature >= 0 && step.test.categorical &&
-             (step.test.cut < 0 || step.test.cut >= std::ssize(category_sets))))
+        if (step.condition.feature >= static_cast<std::int64_t>(codes.shape(0)) ||
+            (step.condition.feature >= 0 && step.condition.categorical &&
+             (step.condition.cut < 0 || step.condition.cut >= std::ssize(category_sets))))
             throw nb::value_error("steps: no such feature or category set");
-    Placed next, aside;
+    RowState next, gathered;
     {
         nb::gil_scoped_release release;
-        next = step_rows(code_matrix(codes), placed, parsed, category_sets, aside);
+        next = step_rows(code_matrix(codes), placed, parsed, category_sets, gathered);
     }
     return nb::make_tuple(to_numpy(std::move(next.rows)), to_numpy(std::move(next.starts)),
-                          to_numpy(std::move(aside.rows)), to_numpy(std::move(aside.starts)));
+                          to_numpy(std::move(gathered.rows)), to_numpy(std::move(gathered.starts)));
 }
 
 // Counters of packed rows are widened where the sum over all parts would not fit.
@@ -115,7 +115,7 @@ nb::object py_count_slots(const Matrix<Code>& codes, const OptionalUnits& weight
                           const Vector<std::uint32_t>& rows, const Vector<std::int64_t>& starts,
                           const Vector<std::int32_t>& slots, const Vector<std::int32_t>& n_codes,
                           bool wide) {
-    const Placed placed = placed_of(rows, starts, codes.shape(1));
+    const RowState placed = placed_of(rows, starts, codes.shape(1));
     const std::vector<std::int32_t> wanted = to_vector(slots);
     for (const std::int32_t slot : wanted)
         if (slot < 0 || slot >= std::ssize(placed.starts) - 1)
@@ -149,12 +149,12 @@ nb::object py_count_slots(const Matrix<Code>& codes, const OptionalUnits& weight
 }
 
 template <class Code>
-auto py_trial_masses(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
-                     const OptionalBytes& repeats, const OptionalUnits& weights,
-                     const Vector<std::int32_t>& cell_of_row, const Vector<std::int32_t>& cells,
-                     const Vector<std::int32_t>& starts, const Records& nodes, const Records& sets,
-                     std::size_t n_classes) {
-    const PartSample sample = part_sample(labels, repeats, weights, cell_of_row);
+auto py_trial_weights(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
+                      const OptionalBytes& repeats, const OptionalUnits& weights,
+                      const Vector<std::int32_t>& cell_of_row, const Vector<std::int32_t>& cells,
+                      const Vector<std::int32_t>& starts, const Records& nodes, const Records& sets,
+                      std::size_t n_classes) {
+    const ShardSample sample = shard_sample(labels, repeats, weights, cell_of_row);
     check_classes(labels, n_classes);
     LevelGrowth::GrownTrials trials{to_vector(cells), to_vector(starts),
                                     from_records<LeafRankNode>(nodes, "nodes"),
@@ -168,19 +168,20 @@ auto py_trial_masses(const Matrix<Code>& codes, const Vector<std::uint8_t>& labe
     for (std::ptrdiff_t i = 0; i < n_nodes; ++i) {
         const LeafRankNode& node = trials.nodes[i];
         if (node.left < 0) continue;
-        sound = sound && node.left > i && node.right > i && node.left < n_nodes &&
-                node.right < n_nodes && node.test.feature >= 0 &&
-                node.test.feature < static_cast<std::int64_t>(codes.shape(0)) &&
-                (!node.test.categorical ||
-                 (node.test.cut >= 0 && node.test.cut < std::ssize(trials.category_sets)));
+        sound =
+            sound && node.left > i && node.right > i && node.left < n_nodes &&
+            node.right < n_nodes && node.condition.feature >= 0 &&
+            node.condition.feature < static_cast<std::int64_t>(codes.shape(0)) &&
+            (!node.condition.categorical ||
+             (node.condition.cut >= 0 && node.condition.cut < std::ssize(trials.category_sets)));
     }
-    if (!sound) throw nb::value_error("trial_masses: arrays that do not fit together");
-    std::vector<std::int64_t> masses;
+    if (!sound) throw nb::value_error("trial_weights: arrays that do not fit together");
+    std::vector<std::int64_t> sums;
     {
         nb::gil_scoped_release release;
-        masses = trial_masses(code_matrix(codes), sample, cell_of_row.data(), trials, n_classes);
+        sums = trial_weights(code_matrix(codes), sample, cell_of_row.data(), trials, n_classes);
     }
-    return to_numpy(std::move(masses));
+    return to_numpy(std::move(sums));
 }
 
 template <class Code>
@@ -192,7 +193,7 @@ nb::tuple py_grow_node(const Matrix<Code>& codes, const Vector<std::uint32_t>& r
                        const Vector<std::int32_t>& features) {
     const Table<Code> table =
         table_of(codes, weights, all_features(n_codes, categorical, monotonic, code_values));
-    const auto nodes = from_records<AsideNode>(node, "node");
+    const auto nodes = from_records<GatheredNode>(node, "node");
     if (nodes.size() != 1) throw nb::value_error("grow_node: one node expected");
     std::vector<Row> here = rows_below(rows, codes.shape(1));
     for (std::size_t i = 0; i < features.size(); ++i)
@@ -203,9 +204,9 @@ nb::tuple py_grow_node(const Matrix<Code>& codes, const Vector<std::uint32_t>& r
     GrownNode grown;
     {
         nb::gil_scoped_release release;
-        Watch watch;
+        ProgressMonitor monitor;
         grown = grow_node(table, std::move(here), nodes[0], to_vector(features), parsed.leafrank,
-                          watch);
+                          monitor);
     }
     return nb::make_tuple(to_records(std::move(grown.nodes)),
                           to_records(std::move(grown.category_sets)),
@@ -221,16 +222,16 @@ nb::tuple py_grow_cell(const Matrix<Code>& codes, const Vector<std::uint32_t>& r
                        std::pair<double, double> total) {
     const Table<Code> table =
         table_of(codes, weights, all_features(n_codes, categorical, monotonic, code_values));
-    const auto cells = from_records<AsideCell>(cell, "cell");
+    const auto cells = from_records<GatheredCell>(cell, "cell");
     if (cells.size() != 1) throw nb::value_error("grow_cell: one cell expected");
     std::vector<Row> here = rows_below(rows, codes.shape(1));
     const TreeRankOptions parsed = treerank_options(options);
     RankTree tree;
     {
         nb::gil_scoped_release release;
-        Watch watch;
+        ProgressMonitor monitor;
         tree = grow_cell(table, std::move(here), cells[0].key, cells[0].depth,
-                         {total.first, total.second}, parsed, watch);
+                         {total.first, total.second}, parsed, monitor);
     }
     return to_tuple(std::move(tree));
 }
@@ -240,18 +241,18 @@ void bind_for_codes(nb::module_& m) {
     m.def("step_rows", &py_step_rows<Code>, nb::arg("codes").noconvert(),
           nb::arg("rows").noconvert(), nb::arg("starts").noconvert(), nb::arg("steps").noconvert(),
           nb::arg("sets").noconvert(),
-          "Moves the rows of each slot: (rows, starts) that go on, and those set aside.");
+          "Moves the rows of each slot: (rows, starts) that go on, and those gathered.");
     m.def("count_slots", &py_count_slots<Code>, nb::arg("codes").noconvert(),
           nb::arg("weights").noconvert().none(), nb::arg("rows").noconvert(),
           nb::arg("starts").noconvert(), nb::arg("slots").noconvert(),
           nb::arg("n_codes").noconvert(), nb::arg("wide"),
           "Histograms of slots: a packed word a code, or two words where `wide` or weighted.");
-    m.def("trial_masses", &py_trial_masses<Code>, nb::arg("codes").noconvert(),
+    m.def("trial_weights", &py_trial_weights<Code>, nb::arg("codes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("repeats").noconvert().none(),
           nb::arg("weights").noconvert().none(), nb::arg("cell_of_row").noconvert(),
           nb::arg("cells").noconvert(), nb::arg("starts").noconvert(), nb::arg("nodes").noconvert(),
           nb::arg("sets").noconvert(), nb::arg("n_classes"),
-          "Masses of all classes in the leaves of every trial: nodes x classes.");
+          "Weights of all classes in the leaves of every trial: nodes x classes.");
     m.def(
         "grow_node", &py_grow_node<Code>, nb::arg("codes").noconvert(), nb::arg("rows").noconvert(),
         nb::arg("weights").noconvert().none(), nb::arg("n_codes").noconvert(),
@@ -275,14 +276,14 @@ auto records_of(const std::vector<Struct>& values) {
 void make_growth(LevelGrowth* self, const Vector<std::int32_t>& n_codes,
                  const Vector<std::uint8_t>& categorical, const Vector<std::int8_t>& monotonic,
                  const nb::dict& options, const Vector<double>& total, std::size_t tree,
-                 const OptionalValues& code_values, double aside_mass,
+                 const OptionalValues& code_values, double gathered_weight,
                  std::size_t histogram_bytes) {
     if (total.size() < 2 || total.size() > kMaxClasses)
         throw nb::value_error("total: from 2 to 32 classes expected");
     const TreeRankOptions parsed = treerank_options(options);
     new (self)
         LevelGrowth(all_features(n_codes, categorical, monotonic, code_values), parsed,
-                    to_vector(total), key_of(parsed.seed, tree), aside_mass, histogram_bytes);
+                    to_vector(total), key_of(parsed.seed, tree), gathered_weight, histogram_bytes);
 }
 
 void give_packed(LevelGrowth& growth, const Matrix<std::uint64_t>& counts) {
@@ -301,10 +302,10 @@ void give_wide(LevelGrowth& growth, const Matrix<std::int64_t>& counts) {
     growth.give(reinterpret_cast<const WideCount*>(counts.data()), counts.shape(0));
 }
 
-void finish_level(LevelGrowth& growth, const OptionalUnits& masses) {
-    if (masses && masses->size() != growth.n_trial_nodes() * growth.n_classes())
-        throw nb::value_error("finish_level: a mass for each node and class expected");
-    growth.finish_level(masses ? masses->data() : nullptr);
+void finish_level(LevelGrowth& growth, const OptionalUnits& weights) {
+    if (weights && weights->size() != growth.n_trial_nodes() * growth.n_classes())
+        throw nb::value_error("finish_level: a weight for each node and class expected");
+    growth.finish_level(weights ? weights->data() : nullptr);
 }
 
 void bind_growth(nb::module_& m) {
@@ -312,26 +313,26 @@ void bind_growth(nb::module_& m) {
         .def("__init__", &make_growth, nb::arg("n_codes").noconvert(),
              nb::arg("categorical").noconvert(), nb::arg("monotonic").noconvert(),
              nb::arg("options"), nb::arg("total").noconvert(), nb::arg("tree"),
-             nb::arg("code_values").noconvert().none(), nb::arg("aside_mass"),
+             nb::arg("code_values").noconvert().none(), nb::arg("gathered_weight"),
              nb::arg("histogram_bytes"))
         .def_prop_ro("done", &LevelGrowth::done)
         .def_prop_ro("depth", &LevelGrowth::depth)
-        .def_prop_ro("open_mass", &LevelGrowth::open_mass)
+        .def_prop_ro("open_weight", &LevelGrowth::open_weight)
         .def_prop_ro("n_slots", &LevelGrowth::n_slots)
         .def_prop_ro("n_trials", &LevelGrowth::n_trials)
         .def("tree", [](LevelGrowth& growth) { return to_tuple(growth.tree()); })
         .def(
             "resume",
             [](LevelGrowth& growth, const nb::tuple& tree, std::int32_t depth,
-               const Vector<std::int32_t>& aside) {
+               const Vector<std::int32_t>& gathered) {
                 growth.resume(rank_tree(tree, growth.n_classes(), growth.n_features()), depth,
-                              to_vector(aside));
+                              to_vector(gathered));
             },
-            nb::arg("tree"), nb::arg("depth"), nb::arg("aside").noconvert())
+            nb::arg("tree"), nb::arg("depth"), nb::arg("gathered").noconvert())
         .def("start_level", &LevelGrowth::start_level)
         .def("roots", [](const LevelGrowth& growth) { return records_of(growth.roots()); })
-        .def("aside_roots",
-             [](const LevelGrowth& growth) { return records_of(growth.aside_roots()); })
+        .def("gathered_roots",
+             [](const LevelGrowth& growth) { return records_of(growth.gathered_roots()); })
         .def("wanted",
              [](const LevelGrowth& growth) {
                  return to_numpy(std::vector<std::int32_t>(growth.wanted()));
@@ -341,8 +342,8 @@ void bind_growth(nb::module_& m) {
         .def("advance", &LevelGrowth::advance)
         .def("steps", [](const LevelGrowth& growth) { return records_of(growth.steps()); })
         .def("step_sets", [](const LevelGrowth& growth) { return records_of(growth.step_sets()); })
-        .def("aside_nodes",
-             [](const LevelGrowth& growth) { return records_of(growth.aside_nodes()); })
+        .def("gathered_nodes",
+             [](const LevelGrowth& growth) { return records_of(growth.gathered_nodes()); })
         .def("trial_features",
              [](const LevelGrowth& growth, std::size_t trial) {
                  return to_numpy(growth.trial_features(trial));
@@ -351,7 +352,7 @@ void bind_growth(nb::module_& m) {
             "graft_node",
             [](LevelGrowth& growth, const Records& at, const Records& nodes, const Records& sets,
                const Vector<double>& values) {
-                const auto place = from_records<AsideNode>(at, "node");
+                const auto place = from_records<GatheredNode>(at, "node");
                 if (place.size() != 1) throw nb::value_error("graft_node: one node expected");
                 growth.graft_node(place[0], from_records<LeafRankNode>(nodes, "nodes"),
                                   from_records<CategorySet>(sets, "category sets"),
@@ -367,19 +368,21 @@ void bind_growth(nb::module_& m) {
                                        to_records(std::move(grown.nodes)),
                                        to_records(std::move(grown.category_sets)));
              })
-        .def("finish_level", &finish_level, nb::arg("masses").noconvert().none())
-        .def("aside_cells", [](LevelGrowth& growth) { return to_records(growth.aside_cells()); })
+        .def("finish_level", &finish_level, nb::arg("weights").noconvert().none())
+        .def("gathered_cells",
+             [](LevelGrowth& growth) { return to_records(growth.gathered_cells()); })
         .def(
             "graft_cell",
-            [](LevelGrowth& growth, std::size_t aside, const nb::tuple& tree) {
-                growth.graft_cell(aside, rank_tree(tree, growth.n_classes(), growth.n_features()));
+            [](LevelGrowth& growth, std::size_t gathered, const nb::tuple& tree) {
+                growth.graft_cell(gathered,
+                                  rank_tree(tree, growth.n_classes(), growth.n_features()));
             },
-            nb::arg("aside"), nb::arg("tree"));
+            nb::arg("gathered"), nb::arg("tree"));
 }
 
 }  // namespace
 
-void bind_levels(nb::module_& m) {
+void bind_shards(nb::module_& m) {
     bind_growth(m);
     m.def("place_rows", &py_place_rows, nb::arg("labels").noconvert(),
           nb::arg("repeats").noconvert().none(), nb::arg("weights").noconvert().none(),

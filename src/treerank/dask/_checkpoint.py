@@ -1,6 +1,6 @@
-"""A log of growth: trees so far, written after each depth, from which a fit can go on.
+"""A checkpoint of growth: trees so far, written after each depth, from which a fit can go on.
 
-Arrays only, and a digest of all that decides the trees: a log of other data or of other
+Arrays only, and a digest of all that decides the trees: a checkpoint of other data or of other
 parameters is refused.
 """
 
@@ -15,20 +15,20 @@ from typing import Any
 import numpy as np
 
 import treerank
-from treerank._io.atomic import find_target, written_whole
-from treerank.dask._collections import CodedParts
+from treerank._io.atomic import atomic_write, find_target
+from treerank.dask._collections import CodedShards
 
 Grown = list[tuple[Any, ...]]
 # Grows a batch of trees; given what keeps its state, and a state to go on from.
 Grow = Callable[[Any, Any], Grown]
-ARRAYS = ("cells", "mass", "tests", "sets", "test_mass")
+ARRAYS = ("cells", "mass", "tests", "sets", "test_weight")
 
 
-class GrowthLog:
+class GrowthCheckpoint:
     """Where the trees of a fit are kept while they grow; nowhere if there is no path."""
 
     def __init__(self, path: Any, digest: str) -> None:
-        self.path = check_log(path)
+        self.path = check_checkpoint(path)
         self.digest = digest
         self._done: list[Grown] = []  # batches of trees
         self._kept: list[Grown] = []
@@ -37,7 +37,7 @@ class GrowthLog:
             self._read(self.path)
 
     def grow(self, grow: Grow) -> Grown:
-        """Grow one batch of trees, or take it from the log."""
+        """Grow one batch of trees, or take it from the checkpoint."""
         if len(self._done) < len(self._kept):
             grown = self._kept[len(self._done)]
         else:
@@ -49,7 +49,7 @@ class GrowthLog:
         return grown
 
     def close(self) -> None:
-        """Drop the log: the fit is done."""
+        """Drop the checkpoint: the fit is done."""
         if self.path is not None:
             find_target(self.path).unlink(missing_ok=True)  # a link to it stays
 
@@ -66,11 +66,11 @@ class GrowthLog:
                 arrays |= {f"open-{t}-{n}": a for n, a in zip(ARRAYS, tree, strict=True)}
                 arrays |= {f"open-{t}-depth": np.int32(depth), f"open-{t}-aside": aside}
         text = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
-        with written_whole(self.path) as temporary, temporary.open("wb") as file:
+        with atomic_write(self.path) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, head=text, **arrays)
 
     def _read(self, path: Path) -> None:
-        refuse = f"expected a log of this fit. Remove {str(path)!r}, or name another file."
+        refuse = f"expected a checkpoint of this fit. Remove {str(path)!r}, or name another file."
         try:
             with np.load(path, allow_pickle=False) as file:
                 head = json.loads(bytes(file["head"]))
@@ -88,30 +88,31 @@ class GrowthLog:
                         for t in range(head["open"])
                     ]
         except Exception as error:
-            raise ValueError(f"Got a log that cannot be read ({error}); {refuse}") from None
+            raise ValueError(f"Got a checkpoint that cannot be read ({error}); {refuse}") from None
         if head["digest"] != self.digest:
-            raise ValueError(f"Got a log of other data or other parameters; {refuse}")
+            raise ValueError(f"Got a checkpoint of other data or other parameters; {refuse}")
 
 
-def check_log(path: Any) -> Path | None:
-    """Path of the log, if there is to be one; refuse one in a folder that is not there."""
+def check_checkpoint(path: Any) -> Path | None:
+    """Path of the checkpoint, if there is to be one; refuse one in a folder that is not there."""
     if path is None:
         return None
     found = Path(path)
     if not found.parent.is_dir():
         raise FileNotFoundError(
-            f"Got log={str(path)!r}, but there is no folder {str(found.parent)!r}; make it first."
+            f"Got checkpoint={str(path)!r}, but there is no folder "
+            f"{str(found.parent)!r}; make it first."
         )
     find_target(found)  # refuses a device, which cannot be gone on from
     return found
 
 
-def digest_of(estimator: Any, coded: CodedParts, content: Any) -> str:
+def digest_of(estimator: Any, coded: CodedShards, content: Any) -> str:
     """Digest of all that decides the trees."""
     parameters = {
         name: repr(value)
         for name, value in estimator.get_params().items()
-        if name not in ("client", "log", "verbose", "n_jobs")
+        if name not in ("client", "checkpoint", "verbose", "n_jobs")
     }
     seen = hashlib.sha256(json.dumps(parameters, sort_keys=True).encode())
     binning = coded.binning

@@ -1,4 +1,4 @@
-"""The methods of paper 003: variants of TreeRank, and its rivals with a choice of parameters."""
+"""The methods of "An empirical comparison": variants of TreeRank, and rivals with chosen parameters."""
 
 from collections.abc import Callable
 from typing import Any

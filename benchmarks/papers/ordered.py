@@ -1,4 +1,4 @@
-"""Tables 2, 3 and 5 of paper 004, ordered classes: measured by `benchmarks.ordinal`."""
+"""Tables 2, 3 and 5 of "The TreeRank Tournament", measured by `benchmarks.ordinal`."""
 
 from collections.abc import Callable
 from functools import partial

@@ -41,7 +41,7 @@ the penalty they come with (C=1), which the paper does not print.
 
 {targets}
 
-## Ten real sets (paper 003)
+## Ten real sets ("An empirical comparison")
 
 Stratified ten-fold cross-validation. The class ranked first is the one whose share is that of the
 positives in the paper; the cut of auto_mpg_binary, which it does not print, is the median.
@@ -50,7 +50,7 @@ positives in the paper; the cut of auto_mpg_binary, which it does not print, is 
 
 {uci_ranks}
 {uci}
-## Three pairs of Gaussians (paper 003)
+## Three pairs of Gaussians ("An empirical comparison")
 
 The paper does not print the parameters of its pairs; ours are of a like difficulty, so that values
 may be compared down a column, less so with the brackets. Learnt from {samples} samples of 1,000
@@ -61,7 +61,7 @@ models apart by their ranks.
 
 {gaussians_ranks}
 {gaussians}
-## Fig. 14 of paper 000: breast cancer, bootstrap samples
+## Fig. 14 of "Adaptive partitioning schemes": breast cancer, bootstrap samples
 
 Mean and standard deviation over 50 bootstrap samples, 80 % of the rows to learn from. The
 logistic regression of the paper selects features by BIC, ours takes all of them. The credit set of
@@ -69,7 +69,7 @@ the figure is not to be had.
 
 {figure_14}
 
-## Ordered classes (paper 004)
+## Ordered classes ("The TreeRank Tournament")
 
 VUS, measured as on [the page of ordered classes](ordinal.md). RBpw is RankBoost, SVM and RLS are
 RankSVM and RankRLS, linear and Gaussian; their parameters are chosen by three inner folds.

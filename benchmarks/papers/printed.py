@@ -26,8 +26,8 @@ def table(number: int, paper: str = "003") -> dict[tuple[str, str, str], Printed
         }
 
 
-# Fig. 14 of paper 000: mean and standard deviation over 50 bootstrap samples. Its credit set
-# is not to be had.
+# Fig. 14 of "Adaptive partitioning schemes": mean and standard deviation over 50 bootstrap
+# samples. Its credit set is not to be had.
 FIGURE_14 = {
     "TreeRank": Printed(0.923, 0.048),
     "RankBoost": Printed(0.967, 0.012),

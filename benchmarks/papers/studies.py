@@ -101,7 +101,10 @@ def on_uci(name: str, make: Make, n_folds: int) -> Measures:
 
 
 def on_breast_cancer(make: Make, n_samples: int) -> Measures:
-    """Fig. 14 of paper 000: bootstrap samples, 80 % to learn from, new rows to measure on."""
+    """Fig. 14 of "Adaptive partitioning schemes": bootstrap samples.
+
+    80 % of the rows to learn from, new ones to measure on.
+    """
     X, y = load_uci("wdbc")
     y = 1 - y  # 63 % of positives: the benign ones
     parts = []

@@ -47,7 +47,7 @@ def measure_table(results: Results, measure: str, printed: Tables, digits: int =
 
 
 def study_tables(results: Results, tables: dict[str, tuple[int, int]]) -> str:
-    """All measures of a study of paper 003; variants and rivals have a table each in it."""
+    """All measures of a study of "An empirical comparison"; variants and rivals have a table each in it."""
     first = next(iter(next(iter(results.values())).values()))
     parts = []
     for measure in first:
@@ -59,7 +59,7 @@ def study_tables(results: Results, tables: dict[str, tuple[int, int]]) -> str:
 
 
 def ordered_table(results: Results, number: int) -> str:
-    """A table of paper 004: its TreeRank Tournament on top, then ours and the rivals."""
+    """A table of "The TreeRank Tournament": its own figures on top, then ours and the rivals."""
     printed = table(number, "004")
     tournament = [format_printed(printed[TOURNAMENT, name, "vus"]) for name in results]
     head, rule, *rows = measure_table(results, "vus", printed, digits=4).splitlines()

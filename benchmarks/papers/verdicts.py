@@ -1,4 +1,4 @@
-"""Whether rivals and forests are as good as in paper 003, set by set."""
+"""Whether rivals and forests are as good as in "An empirical comparison", set by set."""
 
 from collections.abc import Iterable
 from statistics import mean

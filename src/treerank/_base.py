@@ -302,8 +302,8 @@ def _cut(scores: NDArray[np.float64], posterior: NDArray[np.float64]) -> float:
 def _importances(tree: RankTree, n_features: int) -> NDArray[np.float64]:
     """Share of each feature in the sum of (Delta / 2)^2 over LeafRank nodes.
 
-    Delta as in ALGORITHMS, section 7: relative to the whole sample, of the pair of classes
-    that the split tells apart.
+    Delta is that of "Tree-structured ranking rules" (Clémençon and Vayatis), relative to the
+    whole sample and of the pair of classes that the split tells apart.
     """
     tests = tree.tests
     is_inner = tests["left"] >= 0

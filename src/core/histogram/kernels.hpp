@@ -8,7 +8,8 @@
 namespace treerank {
 
 // What a search for the best cut of one node must know. The costs make both
-// classes weigh the same within the cell (ALGORITHMS, section 3): a positive
+// classes weigh the same within the cell (LeafRank's weighted
+// classification, in "Adaptive partitioning schemes for bipartite ranking"): a positive
 // costs the cell's negatives, a negative the cell's positives. Counts carry no
 // costs, so that histograms of children and of row blocks add up.
 struct CutSearch {

@@ -1,5 +1,5 @@
-// Pruning of a LeafRank tree by cross-validation inside its own cell (ALGORITHMS,
-// section 5).
+// Pruning of a LeafRank tree by cross-validation inside its own cell
+// (Clémençon, Depecker and Vayatis, "Adaptive partitioning schemes for bipartite ranking").
 //
 // The left part of a cell is made of the better leaves, so that its beta - alpha is a
 // sum over leaves of what each is worth as a leaf, and the weakest links of the tree

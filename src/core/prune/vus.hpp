@@ -2,7 +2,8 @@
 //
 // A cell with class shares c (each relative to its class) has the upper triangular matrix
 // S(c)[i, j] = c_{i+1} ... c_j / (j - i)!; cells listed worst to best multiply, and
-// VUS = (S(worst) ... S(best))[0, K] (ALGORITHMS, section 8). So all that a cell must know of
+// VUS = (S(worst) ... S(best))[0, K], ties counting as in "Ranking data with ordinal labels"
+// (Clémençon, Robbiano and Vayatis). So all that a cell must know of
 // the others is a row vector of the worse ones and a column vector of the better ones.
 #pragma once
 

@@ -148,7 +148,7 @@ inline std::vector<ClassWeight> believed_weights(const OccupiedCodes& occupied,
     return believed;
 }
 
-// The partition rule (ALGORITHMS, section 4): levels ordered by the ratio of
+// The best set of levels (Breiman et al., CART, theorem 4.5): levels ordered by the ratio of
 // positives to negatives, best first, cut where the gain is largest, both by what
 // is believed of them. Missing is a level like any other. Returns how many of
 // `order` go left, and their weight as it is.

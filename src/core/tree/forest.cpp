@@ -47,7 +47,7 @@ Weights test_weight(const RankTree& tree, std::size_t test) {
 }
 
 // (Delta / 2)^2 of every test, Delta relative to the tree's sample of the two classes that the
-// cell's split tells apart (ALGORITHMS, section 7).
+// cell's split tells apart.
 std::vector<double> importance_of(const RankTree& tree, std::size_t n_features) {
     std::vector<double> importance(n_features);
     const Weights total = cell_weight(tree, 0);

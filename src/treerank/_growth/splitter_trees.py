@@ -238,7 +238,7 @@ def _find_candidate(
 
 
 def _delta(left: NDArray[np.int64], cell: NDArray[np.int64], pair: tuple[int, int]) -> int:
-    """Delta(L | C) of a pair of classes, from whole numbers (ALGORITHMS, section 3)."""
+    """Delta(L | C) of a pair of classes, from whole numbers."""
     worse, better = pair
     return int(cell[worse]) * int(left[better]) - int(cell[better]) * int(left[worse])
 

@@ -2,7 +2,7 @@
 
 If every split puts an upper set in the constrained feature to its better side, the whole
 tree is monotone: two rows that differ in that feature only part at the first split where
-they differ, and there the right one goes to the better side (ALGORITHMS, section 4).
+they differ, and there the right one goes to the better side.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class CellTree(ABC):
         """Cost-complexity lambdas, and the step at which each cell is collapsed.
 
         Up to three classes the gains of the splits add up; from four on, a split's gain
-        depends on how the other cells are cut (ALGORITHMS, section 8).
+        depends on how the other cells are cut.
         """
         left = np.ascontiguousarray(self.cells["left"])
         right = np.ascontiguousarray(self.cells["right"])
@@ -141,8 +141,8 @@ class CellTree(ABC):
         """Shares of the classes above the first, the second, ... in each cell, shrunk.
 
         Along the path from the root, a step from a parent of weight n counts
-        ``1 / (1 + shrinkage / n)`` of what it changes (ALGORITHMS, section 6). Shape
-        (n_cells, n_classes - 1); for two classes the share of positives.
+        ``1 / (1 + shrinkage / n)`` of what it changes (hierarchical shrinkage, Agarwal et al.,
+        2022). Shape (n_cells, n_classes - 1); for two classes the share of positives.
         """
         weight = self.counts.sum(axis=1)
         share = upper_shares(self.counts)

@@ -1,4 +1,4 @@
-"""Forests: speed, quality on real sets, and the variants of "An empirical comparison", in one page."""
+"""Forests: speed, quality on real sets, and the variants of the papers, in one page."""
 
 import os
 import warnings

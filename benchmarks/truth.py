@@ -233,7 +233,7 @@ def svm_splits(seeds: int) -> Part:
     rows.append(["the truth", f"{train.truth.auc:.3f}", ""])
     figure = Figure("easy 20-dimensional pair: AUC with SVM splits minus the best LeafRank tree's",
                     svm - best_tree, target=0, bound="at least",
-                    note=f"{seeds} seeds, 1,000 training rows as in the empirical comparison")  # fmt: skip
+                    note=f"{seeds} seeds, 1,000 training rows as in the paper")  # fmt: skip
     return [figure], markdown_table(["model", "test AUC", "strata"], rows, "lrr")
 
 

@@ -1,4 +1,4 @@
-"""The methods of "An empirical comparison": variants of TreeRank, and rivals with chosen parameters."""
+"""The methods of "An empirical comparison": variants of TreeRank, and its rivals."""
 
 from collections.abc import Callable
 from typing import Any

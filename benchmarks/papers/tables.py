@@ -47,7 +47,7 @@ def measure_table(results: Results, measure: str, printed: Tables, digits: int =
 
 
 def study_tables(results: Results, tables: dict[str, tuple[int, int]]) -> str:
-    """All measures of a study of "An empirical comparison"; variants and rivals have a table each in it."""
+    """All measures of a study; one table each for variants and rivals."""
     first = next(iter(next(iter(results.values())).values()))
     parts = []
     for measure in first:

@@ -233,7 +233,7 @@ class RankingForest(ParquetFit, TreeEnsemble):
 
     @classmethod
     def preset(cls, name: str, splitter: Any = None, **parameters: Any) -> RankingForest:
-        """Return an unfitted forest of the experiments in [1]_, 50 trees and the consensus of ranks.
+        """Return an unfitted forest as in [1]_: 50 trees and the consensus of ranks.
 
         ======== ======================= ===========================
         name     features for a cell     features for an inner node

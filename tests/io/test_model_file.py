@@ -22,7 +22,7 @@ from treerank import GeometricRanker, ModelFileError, RankingForest, TreeRank, b
 from treerank.inspection import explain, partial_dependence
 from treerank.splitters import DyadicGrid
 
-FIXTURES = Path(__file__).parent / "fixtures" / "model_files"
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "model_files"
 
 
 @pytest.fixture(scope="module")

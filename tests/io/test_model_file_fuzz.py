@@ -19,7 +19,7 @@ from treerank import ModelFileError
 
 FILES = sorted(
     p
-    for p in (Path(__file__).parent / "fixtures" / "model_files").glob("*/*")
+    for p in (Path(__file__).parents[1] / "fixtures" / "model_files").glob("*/*")
     if not p.name.endswith(".scores.json")
 )
 N_FILES = int(os.environ.get("TREERANK_FUZZ", "800"))

@@ -5,30 +5,15 @@ import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import grown, table, table_of
 
-from treerank import LeafRank, TreeRank
+from treerank import LeafRank
 
 pytestmark = pytest.mark.core
 
 
-def table(n, p, seed, *, missing=0.0, digits=1, n_levels=0):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, p)).round(digits)
-    y = (x[:, 0] + rng.normal(size=n) > 0).astype(int)
-    y[:2] = 0, 1
-    if n_levels:
-        x[:, -1] = rng.integers(0, n_levels, size=n)
-    x[rng.random((n, p)) < missing] = np.nan
-    return x, y
-
-
-def grown(x, y, weight=None, **parameters):
-    with oracles.all_thresholds():
-        return TreeRank(pruning=None, shrinkage=None, **parameters).fit(x, y, sample_weight=weight)
-
-
 def audit(model, x, y, weight, splitter, categorical=()):
-    codes = model._binning.transform(_table_of(model, x))
+    codes = model._binning.transform(table_of(model, x))
     options = {
         "criterion": splitter.criterion,
         "max_depth": splitter.max_depth,
@@ -36,12 +21,6 @@ def audit(model, x, y, weight, splitter, categorical=()):
         "min_auc_gain": model.min_auc_gain,
     }
     oracles.audit(model.tree_, codes, np.asarray(y), weight, options, categorical)
-
-
-def _table_of(model, x):
-    from treerank._input.validation import validate_rows
-
-    return validate_rows(model, x, model._binning.is_categorical.astype(bool).tolist())
 
 
 @settings(max_examples=60, deadline=None)
@@ -116,7 +95,7 @@ def test_rows_walk_to_the_cells_they_were_counted_in(n, seed, categorical):
     model = grown(
         x, y, max_depth=4, min_samples_leaf=2, categorical_features=[2] if categorical else None
     )
-    codes = model._binning.transform(_table_of(model, x))
+    codes = model._binning.transform(table_of(model, x))
     cells = model.tree_.apply(codes)
     assert cells.tolist() == [oracles.walk(model.tree_, codes, i) for i in range(n)]
     counts = np.array([np.bincount(y[cells == c], minlength=2) for c in model.tree_.leaves])

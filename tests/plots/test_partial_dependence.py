@@ -7,7 +7,7 @@ import pytest
 mpl.use("Agg")
 
 import matplotlib.pyplot as plt
-from test_partial_dependence import frame
+from samples import frame
 
 from treerank import TreeRank
 from treerank.inspection import partial_dependence

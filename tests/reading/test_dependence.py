@@ -3,25 +3,14 @@
 import time
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import frame
 
 from treerank import LeafRank, TreeRank
 from treerank.inspection import partial_dependence
 from treerank.metrics import roc_auc_score
-
-
-def frame(n, seed, missing=0.1):
-    rng = np.random.default_rng(seed)
-    x = pd.DataFrame(rng.normal(size=(n, 3)).round(2), columns=["a", "b", "c"])
-    score = x["a"] * x["b"] + x["c"] + rng.normal(size=n)
-    x = x.mask(rng.random((n, 3)) < missing)
-    x["level"] = rng.choice(["u", "v", "w", None], size=n)
-    y = (score + (x["level"] == "u") > 0.3).astype(int)
-    y.iloc[:2] = 0, 1
-    return x, y
 
 
 def brute_force(model, x, features, grid, weight=None, probability=False):

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_grow import _table_of, grown, table
+from samples import grown, table, table_of
 
 from treerank import LeafRank, TreeRank
 
@@ -50,7 +50,7 @@ def test_every_decision_is_the_best_one(n, p, seed, criterion, depth, least, wei
         x, y, weight, splitter=splitter, max_depth=3, min_samples_leaf=1,
         categorical_features=sorted(categorical),
     )  # fmt: skip
-    codes = model._binning.transform(_table_of(model, x))
+    codes = model._binning.transform(table_of(model, x))
     options = {
         "criterion": criterion, "max_depth": depth, "min_samples_leaf": least, "min_auc_gain": 0.0,
     }  # fmt: skip
@@ -63,7 +63,7 @@ def test_missing_goes_left_exactly_when_the_cell_mean_does(splitter):
     x, y = table(600, 3, 1, missing=0.2)
     model = by_cell_mean(x, y, splitter=splitter, max_depth=4)
     tree = model.tree_
-    at = tree.apply(model._binning.transform(_table_of(model, x)))
+    at = tree.apply(model._binning.transform(table_of(model, x)))
     below = {c: {c} for c in range(tree.n_cells)}
     for c in range(tree.n_cells - 1, 0, -1):
         below[int(tree.cells["parent"][c])] |= below[c]
@@ -89,7 +89,7 @@ def test_large_nodes_decide_as_small_ones_do(max_bins, weighted):
     model = by_cell_mean(
         x, y, weight, splitter=splitter, max_depth=2, min_samples_leaf=1, max_bins=max_bins
     )
-    codes = model._binning.transform(_table_of(model, x))
+    codes = model._binning.transform(table_of(model, x))
     binned = x.copy()  # the mean of a bin stands for its values
     for j in range(3):
         for code in np.unique(codes[j][codes[j] > 0]):
@@ -108,7 +108,7 @@ def test_rows_walk_to_the_cells_they_were_counted_in(n, seed, categorical):
     model = by_cell_mean(
         x, y, max_depth=4, min_samples_leaf=2, categorical_features=[2] if categorical else None
     )
-    cells = model.tree_.apply(model._binning.transform(_table_of(model, x)))
+    cells = model.tree_.apply(model._binning.transform(table_of(model, x)))
     counts = np.array([np.bincount(y[cells == c], minlength=2) for c in model.tree_.leaves])
     assert np.array_equal(counts, model.tree_.counts[model.tree_.leaves])
 

@@ -5,8 +5,8 @@ import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import noise, trees
 from sklearn.base import clone
-from test_prune import noise, trees
 
 from treerank import LeafRank, TreeRank, _core
 from treerank._select.penalty import StructuralPenalty, prune_by_penalty

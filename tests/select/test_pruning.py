@@ -5,29 +5,12 @@ import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import noise, trees
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import PredefinedSplit, ShuffleSplit, StratifiedKFold
 
 from treerank import LeafRank, TreeRank, _core
 from treerank._select.pruning import HeldOut, _auc_of_leaves, _held_out_worth
-
-
-@st.composite
-def trees(draw):
-    """Children in preorder, and gains of the splits."""
-    left, right = [-1], [-1]
-
-    def split(cell, depth):
-        if depth > 0 and draw(st.booleans()):
-            for side in (left, right):
-                side[cell] = len(left)
-                left.append(-1)
-                right.append(-1)
-                split(side[cell], depth - 1)
-
-    split(0, 4)
-    gain = [draw(st.integers(1, 50)) / 64 if c >= 0 else 0.0 for c in left]
-    return np.array(left, np.int32), np.array(right, np.int32), np.array(gain)
 
 
 @pytest.mark.core
@@ -91,11 +74,6 @@ def test_ties_between_cells_count_one_half():
     y = np.repeat([0, 1] * 3, counts.astype(int).ravel())
     score = np.repeat(np.repeat(values, 2), counts.astype(int).ravel())
     assert np.isclose(_auc_of_leaves(is_leaf, values, counts)[0], roc_auc_score(y, score))
-
-
-def noise(seed, n=300, p=5):
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, p)), rng.integers(0, 2, size=n)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"shrinkage": None}])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CMAKE = shutil.which("cmake", path=Path(sys.executable).parent)
 
 needs_cmake = pytest.mark.skipif(

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_partial_dependence import frame
+from samples import frame
 
 from treerank import LeafRank, TreeRank
 from treerank.inspection import explain

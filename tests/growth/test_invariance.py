@@ -103,7 +103,7 @@ def test_weights_that_are_all_equal_change_nothing_but_the_counts():
 @pytest.mark.parametrize("isa", ["base", "avx2", "avx512"])
 def test_every_instruction_set_gives_the_same_tree(isa):
     script = (
-        "import hashlib, sys; sys.path.insert(0, 'tests');"
+        "import hashlib, sys; sys.path.insert(0, 'tests/growth');"
         "from test_invariance import MODELS, table; from sklearn.base import clone;"
         "x, y = table(20_000);"
         "print(hashlib.sha256(b''.join(clone(m).fit(x, y).tree_.tests.tobytes()"

@@ -1,7 +1,6 @@
 """Geometric ranking: trees from elsewhere, and input that cannot be used."""
 
 import pickle
-import time
 
 import numpy as np
 import pandas as pd
@@ -108,11 +107,10 @@ def test_text_that_is_no_j48_tree_is_refused(text, message):
         GeometricRanker(text).fit(pd.DataFrame({"a": [1.0], "b": [1.0]}))
 
 
-def test_a_long_line_of_j48_text_takes_no_long_time():
-    start = time.perf_counter()
+def test_a_long_line_of_j48_text_is_read_in_one_pass():
+    # A pattern that goes back would take hours.
     with pytest.raises(ValueError, match="Got a test of the J48 text"):
-        GeometricRanker("a = b: " * 20_000 + "((((").fit(pd.DataFrame({"a": ["b", "c"]}))
-    assert time.perf_counter() - start < 2
+        GeometricRanker("a = b: " * 200_000 + "((((").fit(pd.DataFrame({"a": ["b", "c"]}))
 
 
 def test_j48_text_of_several_classes_ranks_by_distance_only():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
+
+from treerank._input.warn import warn
 
 # So few levels are a category whatever the number of rows.
 FEW_LEVELS = 20
@@ -51,22 +52,18 @@ def warn_of_doubtful(categories: list[Category]) -> None:
         said = [f"{c.name!r} ({len(c.levels):,} levels in {c.n_known:,} rows)" for c in left_out]
         numbers = [repr(c.name) for c in left_out if c.reads_as_numbers]
         convert = f" Numbers are text in {_list(numbers)}: convert them." if numbers else ""
-        warnings.warn(
+        warn(
             f"Columns that identify rows are left out of the model: {_list(said)}. A level that "
             "occurs once says nothing about new rows. Drop such columns, or replace them by what "
             f"rows have in common, a group or a number.{convert}",
-            UserWarning,
-            stacklevel=2,
         )
     numbers = [
         _format_numbers(c) for c in categories if c.reads_as_numbers and not c.identifies_rows
     ]
     if numbers:
-        warnings.warn(
+        warn(
             f"Text that reads as numbers is taken as a category: {_list(numbers)}. Convert it to "
             "numbers, or name the column in categorical_features.",
-            UserWarning,
-            stacklevel=2,
         )
 
 

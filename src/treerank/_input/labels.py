@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import narwhals as nw
@@ -12,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
 from treerank._input.columns import is_missing
+from treerank._input.warn import warn
 
 SEVERAL_TYPES = ValueError(
     "Got labels of several types that have no order; expected numbers or text throughout."
@@ -64,11 +64,9 @@ def finalize_classes(
     classes = distinct if declared is None else _reorder(distinct, declared, label_order)
     _check_number(classes, max_classes)
     if declared is None and len(classes) > 2 and classes.dtype.kind not in "biuf":
-        warnings.warn(
+        warn(
             f"Got text labels in no declared order; ranked {_show(classes)}, worst first. Pass "
             "label_order, an ordered categorical or numbers to say the order.",
-            UserWarning,
-            stacklevel=5,
         )
     return classes
 

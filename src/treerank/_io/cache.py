@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import tempfile
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +22,7 @@ from treerank._input.categories import SharedLevels
 from treerank._input.column_stats import BinningSample
 from treerank._input.columns import Column
 from treerank._input.validation import Table, TrainingData
+from treerank._input.warn import warn
 from treerank._input.weights import Weights
 from treerank._io.atomic import temporary_folder
 from treerank._io.cache_checks import check_codes, check_rows, checksum, inspect_codes
@@ -151,11 +151,9 @@ def find_kept(
             return None
         return _read(folder, about, names, n_jobs)
     except Exception as error:  # whatever it is, the codes are not to be used
-        warnings.warn(
+        warn(
             f"Got damaged codes in {str(folder)!r} ({error}); the files are read again, and their "
             "codes made anew.",
-            UserWarning,
-            stacklevel=2,
         )
         return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ from treerank import _core
 from treerank._binning.binning import Codes
 from treerank._input.parameters import check_integer, invalid_parameter
 from treerank._input.validation import TrainingData
+from treerank._input.warn import warn
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,9 @@ def assign_folds(cv: Any, codes: Codes, data: TrainingData, seed: int) -> Folds 
 
 def warn_of_tiny_class() -> None:
     """Warn that there is nothing to hold out."""
-    warnings.warn(
+    warn(
         "Got a class with a single row; cross-validation needs two of each class. The tree is "
         "neither pruned nor shrunk.",
-        UserWarning,
-        stacklevel=5,
     )
 
 

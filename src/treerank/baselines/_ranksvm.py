@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy.optimize import brentq
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
+from treerank._input.warn import warn
 from treerank.baselines._kernel_ranker import KernelRanker
 from treerank.baselines._pairwise_hinge import PairwiseHinge, pair_weight
 from treerank.baselines._parameters import check_integer, check_number
@@ -122,11 +122,10 @@ class RankSVM(KernelRanker):
         objective = MarginObjective(features, rows, self.C)
         coef, self.n_iter_, converged = minimise_by_newton(objective, self.tol, self.max_iter)
         if not converged:
-            warnings.warn(
+            warn(
                 f"RankSVM stopped after {self.n_iter_} Newton steps short of tol={self.tol:g}; "
                 f"raise max_iter={self.max_iter} or tol, or lower C={self.C:g}.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         self.loss_ = objective.value(coef)
         return coef, features @ coef

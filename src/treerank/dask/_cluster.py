@@ -6,20 +6,20 @@ other tasks, so that the scheduler can repeat what a lost worker has done.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from operator import itemgetter
 from typing import Any
 
+import dask.config
 import numpy as np
 
 from treerank._growth import shards as tasks
 from treerank._growth.shards import Features, Job, Request, RowSelection
 
-# Trees so far are sent with the tasks: the successor of a lost worker needs them too. Once and
-# for all, since a change for each call is not safe in threads.
-warnings.filterwarnings("ignore", message="Sending large graph")
+# Trees so far are sent with the tasks: the successor of a lost worker needs them too. Dask warns of
+# that unless it is told that tasks may be large.
+LARGE_TASKS = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
 # Answers that one task adds up; and so few that a task of its own would cost more than it saves.
 ADDED_AT_ONCE = 8
 FEW_TASKS = 4
@@ -43,7 +43,8 @@ class Cluster:
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         """Future of one call."""
-        return self.client.submit(function, *args, pure=False)
+        with dask.config.set(LARGE_TASKS):
+            return self.client.submit(function, *args, pure=False)
 
     def give(self, value: Any, n_tasks: int) -> Any:
         """Argument for so many tasks: sent with each, or once as the result of a task."""

@@ -4,7 +4,6 @@ Conventions of the whole package: labels are ordered classes, lowest first; with
 higher one is the positive one; a higher score is better. Rows of weight zero are dropped.
 """
 
-import warnings
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -12,6 +11,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from treerank._input.warn import warn
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -169,11 +170,9 @@ def read_labels(
     if declared is not None:
         return declared, _recode(classes, code, declared)
     if classes.size > 2 and not binary and not all(isinstance(c, Real) for c in classes.tolist()):
-        warnings.warn(
+        warn(
             f"Got text labels in no declared order; took {classes.tolist()} (lowest first). "
             "Pass labels=, an ordered categorical, or numbers to say the order.",
-            UserWarning,
-            stacklevel=4,
         )
     return classes, code
 

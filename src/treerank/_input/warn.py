@@ -1,0 +1,24 @@
+"""Warnings that point at the line of the user's own code, however deep they arise."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import joblib
+import sklearn
+
+# Frames of these packages are passed over: the caller of theirs is the user.
+_INSIDE = (
+    str(Path(__file__).parents[1]),
+    *(str(Path(str(package.__file__)).parent) for package in (sklearn, joblib)),
+)
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the innermost line that is not the library's own."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_INSIDE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -8,13 +8,22 @@ import numpy as np
 import polars as pl
 import pytest
 from report_data import NASTY, grades, loans
+from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from treerank import GeometricRanker, LeafRank, RankingForest, TreeRank, report
+from treerank import (
+    BoostedTreeRank,
+    GeometricRanker,
+    LeafRank,
+    RankingForest,
+    TreeRank,
+    _core,
+    report,
+)
 from treerank._report._calibration import calibration
 from treerank._report._cells import alternatives, cell_rows, rank_breaks, view_cells
 from treerank._report._features import _sampled_dependence
@@ -457,3 +466,21 @@ def test_ticks_are_round_and_inside():
     assert [text for _, text in nice_ticks(0, 1)] == ["0", "0.2", "0.4", "0.6", "0.8", "1"]
     assert all(-3.1 <= value <= 17 for value, _ in nice_ticks(-3.1, 17))
     assert Picture("t", "x", "y", x_range=(2.0, 2.0)).x_range == (1.8, 2.2)
+
+
+@pytest.mark.parametrize(
+    "model", [TreeRank(), BoostedTreeRank(n_estimators=5)], ids=["tree", "boosted"]
+)
+def test_the_rows_judged_are_binned_once(model, monkeypatch):
+    x, y = load_breast_cancer(return_X_y=True)
+    model.fit(x, y)
+    whole = []
+    encode = _core.encode
+
+    def count(matrix, *others):
+        whole.append(np.array_equal(matrix, x))
+        return encode(matrix, *others)
+
+    monkeypatch.setattr(_core, "encode", count)
+    report(model, x, y, out=None)
+    assert sum(whole) == 1

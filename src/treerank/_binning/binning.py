@@ -67,6 +67,8 @@ class Binning:
 
     def transform(self, table: Table, n_jobs: int = 1) -> Codes:
         """Codes of the table, features x rows."""
+        if isinstance(table, BinnedTable) and table.binning is self:
+            return table.codes
         codes = np.empty((table.n_features, table.n_rows), dtype=self.code_type)
         if table.matrix is not None:
             _core.encode(table.matrix, self.thresholds, codes, n_jobs)
@@ -78,6 +80,20 @@ class Binning:
             else:
                 codes[j] = encode_levels(column, known)
         return codes
+
+
+@dataclass(frozen=True)
+class BinnedTable(Table):
+    """A checked table with its codes: a model takes it in place of X, and bins nothing again."""
+
+    binning: Binning
+    codes: Codes
+
+
+def bin_table(table: Table, binning: Binning, n_jobs: int = 1) -> BinnedTable:
+    """Bin a checked table once for all that is read off it."""
+    codes = binning.transform(table, n_jobs)
+    return BinnedTable(table.n_rows, table.names, table.matrix, table.columns, binning, codes)
 
 
 @dataclass(frozen=True)

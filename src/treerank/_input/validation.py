@@ -124,6 +124,8 @@ def class_sizes(data: TrainingData) -> NDArray[np.float64]:
 
 def validate_rows(estimator: Any, X: Any, is_categorical: Sequence[bool]) -> Table:
     """Check rows to be scored against what the estimator was fitted to."""
+    if isinstance(X, Table):  # checked before, for several readings of the same rows
+        return X
     n_rows, matrix, frame = _open_table(estimator, X, reset=False)
     names = _feature_names(estimator, frame)
     wanted = {j for j, flag in enumerate(is_categorical) if flag}

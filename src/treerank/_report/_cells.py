@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from treerank._base import TreeRanker, rank_leaves
 from treerank._growth.trees import check_monotonic
 from treerank._input.parameters import check_n_jobs
-from treerank._input.validation import validate_rows
 from treerank._reading.rules import cell_rules, side_rule
 from treerank._report._sample import Floats, ScoredRows
 from treerank._select.pruning import PruningPath, _auc_of_leaves
@@ -116,11 +115,8 @@ def _nested(model: TreeRanker) -> tuple[CellTree, PruningPath | None, int]:
 
 def _count(model: TreeRanker, tree: CellTree, sample: ScoredRows) -> Floats:
     """Class counts of the rows judged, in all cells."""
-    binning = model._binning
-    categorical = binning.is_categorical.astype(bool).tolist()
-    table = validate_rows(model, sample.table.native, categorical)
     n_jobs = check_n_jobs(model.n_jobs)
-    cell = tree.apply(tree.encode(table, binning, n_jobs), n_jobs)
+    cell = tree.apply(tree.encode(sample.rows, model._binning, n_jobs), n_jobs)
     place = cell.astype(np.intp) * tree.n_classes + sample.code
     counts = np.bincount(place, weights=sample.weight, minlength=tree.n_cells * tree.n_classes)
     leaf_counts = counts.reshape(tree.n_cells, tree.n_classes).astype(np.float64)

@@ -80,7 +80,7 @@ def dependence_pictures(
             continue  # not one known value to start from
         if isinstance(getattr(model, "tree_", None), RankTree):
             exact = partial_dependence(
-                model, sample.table.native, j, grid_resolution=60, response=response,
+                model, sample.rows, j, grid_resolution=60, response=response,
                 sample_weight=sample.weight,
             )  # fmt: skip
             grid, mean = exact.grid[0], exact.average

@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from treerank._binning.binning import Binning, bin_table
 from treerank._forest import RankingForest
 from treerank._input.labels import check_known_labels
+from treerank._input.parameters import check_n_jobs
+from treerank._input.validation import validate_rows
 from treerank._report._table import RowTable, fingerprint
 from treerank.metrics._input import check_weights
 from treerank.plots._scores import ranking_scores
@@ -25,6 +28,8 @@ class ScoredRows:
     Attributes
     ----------
     table : RowTable
+    rows : table
+        The same as the model takes it; binned once, for models of this library.
     code : array of shape (n_rows,)
         Class numbers, worst class first.
     weight : array of shape (n_rows,)
@@ -39,6 +44,7 @@ class ScoredRows:
     """
 
     table: RowTable
+    rows: Any
     code: NDArray[np.intp]
     weight: Floats
     score: Floats
@@ -75,12 +81,13 @@ def read_sample(model: Any, X: Any, y: Any, sample_weight: Any, name: str = "y")
     mark = fingerprint(table, code, None if sample_weight is None else weight)
     if len(given) < len(code):
         table, code, weight = table.take(given), code[given], weight[given]
-    score = ranking_scores(model, table.native)
-    probability = _probabilities(model, table, score)
+    rows = _bin_once(model, table)
+    score = ranking_scores(model, rows)
+    probability = _probabilities(model, rows, score)
     weighted = bool((weight != 1).any())
     target = getattr(y, "name", None)
     target = target if isinstance(target, str) else ""
-    return ScoredRows(table, code, weight, score, probability, given, mark, weighted, target)
+    return ScoredRows(table, rows, code, weight, score, probability, given, mark, weighted, target)
 
 
 def responses(model: Any, table: RowTable, has_probability: bool) -> Floats:
@@ -90,14 +97,22 @@ def responses(model: Any, table: RowTable, has_probability: bool) -> Floats:
     return ranking_scores(model, table.native)
 
 
-def _probabilities(model: Any, table: RowTable, score: Floats) -> Floats | None:
+def _bin_once(model: Any, table: RowTable) -> Any:
+    binning = getattr(model, "_binning", None)
+    if not isinstance(binning, Binning):
+        return table.native
+    checked = validate_rows(model, table.native, binning.is_categorical.astype(bool).tolist())
+    return bin_table(checked, binning, check_n_jobs(model.n_jobs))
+
+
+def _probabilities(model: Any, rows: Any, score: Floats) -> Floats | None:
     if not hasattr(model, "predict_proba"):
         return None
     by_value = isinstance(model, RankingForest) and model.aggregation == "posterior"
     if by_value and len(model.classes_) == 2:  # the same numbers without a second walk of the trees
         positive = np.clip(score + 0.5, 0.0, 1.0)
         return np.column_stack([1.0 - positive, positive])
-    return np.asarray(model.predict_proba(table.native), dtype=np.float64)
+    return np.asarray(model.predict_proba(rows), dtype=np.float64)
 
 
 def _check_every_class(code: NDArray[np.intp], classes: NDArray[Any], name: str) -> None:

@@ -16,6 +16,10 @@ TITLES = {
     "treerank.dask": "Clusters",
     "treerank.metrics": "Measures",
     "treerank.plots": "Pictures",
+    "treerank.datasets": "Data sets and simulated truths",
+    "treerank.baselines": "Baselines from the papers",
+    "treerank.consensus": "Consensus of rankings",
+    "treerank.approximation": "Best approximations of a known curve",
 }
 
 

@@ -14,6 +14,7 @@ from treerank._binning.encoding import Encoding, fit_encoding
 from treerank._forest_plan import plan_forest
 from treerank._growth.forest import ForestPlan, grow_forest
 from treerank._growth.forest_rows import ForestRows, LocalForestRows, Trees, Unseen
+from treerank._growth.splitter_choice import with_max_features
 from treerank._growth.trees import check_monotonic
 from treerank._input.parameters import check_choice, check_integer, check_n_jobs
 from treerank._input.validation import Table, TrainingData, all_or_nothing, validate_training_data
@@ -26,7 +27,6 @@ from treerank._trees.compact import keep_used_in_forest
 from treerank._trees.forest_tree import ForestTree
 from treerank._trees.packed_forest import ForestArrays
 from treerank.metrics import AucInterval, VusInterval, auc_interval, vus_interval
-from treerank.splitters import with_max_features
 
 # Paper 003: d1 features for a cell of the master tree, d2 for a node of the tree inside it.
 PRESETS: dict[str, tuple[Any, Any]] = {

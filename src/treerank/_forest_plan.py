@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._growth.forest import ForestPlan
+from treerank._growth.splitter_choice import as_splitter
 from treerank._growth.splitter_trees import is_function
 from treerank._growth.trees import TreeRankOptions
 from treerank._input.parameters import (
@@ -25,7 +26,6 @@ from treerank._input.validation import TrainingSize
 from treerank._leafrank import LeafRank
 from treerank._treerank import check_splitter
 from treerank._trees.packed_forest import Sampling
-from treerank.splitters import as_splitter
 
 AGGREGATIONS = ["posterior", "mean_rank", "median_rank", "kendall"]
 # Strengths of shrinkage that "oob" chooses from.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from treerank._base import TreeRanker, check_max_bins
 from treerank._binning.binning import Coded, code_table
 from treerank._growth.local import LocalRows, TrainingRows
+from treerank._growth.splitter_choice import as_splitter
 from treerank._growth.splitter_trees import is_function
 from treerank._growth.trees import TreeRankOptions, check_monotonic
 from treerank._input.parameters import (
@@ -35,7 +36,7 @@ from treerank._select.penalty import (
 )
 from treerank._select.pruning import NOISE_LIMIT, STRENGTHS, PruningPath, choose_subtree
 from treerank._trees.ranking_tree import CellTree
-from treerank.splitters import DyadicGrid, as_splitter
+from treerank.splitters import DyadicGrid
 
 
 class TreeRank(ParquetFit, TreeRanker):

@@ -23,6 +23,13 @@ IntArray = NDArray[np.int64]
 # A knot that lifts a piece by less than this, relative to its size, lifts it by rounding alone.
 _ROUNDING = 1e-9
 
+__all__ = [
+    "RocApproximation",
+    "RocSurfaceApproximation",
+    "approximate_roc",
+    "approximate_roc_surface",
+]
+
 
 @dataclass(frozen=True, eq=False)
 class RocApproximation:

@@ -12,21 +12,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.base import BaseEstimator, clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
-from sklearn.svm import SVC, LinearSVC, NuSVC
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
+from treerank._input.classifiers import (
+    check_classifier,
+    last_step,
+    shares_generator,
+    weight_parameter,
+)
 from treerank._input.parameters import check_integer, invalid_parameter
 
 __all__ = ["Box", "Cell", "ClassifierSplit", "DyadicGrid", "Splitter"]
@@ -167,16 +169,16 @@ class ClassifierSplit(BaseEstimator):
         """
         check_classifier(self.estimator)
         labels = np.asarray(y).astype(np.intp)
-        weight = balanced_weights(labels, sample_weight)
+        weight = _balanced_weights(labels, sample_weight)
         classifier = clone(self.estimator)
-        if isinstance(_last_step(classifier), KNeighborsClassifier):
-            neighbours = _last_step(classifier)
+        if isinstance(last_step(classifier), KNeighborsClassifier):
+            neighbours = last_step(classifier)
             neighbours.set_params(n_neighbors=min(neighbours.n_neighbors, len(labels)))
             self.estimator_ = classifier.fit(X, labels)
             self._weight = np.where(labels == 1, weight, -weight)
             return self
-        passed = {str(_weight_parameter(classifier)): weight}
-        if _shares_generator(classifier):
+        passed = {str(weight_parameter(classifier)): weight}
+        if shares_generator(classifier):
             with _SHARED_GENERATOR:
                 self.estimator_ = classifier.fit(X, labels, **passed)
         else:
@@ -186,7 +188,7 @@ class ClassifierSplit(BaseEstimator):
     def better_side(self, X: NDArray[Any]) -> NDArray[np.bool_]:
         """Tell for each row whether the classifier takes it for a positive."""
         check_is_fitted(self)
-        neighbours = _last_step(self.estimator_)
+        neighbours = last_step(self.estimator_)
         if not isinstance(neighbours, KNeighborsClassifier):
             return np.asarray(self.estimator_.predict(X) == 1)
         if isinstance(self.estimator_, Pipeline):
@@ -321,91 +323,11 @@ class DyadicGrid(BaseEstimator):
         return number
 
 
-def as_splitter(splitter: Any) -> Any:
-    """Return a splitter, a classifier being wrapped; refuse what can be neither."""
-    if isinstance(splitter, type):
-        raise ValueError(
-            f"Got splitter={splitter.__name__}, a class; expected an instance, such as "
-            f"{splitter.__name__}()."
-        )
-    if isinstance(splitter, ClassifierSplit):
-        check_classifier(splitter.estimator)
-    elif not isinstance(splitter, Splitter):
-        check_classifier(splitter)
-        return ClassifierSplit(splitter)
-    return splitter
-
-
-def check_classifier(classifier: Any) -> None:
-    """Refuse what is no classifier, or cannot weigh the rows of a cell."""
-    if not (hasattr(classifier, "fit") and is_classifier(classifier)):
-        raise ValueError(
-            f"Got splitter={classifier!r}; expected None, a LeafRank, a classifier, an object of "
-            "treerank.splitters, or a function from a cell to one of these."
-        )
-    if isinstance(_last_step(classifier), KNeighborsClassifier):
-        return
-    if _weight_parameter(classifier) is None:
-        raise ValueError(
-            f"Got splitter={classifier!r}, whose fit takes no sample_weight; expected a classifier "
-            "that can weigh the classes alike in every cell."
-        )
-    for name, value in classifier.get_params().items():
-        if name.endswith("class_weight") and isinstance(value, str):
-            raise ValueError(
-                f"Got a splitter with {name}={value!r}; expected None: the classes weigh the same "
-                "in every cell already."
-            )
-
-
-def balanced_weights(y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64]:
+def _balanced_weights(y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64]:
     """Weights times what makes the two classes weigh the same, with the total kept."""
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     weight_sum = np.bincount(y, weight, minlength=2)
     return np.asarray(weight * (weight_sum.sum() / 2 / weight_sum)[y])
-
-
-def _last_step(classifier: Any) -> Any:
-    return classifier[-1] if isinstance(classifier, Pipeline) else classifier
-
-
-def innermost(classifier: Any) -> Any:
-    """Return the classifier itself, taken out of pipelines and searches."""
-    if isinstance(classifier, Pipeline):
-        return innermost(classifier[-1])
-    if isinstance(classifier, GridSearchCV | RandomizedSearchCV):
-        return innermost(classifier.estimator)
-    return classifier
-
-
-def _weight_parameter(classifier: Any) -> str | None:
-    """Name by which `fit` takes the weights; None if it does not."""
-    if isinstance(classifier, Pipeline):
-        inside = _weight_parameter(classifier[-1])
-        return None if inside is None else f"{classifier.steps[-1][0]}__{inside}"
-    if isinstance(classifier, GridSearchCV | RandomizedSearchCV):
-        return _weight_parameter(classifier.estimator)
-    return "sample_weight" if has_fit_parameter(classifier, "sample_weight") else None
-
-
-def with_max_features(splitter: Any, max_features: Any) -> Any:
-    """Return a copy that draws its own features in each of its nodes; None for all."""
-    if callable(splitter) and not hasattr(splitter, "get_params"):  # a function of the cell
-        copy, name = splitter, None
-    else:
-        copy = clone(splitter, safe=False)
-        names = copy.get_params() if hasattr(copy, "get_params") else {}
-        last = f"{copy.steps[-1][0]}__" if isinstance(copy, Pipeline) else ""
-        name = f"{last}max_features" if f"{last}max_features" in names else None
-    if name is not None:
-        return copy.set_params(**{name: max_features})
-    if max_features is not None:
-        raise ValueError(
-            f"Got splitter={splitter!r} for a preset that draws features inside the splitter; "
-            "expected a splitter with max_features, or one of the presets 'bagging', 'rf1' and "
-            "'rf2'."
-        )
-    return copy
 
 
 def _votes(distance: NDArray[np.float64], weights: Any) -> NDArray[np.float64]:
@@ -417,17 +339,3 @@ def _votes(distance: NDArray[np.float64], weights: Any) -> NDArray[np.float64]:
     same = distance == 0
     inverse = 1.0 / np.where(same, 1.0, distance)
     return np.where(same.any(axis=1, keepdims=True), same, inverse)
-
-
-def _shares_generator(classifier: Any) -> bool:
-    return any(
-        isinstance(part, LinearSVC)
-        or (isinstance(part, LogisticRegression) and part.solver == "liblinear")
-        or (isinstance(part, SVC | NuSVC) and part.probability is True)
-        for part in _parts(classifier)
-    )
-
-
-def _parts(classifier: Any) -> Iterator[Any]:
-    yield classifier
-    yield from classifier.get_params().values()

@@ -10,6 +10,7 @@ from scipy.stats import rankdata
 
 from treerank import consensus
 from treerank.metrics import ranking_distance
+from treerank.metrics._discordance import discordance, insertion_places
 
 
 def rankings(n_rankings, n_points, seed, levels=None):
@@ -107,7 +108,7 @@ def test_a_point_is_inserted_where_it_costs_least():
     ranked = given_rankings[:, order]
     below = (ranked[:, :, None] > ranked[:, None, :]).mean(axis=0)
     preferred = below + 0.5 * (ranked[:, :, None] == ranked[:, None, :]).mean(axis=0)
-    places = consensus.insertion_places(preferred)
+    places = insertion_places(preferred)
     own = np.arange(12.0)
     cost = consensus.kendall_cost(own, ranked)
     for point in range(12):
@@ -137,4 +138,4 @@ def test_discordance_counts_pair_by_pair(n_points, n_levels, seed):
     expected = sum(
         abs(np.sign(one[i] - one[j]) - np.sign(other[i] - other[j])) / 2 for i, j in pairs
     )
-    assert consensus.discordance(one, other) == pytest.approx(expected)
+    assert discordance(one, other) == pytest.approx(expected)

@@ -11,6 +11,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from treerank._binning.encoding import Encoding, Matrix
 from treerank._growth.progress import progress_bar
+from treerank._growth.splitter_choice import as_splitter
 from treerank._growth.splitter_trees import (
     TreeRows,
     check_tells_rows_apart,
@@ -24,7 +25,6 @@ from treerank._trees.packed_forest import Sampling
 from treerank._trees.ranking_tree import cut_weights
 from treerank._trees.splitter_forest import SplitterForest
 from treerank._trees.splitter_tree import SplitterTree
-from treerank.splitters import as_splitter
 
 
 def grow_splitter_forest(

@@ -17,12 +17,13 @@ from treerank import _core
 from treerank._binning.binning import Codes
 from treerank._binning.encoding import Encoding, Matrix
 from treerank._growth.progress import progress_bar
+from treerank._growth.splitter_choice import as_splitter
 from treerank._growth.trees import TreeRankOptions
 from treerank._input.validation import TrainingData
 from treerank._select.folds import Folds
 from treerank._trees.ranking_tree import CELL
 from treerank._trees.splitter_tree import CellSplit, SplitterTree
-from treerank.splitters import Cell, ClassifierSplit, as_splitter
+from treerank.splitters import Cell, ClassifierSplit
 
 Chooser = Callable[[Cell], Any]
 

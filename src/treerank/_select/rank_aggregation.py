@@ -19,7 +19,8 @@ from sklearn.isotonic import IsotonicRegression
 from treerank._input.validation import TrainingData
 from treerank._trees.packed_forest import ForestArrays, Sampling, take_rows
 from treerank._trees.splitter_forest import SplitterForest
-from treerank.consensus import discordance, insertion_places, kendall
+from treerank.consensus import kendall
+from treerank.metrics._discordance import discordance, insertion_places
 
 # Training rows that a Kemeny median is computed for.
 REFERENCE_ROWS = 256

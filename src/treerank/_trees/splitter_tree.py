@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from treerank._binning.binning import Binning
 from treerank._binning.encoding import Encoding, Matrix
+from treerank._input.classifiers import innermost
 from treerank._input.validation import Table
 from treerank._trees.ranking_tree import CellTree, Records
-from treerank.splitters import ClassifierSplit, innermost
+from treerank.splitters import ClassifierSplit
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 SOURCES := $(shell find src/core src/bindings -name '*.?pp')
 CORE_TESTS := $(wildcard tests/core/*.?pp)
 
-.PHONY: demo test lint sanitize compilers wheel bench papers docs stub clean
+.PHONY: demo test lint sanitize compilers wheel bench bench-check papers docs stub clean
 
 # Each target has the extras it needs in the environment; a stamp says which are there.
 define install
@@ -63,6 +63,10 @@ wheel: $(VENV)/.dev-installed
 
 bench: $(VENV)/.bench-installed
 	$(BIN)/python -m benchmarks
+
+# A minute: the ratios that speed rests on, and how soon Ctrl-C is answered.
+bench-check: $(VENV)/.bench-installed
+	$(BIN)/python -m benchmarks check
 
 # An hour or two of one core; what is measured is kept, so that a run can be broken off and taken up
 # again.

@@ -4,6 +4,7 @@ import argparse
 
 from benchmarks import (
     boosting,
+    check,
     cli,
     cluster,
     coverage,
@@ -22,6 +23,7 @@ from benchmarks import (
 
 PARTS = {
     "boosting": boosting.run,
+    "check": check.run,
     "cli": cli.run,
     "cluster": cluster.run,
     "coverage": coverage.run,
@@ -37,19 +39,21 @@ PARTS = {
     "speed": speed.run,
     "truth": truth.run,
 }
-# Takes an hour or two: only when it is named.
-LONG = ("papers",)
+# Only when they are named: papers take an hour or two, a check writes no page.
+NAMED_ONLY = ("check", "papers")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("part", nargs="?", choices=PARTS, help="by default all but papers")
+    parser.add_argument(
+        "part", nargs="?", choices=PARTS, help="by default all but check and papers"
+    )
     parser.add_argument(
         "--quick", action="store_true", help="small data, to try the code; writes no table"
     )
     arguments = parser.parse_args()
     for name, run in PARTS.items():
-        if arguments.part == name or (arguments.part is None and name not in LONG):
+        if arguments.part == name or (arguments.part is None and name not in NAMED_ONLY):
             run(arguments.quick)
 
 

@@ -1,4 +1,5 @@
 #include "bindings/arrays.hpp"
+#include "core/data/types.hpp"
 #include "core/histogram/kernels.hpp"
 
 NB_MODULE(_core, m) {
@@ -10,6 +11,9 @@ NB_MODULE(_core, m) {
     m.attr("MAX_CLASSES") = treerank::kMaxClasses;
     m.attr("MAX_REPEAT") = treerank::kMaxRepeat;
     m.attr("MAX_CATEGORY_CODES") = treerank::kMaxCategoryCodes;
+    nb::list criteria;
+    for (const char* name : treerank::kCriterionNames) criteria.append(name);
+    m.attr("CRITERIA") = nb::tuple(criteria);
     treerank::bind_binning(m);
     treerank::bind_grow(m);
     treerank::bind_shards(m);

@@ -41,9 +41,8 @@ inline void set_code_values(Features& features, const Matrix<double>& values) {
 }
 
 inline Criterion criterion_of(const std::string& name) {
-    if (name == "gini") return Criterion::kGini;
-    if (name == "entropy") return Criterion::kEntropy;
-    if (name == "auc") return Criterion::kAuc;
+    for (std::size_t i = 0; i < kCriterionNames.size(); ++i)
+        if (name == kCriterionNames[i]) return static_cast<Criterion>(i);
     throw nb::value_error(("unknown criterion: " + name).c_str());
 }
 

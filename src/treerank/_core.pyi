@@ -22,6 +22,8 @@ MAX_REPEAT: int = 15
 
 MAX_CATEGORY_CODES: int = 256
 
+CRITERIA: tuple = ('gini', 'entropy', 'auc')
+
 def sample_bound(n_rows: int, limit: int) -> int:
     """Largest hash of a row's number with which it decides the thresholds."""
 

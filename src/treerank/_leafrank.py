@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank import _core
 from treerank._base import TreeRanker, check_max_bins
 from treerank._binning.binning import code_table
 from treerank._growth.trees import LeafRankOptions, TreeRankOptions, check_monotonic, grow_trees
@@ -133,7 +134,7 @@ class LeafRank(TreeRanker):
         return tags
 
     def _options(self, n_rows: int, n_features: int) -> LeafRankOptions:
-        check_choice("criterion", self.criterion, ["gini", "entropy", "auc"])
+        check_choice("criterion", self.criterion, _core.CRITERIA)
         depth = check_integer("max_depth", self.max_depth, 1, none=True)
         leaves = check_integer("max_leaf_nodes", self.max_leaf_nodes, 2, none=True)
         return LeafRankOptions(

@@ -8,6 +8,7 @@
 //   sum does not depend on its order, on threads or on row blocks.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -148,6 +149,8 @@ inline bool goes_left(const SplitCondition& condition, std::uint32_t code,
 }
 
 enum class Criterion { kGini, kEntropy, kAuc };
+// What a user calls them, in the order of the enum.
+inline constexpr std::array kCriterionNames{"gini", "entropy", "auc"};
 
 struct LeafRankOptions {
     Criterion criterion = Criterion::kGini;

@@ -85,6 +85,12 @@ def cut_gain(criterion, left, right, cell):
         node = left + right
         return abs(left[1] * node[0] - node[1] * left[0])
     cost = np.array([cell[1], cell[0]], dtype=float)
+    if criterion == "hellinger":
+        node = left + right
+        if not node.all():
+            return 0.0
+        shares = np.sqrt([left / node, right / node])
+        return cost @ node * ((shares[:, 1] - shares[:, 0]) ** 2).sum()
     left, right = left * cost, right * cost
     return (
         impurity(criterion, *(left + right))

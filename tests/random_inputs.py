@@ -428,7 +428,7 @@ TREE = {
 }
 CLASSES = {"tournament": ["all", "adjacent"], "tournament_gain": ["vus", "local"]}
 LEAFRANK = {
-    "criterion": ["gini", "entropy", "auc"],
+    "criterion": ["gini", "entropy", "auc", "hellinger"],
     "max_depth": [1, 2, 4, None],
     "max_leaf_nodes": [None, 2, 5],
     "min_samples_leaf": [1, 3, 0.1],

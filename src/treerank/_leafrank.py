@@ -37,9 +37,10 @@ class LeafRank(TreeRanker):
 
     Parameters
     ----------
-    criterion : {"gini", "entropy", "auc"}, default="gini"
+    criterion : {"gini", "entropy", "auc", "hellinger"}, default="gini"
         What a test of the inner tree maximises. "auc" is the gain in AUC of the test
-        alone, as in the first version of TreeRank.
+        alone, as in the first version of TreeRank; "hellinger" is the Hellinger distance
+        between the two classes.
     max_depth : int or None, default=1
         Depth of the inner tree. At 1 a split is a single test, and strata are boxes; at 2
         and more they are unions of boxes, and a forest of such trees is the stronger.

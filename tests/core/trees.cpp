@@ -28,11 +28,12 @@ TreeRankOptions small_tree() {
 
 Options options_for_two_classes() {
     Options all;
-    for (const char* name : {"gini", "entropy", "auc", "best-first", "drawn-in-cell",
+    for (const char* name : {"gini", "entropy", "auc", "hellinger", "best-first", "drawn-in-cell",
                              "drawn-in-node", "random-cuts", "pruned", "deep"})
         all[name] = small_tree();
     all["entropy"].leafrank.criterion = Criterion::kEntropy;
     all["auc"].leafrank.criterion = Criterion::kAuc;
+    all["hellinger"].leafrank.criterion = Criterion::kHellinger;
     all["best-first"].leafrank.max_leaf_nodes = 5;
     all["drawn-in-cell"].max_features = 3;
     all["drawn-in-node"].leafrank.max_features = 3;

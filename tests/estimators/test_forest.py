@@ -166,7 +166,7 @@ def test_whole_trees_and_shared_cells_are_folded_differently():
 @settings(max_examples=20, deadline=None)
 @given(
     st.integers(10, 150), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.2]),
-    st.sampled_from([0, 5]), st.sampled_from(["gini", "entropy", "auc"]),
+    st.sampled_from([0, 5]), st.sampled_from(["gini", "entropy", "auc", "hellinger"]),
 )  # fmt: skip
 def test_random_cuts_part_the_rows_they_count(n, seed, missing, levels, criterion):
     x, y = table(n, 3, seed, missing, levels)

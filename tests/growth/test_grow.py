@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import grown, table, table_of
 
-from treerank import LeafRank
+from treerank import LeafRank, _core
 
 pytestmark = pytest.mark.core
 
@@ -26,7 +26,7 @@ def audit(model, x, y, weight, splitter, categorical=()):
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(4, 120), st.integers(1, 5), st.integers(0, 2**32 - 1),
-    st.sampled_from(["gini", "entropy", "auc"]), st.sampled_from([1, 2, 3, None]),
+    st.sampled_from(_core.CRITERIA), st.sampled_from([1, 2, 3, None]),
     st.integers(1, 6), st.sampled_from([0.0, 0.2]), st.booleans(),
 )  # fmt: skip
 def test_every_decision_is_the_best_one(n, p, seed, criterion, depth, least, missing, weighted):
@@ -50,7 +50,7 @@ def test_a_categorical_test_is_the_best_of_all_sets_of_levels(n, seed, criterion
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.integers(15, 150), st.integers(0, 2**32 - 1), st.sampled_from(["gini", "entropy", "auc"]),
+@given(st.integers(15, 150), st.integers(0, 2**32 - 1), st.sampled_from(_core.CRITERIA),
        st.sampled_from([0.0, 3.0]))  # fmt: skip
 def test_many_levels_are_judged_by_what_is_believed_of_them(n, seed, criterion, effect):
     x, y = table(n, 2, seed, missing=0.1, n_levels=9)

@@ -59,7 +59,7 @@ def kept_tests(tree, cell=0):
 @given(
     st.integers(6, 150), st.integers(1, 3), st.integers(0, 2**32 - 1), st.integers(3, 12),
     st.sampled_from([0.0, 0.5, 2.0]), st.sampled_from([1, 3]), st.booleans(), st.booleans(),
-    st.sampled_from([0, 1]), st.sampled_from(["gini", "entropy", "auc"]), st.sampled_from([-1, 1]),
+    st.sampled_from([0, 1]), st.sampled_from(_core.CRITERIA), st.sampled_from([-1, 1]),
 )  # fmt: skip
 def test_no_subtree_is_kept_but_the_one_that_held_out_rows_choose(
     n, p, seed, n_codes, signal, most, wide, random_cuts, categorical, criterion, max_features

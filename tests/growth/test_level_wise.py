@@ -70,7 +70,7 @@ options = st.fixed_dictionaries(
 splitters = st.builds(
     LeafRank,
     max_depth=st.sampled_from([1, 2, 3, None]),
-    criterion=st.sampled_from(["gini", "entropy", "auc"]),
+    criterion=st.sampled_from(["gini", "entropy", "auc", "hellinger"]),
     max_features=st.sampled_from([None, 1, 2]),
     max_leaf_nodes=st.sampled_from([None, None, 3]),
     min_samples_leaf=st.sampled_from([1, 4]),

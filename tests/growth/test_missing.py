@@ -35,7 +35,7 @@ def stand_ins_of(model, x, codes, weight, categorical=()):
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(4, 120), st.integers(1, 4), st.integers(0, 2**32 - 1),
-    st.sampled_from(["gini", "entropy", "auc"]), st.sampled_from([1, 2, 3, None]),
+    st.sampled_from(["gini", "entropy", "auc", "hellinger"]), st.sampled_from([1, 2, 3, None]),
     st.integers(1, 6), st.booleans(), st.booleans(),
 )  # fmt: skip
 def test_every_decision_is_the_best_one(n, p, seed, criterion, depth, least, weighted, levels):

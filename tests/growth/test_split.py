@@ -46,7 +46,7 @@ masses = st.lists(
 
 
 @given(
-    masses, st.booleans(), st.sampled_from(["gini", "entropy", "auc"]),
+    masses, st.booleans(), st.sampled_from(["gini", "entropy", "auc", "hellinger"]),
     st.integers(1, 10), st.tuples(st.integers(1, 300), st.integers(1, 300)),
 )  # fmt: skip
 def test_best_cut_equals_its_slow_twin(mass, missing, criterion, least, cell):

@@ -32,7 +32,7 @@ def assert_monotone(model, p, signs, seed, n_chains=60, length=40, slack=1e-12):
 @given(
     st.integers(50, 600), st.integers(2, 4), st.integers(0, 2**32 - 1),
     st.sampled_from([1, 2, 3, 6]), st.sampled_from(["cv", 10.0, None]),
-    st.sampled_from([None, "cv"]), st.sampled_from(["gini", "entropy", "auc"]),
+    st.sampled_from([None, "cv"]), st.sampled_from(["gini", "entropy", "auc", "hellinger"]),
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore:Got a class")
 def test_chains_of_points_keep_their_order(n, p, seed, depth, shrinkage, pruning, criterion):

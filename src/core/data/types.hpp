@@ -148,9 +148,9 @@ inline bool goes_left(const SplitCondition& condition, std::uint32_t code,
     return code == 0 ? condition.missing_left : static_cast<std::int32_t>(code) <= condition.cut;
 }
 
-enum class Criterion { kGini, kEntropy, kAuc };
+enum class Criterion { kGini, kEntropy, kAuc, kHellinger };
 // What a user calls them, in the order of the enum.
-inline constexpr std::array kCriterionNames{"gini", "entropy", "auc"};
+inline constexpr std::array kCriterionNames{"gini", "entropy", "auc", "hellinger"};
 
 struct LeafRankOptions {
     Criterion criterion = Criterion::kGini;

@@ -40,6 +40,19 @@ inline double entropy_weight(const CutSearch& search, ClassWeight weight) {
     return x_log2_x(positive + negative) - x_log2_x(positive) - x_log2_x(negative);
 }
 
+// The squared Hellinger distance between the two classes as the cut spreads them over its sides. It
+// knows shares within each class only, and so nothing of their sizes (Cieslak and Chawla 2008).
+inline double hellinger_distance(ClassWeight left, ClassWeight right) {
+    const double positive = left.positive + right.positive;
+    const double negative = left.negative + right.negative;
+    const auto squared = [&](ClassWeight side) {
+        const double difference =
+            std::sqrt(side.positive / positive) - std::sqrt(side.negative / negative);
+        return difference * difference;
+    };
+    return squared(left) + squared(right);
+}
+
 // What the cut gains by the criterion; 0 when it gains nothing.
 inline double gain_of(const CutSearch& search, ClassWeight left) {
     const ClassWeight node = search.node;
@@ -52,6 +65,8 @@ inline double gain_of(const CutSearch& search, ClassWeight left) {
     const double product = left_cost * (node_cost - left_cost);
     if (difference == 0 || product <= 0) return 0;
     if (search.criterion == Criterion::kGini) return difference * difference / product;
+    if (search.criterion == Criterion::kHellinger)
+        return node_cost * hellinger_distance(left, node - left);
     const double gain = entropy_weight(search, node) - entropy_weight(search, left) -
                         entropy_weight(search, node - left);
     return gain > node_cost * 1e-12 ? gain : 0;

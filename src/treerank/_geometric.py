@@ -20,24 +20,17 @@ from treerank._input.parameters import check_choice, check_n_jobs, invalid_param
 from treerank._input.validation import all_or_nothing
 from treerank._input.weights import check_weights, scale_weights
 from treerank._io.foreign_trees import (
-    ArraySource,
-    TreeSource,
     check_has_boundary,
-    read_arrays,
     read_estimator,
     split_off_front,
     takes_missing,
 )
 from treerank._io.j48 import read_j48
+from treerank._io.node_arrays import ArraySource, TreeSource, read_arrays
 from treerank._reading.boundary import BoundaryPoints, project
+from treerank._reading.distances import check_distances, feature_scale
+from treerank._select.leaf_shares import dense_rank, smooth_shares
 from treerank._trees.axis_tree import AxisTree
-
-# The m-estimate adds this many cases of the class of interest to each leaf.
-ADDED_CASES = 10.0
-# Estimates closer than this differ by rounding only.
-SAME_PROBABILITY = 1e-12
-# In one feature: the squares of a few of these can be added.
-LARGEST_DISTANCE = 1e150
 
 
 class GeometricRanker(ClassifierMixin, BaseEstimator):
@@ -158,9 +151,9 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
             self._take_tree(*self._open_tree(X, y, weight))
             tree = self._source.tree
             seen = tree.see(self._source.read(X))
-            self.scale_ = _scale(self.metric, seen, tree, weight)
+            self.scale_ = feature_scale(self.metric, seen, tree, weight)
             if self.ranking is not None:
-                _check_distances(seen, self.scale_, self._source.names)
+                check_distances(seen, self.scale_, self._source.names)
         return self
 
     def _check_parameters(self) -> None:
@@ -174,7 +167,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         self.classes_ = source.tree.classes
         self._interest = _class_number(self.class_of_interest, self.classes_)
         self.class_of_interest_ = self.classes_[self._interest]
-        self._leaf_proba = _smooth(source.tree, self.smoothing, self._interest)
+        self._leaf_proba = smooth_shares(source.tree, self.smoothing, self._interest)
         if self.ranking != "global":
             self._known_counts()
         if self.ranking is not None:
@@ -347,7 +340,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         signed = np.where(positive[leaf], np.maximum(distance, tiny), -distance)
         if self.ranking == "global":
             return signed
-        place = _dense_rank(self._known_counts()[:, interest])
+        place = dense_rank(self._known_counts()[:, interest])
         reached = tree.reached_leaves()
         place = place - place[reached][~positive[reached]].max()
         return np.asarray(place[leaf] + 0.5 * signed / (1.0 + np.abs(signed)))
@@ -400,88 +393,6 @@ def _is_label(wanted: Any, label: Any) -> bool:
         return bool(wanted == label)
     except (TypeError, ValueError):  # pandas' NA; an array
         return False
-
-
-def _smooth(tree: AxisTree, smoothing: str | None, interest: int) -> NDArray[np.float64] | None:
-    """Class shares of the leaves; a leaf without cases has the prior shares."""
-    if tree.counts is None:
-        return None
-    n_classes = tree.counts.shape[1]
-    reached = tree.reached_leaves()
-    weight = tree.counts[reached].sum()
-    if not (tree.counts.min() >= 0 and 0 < weight < np.inf):
-        raise ValueError(
-            "Got a tree without cases in its leaves, or with fewer than none; expected some "
-            "weight, and finite class counts."
-        )
-    prior = tree.counts[reached].sum(axis=0) / weight
-    size = tree.counts.sum(axis=1, keepdims=True)
-    if smoothing == "laplace":
-        return np.asarray((tree.counts + 1) / (size + n_classes))
-    if smoothing == "m":
-        m = ADDED_CASES / max(prior[interest], np.finfo(np.float64).tiny)
-        return np.asarray((tree.counts + m * prior) / (size + m))
-    return np.asarray(np.where(size > 0, tree.counts / np.maximum(size, 1e-300), prior))
-
-
-def _scale(
-    metric: Any, seen: NDArray[np.float64], tree: AxisTree, weight: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    """What each feature is divided by; 1 for a constant, as in scikit-learn's scalers."""
-    if not isinstance(metric, str):
-        try:
-            scale = np.asarray(metric, dtype=np.float64)
-        except (TypeError, ValueError):
-            scale = np.empty(0)
-        if scale.shape != (tree.n_features,) or not (np.isfinite(scale) & (scale > 0)).all():
-            raise invalid_parameter(
-                "metric", metric, f"'minmax', 'standard', or {tree.n_features} positive numbers"
-            )
-        return scale
-    check_choice("metric", metric, ["minmax", "standard"])
-    weight = np.ones(len(seen)) if weight is None else weight
-    if metric == "minmax":
-        counted = seen[weight > 0]
-        scale = np.fmax.reduce(counted, axis=0) - np.fmin.reduce(counted, axis=0)
-    else:
-        scale = _deviation(seen, weight)
-    categorical = np.array([levels is not None for levels in tree.levels])
-    usable = (scale > 1e-290) & (scale < 1e290)  # NaN, for a column without values, is not
-    return np.where(usable & ~categorical, scale, 1.0)
-
-
-def _check_distances(
-    seen: NDArray[np.float64], scale: NDArray[np.float64], names: list[str]
-) -> None:
-    """Refuse rows so far apart that the squares of distances are no doubles."""
-    with np.errstate(over="ignore"):
-        apart = (np.fmax.reduce(seen, axis=0) - np.fmin.reduce(seen, axis=0)) / scale
-    far = apart > LARGEST_DISTANCE  # NaN, for a column without values, is not
-    if far.any():
-        feature = int(np.argmax(far))
-        raise ValueError(
-            f"Got values of {names[feature]!r} from {np.nanmin(seen[:, feature]):g} to "
-            f"{np.nanmax(seen[:, feature]):g}, too far apart for distances; expected less than "
-            f"{LARGEST_DISTANCE:g} units of the metric. Scale the column, or take logarithms."
-        )
-
-
-def _deviation(seen: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Standard deviation of the known values of each column."""
-    known = ~np.isnan(seen)
-    weight_sum = np.maximum(weight @ known, np.finfo(np.float64).tiny)
-    mean = weight @ np.where(known, seen, 0.0) / weight_sum
-    spread = np.where(known, seen - mean, 0.0)
-    with np.errstate(over="ignore"):  # infinite is not usable
-        return np.asarray(np.sqrt(weight @ spread**2 / weight_sum))
-
-
-def _dense_rank(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """0 for the least value, 1 for the next, …; values that differ by rounding are one."""
-    order = np.argsort(values, kind="stable")
-    rank = np.empty(len(values))
-    rank[order] = np.cumsum(np.diff(values[order], prepend=values[order[0]]) > SAME_PROBABILITY)
-    return rank
 
 
 def _with_levels(points: NDArray[np.float64], tree: AxisTree) -> NDArray[Any]:

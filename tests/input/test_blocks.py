@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from treerank import _core
 from treerank._binning.binning import code_table, fit_binning
-from treerank._input.blocks import block_table, join, label_block, table_seen
+from treerank._input.blocks import block_table, join, table_seen
+from treerank._input.label_blocks import label_block
 from treerank._input.labels import check_labels
 from treerank._input.validation import _make_table
 from treerank._input.weights import Weights, WeightSums, quantise, sum_weights

@@ -22,8 +22,9 @@ from treerank._base import check_max_bins
 from treerank._binning.binning import Binning, Coded, fit_binning
 from treerank._growth.progress import Report, progress_bar
 from treerank._input import column_stats
-from treerank._input.blocks import LabelBlock, block_table, join, label_block, table_seen
+from treerank._input.blocks import block_table, join, table_seen
 from treerank._input.column_stats import BinningSample
+from treerank._input.label_blocks import LabelBlock, label_block
 from treerank._input.parameters import check_n_jobs
 from treerank._input.validation import (
     Table,

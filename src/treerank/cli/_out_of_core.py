@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from treerank._input.blocks import label_block
+from treerank._input.label_blocks import label_block
 from treerank._io.parquet_files import ParquetFiles, feature_names, open_parquet
 from treerank.cli._errors import BadInput
 from treerank.cli._training import ColumnOptions

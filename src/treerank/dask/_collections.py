@@ -15,15 +15,9 @@ from treerank._base import check_max_bins
 from treerank._binning.binning import Binning, fit_binning
 from treerank._growth.shards import Shard
 from treerank._input import column_stats
-from treerank._input.blocks import (
-    LabelStats,
-    TableStats,
-    block_table,
-    join,
-    label_block,
-    table_seen,
-)
+from treerank._input.blocks import TableStats, block_table, join, table_seen
 from treerank._input.column_stats import BinningSample
+from treerank._input.label_blocks import LabelStats, label_block
 from treerank._input.validation import Table, check_number_of_features, wanted_categories
 from treerank._input.weights import (
     WeightSums,

@@ -10,14 +10,7 @@ from sklearn.frozen import FrozenEstimator
 
 from treerank._base import TreeRanker
 from treerank._geometric import GeometricRanker
-from treerank._io.foreign_trees import (
-    ArraySource,
-    TreeSource,
-    arrays_of,
-    read_arrays,
-    read_estimator,
-    split_off_front,
-)
+from treerank._io.foreign_trees import arrays_of, read_estimator, split_off_front
 from treerank._io.j48 import read_j48
 from treerank._io.model_file._features import MAX_FEATURES, pack_names, unpack_names
 from treerank._io.model_file._nodes import Node
@@ -28,6 +21,7 @@ from treerank._io.model_file._values import (
     unpack_classes,
     unpack_parameters,
 )
+from treerank._io.node_arrays import ArraySource, TreeSource, read_arrays
 from treerank._trees.axis_tree import NODE
 
 # One entry a node; the last two may be left out.

@@ -1,0 +1,46 @@
+"""Class shares of leaves, smoothed, and ranks of distances within leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._trees.axis_tree import AxisTree
+
+
+# The m-estimate adds this many cases of the class of interest to each leaf.
+ADDED_CASES = 10.0
+# Estimates closer than this differ by rounding only.
+SAME_PROBABILITY = 1e-12
+
+
+def smooth_shares(
+    tree: AxisTree, smoothing: str | None, interest: int
+) -> NDArray[np.float64] | None:
+    """Class shares of the leaves; a leaf without cases has the prior shares."""
+    if tree.counts is None:
+        return None
+    n_classes = tree.counts.shape[1]
+    reached = tree.reached_leaves()
+    weight = tree.counts[reached].sum()
+    if not (tree.counts.min() >= 0 and 0 < weight < np.inf):
+        raise ValueError(
+            "Got a tree without cases in its leaves, or with fewer than none; expected some "
+            "weight, and finite class counts."
+        )
+    prior = tree.counts[reached].sum(axis=0) / weight
+    size = tree.counts.sum(axis=1, keepdims=True)
+    if smoothing == "laplace":
+        return np.asarray((tree.counts + 1) / (size + n_classes))
+    if smoothing == "m":
+        m = ADDED_CASES / max(prior[interest], np.finfo(np.float64).tiny)
+        return np.asarray((tree.counts + m * prior) / (size + m))
+    return np.asarray(np.where(size > 0, tree.counts / np.maximum(size, 1e-300), prior))
+
+
+def dense_rank(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """0 for the least value, 1 for the next, …; values that differ by rounding are one."""
+    order = np.argsort(values, kind="stable")
+    rank = np.empty(len(values))
+    rank[order] = np.cumsum(np.diff(values[order], prepend=values[order[0]]) > SAME_PROBABILITY)
+    return rank

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from treerank._input.parameters import check_choice, invalid_parameter
 from treerank._trees.axis_tree import AxisTree
 
-
 # In one feature: the squares of a few of these can be added.
 LARGEST_DISTANCE = 1e150
 

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from treerank._trees.axis_tree import AxisTree
 
-
 # The m-estimate adds this many cases of the class of interest to each leaf.
 ADDED_CASES = 10.0
 # Estimates closer than this differ by rounding only.

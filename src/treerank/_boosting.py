@@ -16,6 +16,7 @@ from treerank._binning.binning import code_table
 from treerank._growth.boosting import Boosted, BoostingPlan, BoostingRows, boost, boosting_units
 from treerank._growth.progress import progress_bar
 from treerank._growth.trees import check_monotonic
+from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import (
     check_choice,
     check_integer,
@@ -39,6 +40,7 @@ LEAST_SLOPE = 1e-6
 LARGEST_WEIGHT = 2**52
 
 
+@insert_shared_docs
 class BoostedTreeRank(TreeEnsemble):
     """Rank by a sum of shallow ranking trees, each grown to correct those before it.
 
@@ -80,22 +82,14 @@ class BoostedTreeRank(TreeEnsemble):
         Share of the rows held out for that.
     n_iter_no_change : int, default=50
         Stop after so many trees that brought nothing better.
-    label_order : array-like of shape (n_classes,), optional
-        The classes, worst first, where their values do not say.
-    categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Which columns hold categories. By default the text, boolean and category columns
-        of a data frame.
-    monotonic_cst : array-like or dict, optional
-        1, 0 or -1 for each feature: the score may only rise, do anything, or only fall
-        with it. A dict names the features that are constrained.
+    {label_order}
+    {categorical_features}
+    {monotonic_cst}
     max_bins : int, default=255
         Bins for each numeric feature.
-    n_jobs : int, optional
-        Threads; None means 1, -1 all cores. The result does not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws; None means 0, so that a fit can be repeated.
-    verbose : int, default=0
-        Show progress.
+    {n_jobs}
+    {random_state}
+    {verbose}
 
     Attributes
     ----------

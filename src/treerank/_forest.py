@@ -16,6 +16,7 @@ from treerank._growth.forest import ForestPlan, grow_forest
 from treerank._growth.forest_rows import ForestRows, LocalForestRows, Trees, Unseen
 from treerank._growth.splitter_choice import with_max_features
 from treerank._growth.trees import check_monotonic
+from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_choice, check_integer, check_n_jobs
 from treerank._input.validation import Table, TrainingData, all_or_nothing, validate_training_data
 from treerank._io.parquet import ParquetFit
@@ -45,6 +46,7 @@ FITTED_SOMETIMES = [
 ]  # fmt: skip
 
 
+@insert_shared_docs
 class RankingForest(ParquetFit, TreeEnsemble):
     """Learn to rank with many randomised ranking trees.
 
@@ -90,15 +92,9 @@ class RankingForest(ParquetFit, TreeEnsemble):
         How many rows a node's share of positives is worth in that of its children; "oob"
         chooses it by the AUC on out-of-bag rows, and stretches the shares so that they fit the
         labels of these rows. None is 0. Of use for "posterior" only.
-    tournament : {"all", "adjacent"}, default="all"
-        Beyond two classes, whether all pairs of classes compete for each split, or only
-        neighbours, which is quicker.
-    tournament_gain : {"vus", "local"}, default="vus"
-        Beyond two classes, what a candidate must add most to: the VUS of the whole ordered
-        partition, or that of the cell alone.
-    label_order : array-like of shape (n_classes,), optional
-        The classes, worst first. By default the order of an ordered categorical, else that
-        of the values.
+    {tournament}
+    {tournament_gain}
+    {label_order}
     oob_score : bool, default=False
         Score every training row by the trees that have not seen it, and measure the AUC.
     random_cut_share : float or "auto", default="auto"
@@ -107,29 +103,21 @@ class RankingForest(ParquetFit, TreeEnsemble):
     warm_start : bool, default=False
         Keep the trees of the last fit and add more, up to `n_estimators`. The data must be
         the same.
-    categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Which columns hold categories. By default the text, boolean and category columns
-        of a data frame.
-    monotonic_cst : array-like or dict, optional
-        1, 0 or -1 for each feature: the score may only rise, do anything, or only fall
-        with it.
-    max_bins : int or "auto", default="auto"
-        Bins for each numeric feature. By default every value is told apart up to 10,000
-        rows, and 255 quantiles above.
+    {categorical_features}
+    {monotonic_cst}
+    {max_bins}
     n_jobs : int, optional
         Threads, or processes of joblib for other splitters than LeafRank; None means 1, -1 all
         cores. The result does not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seed of all draws; None means 0, so that a fit can be repeated.
-    verbose : int, default=0
-        Show progress.
+    {random_state}
+    {verbose}
 
     Attributes
     ----------
     estimators_ : list of ForestTree
         The trees, as light views: `apply`, `score_samples`.
     shrinkage_ : float
-        The shrinkage of shrinkage used.
+        The amount of shrinkage used.
     oob_decision_function_ : array of shape (n_samples,)
         With ``oob_score=True``: the score of each training row by the trees that have not
         seen it; NaN for a row that all have seen, or that has no weight.

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from treerank._input.categories import SharedLevels
 from treerank._input.frames import open_frame
 from treerank._input.labels import check_known_labels
+from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_choice, check_n_jobs, invalid_parameter
 from treerank._input.validation import all_or_nothing
 from treerank._input.weights import check_weights, scale_weights
@@ -33,6 +34,7 @@ from treerank._select.leaf_shares import dense_rank, smooth_shares
 from treerank._trees.axis_tree import AxisTree
 
 
+@insert_shared_docs
 class GeometricRanker(ClassifierMixin, BaseEstimator):
     """Rank with a decision tree that stays as it is.
 
@@ -64,8 +66,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         ``k / n``.
     class_of_interest : label, optional
         The class that is ranked first; by default the last.
-    n_jobs : int, optional
-        Threads; None means 1, -1 all cores. The result does not depend on it.
+    {n_jobs}
 
     Attributes
     ----------

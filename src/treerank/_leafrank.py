@@ -11,6 +11,7 @@ from treerank import _core
 from treerank._base import TreeRanker, check_max_bins
 from treerank._binning.binning import code_table
 from treerank._growth.trees import LeafRankOptions, TreeRankOptions, check_monotonic, grow_trees
+from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import (
     check_choice,
     check_count_or_share,
@@ -27,6 +28,7 @@ DATA_PARAMETERS = (
 )  # fmt: skip
 
 
+@insert_shared_docs
 class LeafRank(TreeRanker):
     """Split the feature space in two, the better part on the left.
 
@@ -56,22 +58,12 @@ class LeafRank(TreeRanker):
         "cv" cuts the inner tree back by cross-validation inside the cell: five folds, each
         judged on the rows it holds out. A cell in which no test stands up to that is not
         split. Growth takes up to three times as long.
-    categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Which columns hold categories. By default the text, boolean and category columns
-        of a data frame.
-    missing : {"learned", "cell_mean"}, default="learned"
-        Where a test sends missing values: to the side where they do better, or to the side
-        of the cell's mean (of the cell's most frequent level, for a category) [1]_.
-    monotonic_cst : array-like or dict, optional
-        1, 0 or -1 for each feature: the score may only rise, do anything, or only fall
-        with it.
-    max_bins : int or "auto", default="auto"
-        Bins for each numeric feature. By default every value is told apart up to 10,000
-        rows, and 255 quantiles above.
-    n_jobs : int, optional
-        Threads; None means 1, -1 all cores. The result does not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seed of the feature draws; None means 0.
+    {categorical_features}
+    {missing}
+    {monotonic_cst}
+    {max_bins}
+    {n_jobs}
+    {random_state}
 
     Attributes
     ----------

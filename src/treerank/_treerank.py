@@ -13,6 +13,7 @@ from treerank._growth.local import LocalRows, TrainingRows
 from treerank._growth.splitter_choice import as_splitter
 from treerank._growth.splitter_trees import is_function
 from treerank._growth.trees import TreeRankOptions, check_monotonic
+from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import (
     check_choice,
     check_count_or_share,
@@ -39,6 +40,7 @@ from treerank._trees.ranking_tree import CellTree
 from treerank.splitters import DyadicGrid
 
 
+@insert_shared_docs
 class TreeRank(ParquetFit, TreeRanker):
     """Learn to rank with a tree whose leaves are strata, best first.
 
@@ -66,15 +68,9 @@ class TreeRank(ParquetFit, TreeRanker):
         A split must add more than this to the AUC (VUS beyond two classes).
     max_features : int, float, "sqrt", "log2" or None, default=None
         Number of features drawn for each cell.
-    tournament : {"all", "adjacent"}, default="all"
-        Beyond two classes, whether all pairs of classes compete for each split, or only
-        neighbours (among the classes that the cell has), which is quicker.
-    tournament_gain : {"vus", "local"}, default="vus"
-        Beyond two classes, what a candidate must add most to: the VUS of the whole ordered
-        partition, or that of the cell alone, as in [3]_.
-    label_order : array-like of shape (n_classes,), optional
-        The classes, worst first. By default the order of an ordered categorical, else that
-        of the values.
+    {tournament}
+    {tournament_gain}
+    {label_order}
     pruning : {"cv", "penalty"} or None, default="cv"
         "cv" chooses among the nested cost-complexity subtrees on held-out rows; a tree
         that ranks them no better than chance is pruned to its root. "penalty" maximises
@@ -102,24 +98,13 @@ class TreeRank(ParquetFit, TreeRanker):
     cv : int or cross-validation splitter, default=5
         Folds for pruning and shrinkage. Integer: folds keyed by the content of the rows,
         so that the order of the rows does not matter.
-    categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Which columns hold categories. By default the text, boolean and category columns
-        of a data frame.
-    missing : {"learned", "cell_mean"}, default="learned"
-        Where a test sends missing values: to the side where they do better, or to the side
-        of the cell's mean (of the cell's most frequent level, for a category) [2]_.
-    monotonic_cst : array-like or dict, optional
-        1, 0 or -1 for each feature: the score may only rise, do anything, or only fall
-        with it. Holds between any two rows that differ in that feature only.
-    max_bins : int or "auto", default="auto"
-        Bins for each numeric feature. By default every value is told apart up to 10,000
-        rows, and 255 quantiles above.
-    n_jobs : int, optional
-        Threads; None means 1, -1 all cores. The result does not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seed of folds and feature draws; None means 0, so that a fit can be repeated.
-    verbose : int, default=0
-        Show progress.
+    {categorical_features}
+    {missing}
+    {monotonic_cst}
+    {max_bins}
+    {n_jobs}
+    {random_state}
+    {verbose}
 
     Attributes
     ----------
@@ -133,7 +118,7 @@ class TreeRank(ParquetFit, TreeRanker):
         Every nested subtree with its training and held-out AUC; with
         ``pruning="penalty"`` the best subtree for every number of leaves.
     shrinkage_ : float
-        The shrinkage of shrinkage used; NaN for none.
+        The amount of shrinkage used; NaN for none.
     feature_importances_ : array of shape (n_features,)
         Only where LeafRank splits the cells.
     classes_ : array of shape (n_classes,)
@@ -263,7 +248,7 @@ class TreeRank(ParquetFit, TreeRanker):
     def _grow(
         self, rows: TrainingRows, options: TreeRankOptions, shrinkages: NDArray[np.float64]
     ) -> float:
-        """Set the trees and the pruning path; return the shrinkage of shrinkage."""
+        """Set the trees and the pruning path; return the amount of shrinkage."""
         prune = self.pruning == "cv"
         folds = None
         if prune or len(shrinkages) > 1:

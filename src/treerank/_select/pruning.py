@@ -2,7 +2,7 @@
 
 Every fold's tree is judged only on the rows it has not seen. What a subtree is worth
 there follows from the held-out class counts of its cells alone, so one pass of the
-rows through a tree serves all its subtrees and all shrinkages of shrinkage.
+rows through a tree serves all its subtrees and all amounts of shrinkage.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class PruningPath:
     heldout_std_error : array of shape (n_subtrees,)
         Standard error of that mean.
     shrinkage : array of shape (n_subtrees,)
-        That shrinkage of shrinkage; NaN where scores are not shrunk.
+        That amount of shrinkage; NaN where scores are not shrunk.
     chosen : int
         The subtree that `fit` kept.
     """
@@ -100,7 +100,7 @@ def choose_subtree(
     one_standard_error: bool,
     noise_limit: float = NOISE_LIMIT,
 ) -> tuple[PruningPath, float]:
-    """Choose a subtree and a shrinkage of shrinkage (NaN: keep the tree's own order).
+    """Choose a subtree and a amount of shrinkage (NaN: keep the tree's own order).
 
     Lambda is tried at the geometric means of neighbours, as in CART. The ranking decides
     first, by AUC; where it hardly differs, the size of the tree and how well the shares

@@ -79,7 +79,7 @@ class ForestArrays:
         return f"{self.starts[tree + 1] - self.starts[tree]} slots"
 
     def bake_shrinkage(self, shrinkage: float, scale: float = 1.0) -> ForestArrays:
-        """One number a slot, for this shrinkage of shrinkage, steps being multiplied by `scale`."""
+        """One number a slot, for this amount of shrinkage, steps being multiplied by `scale`."""
         if self.steps is not None:
             return self._at_shrinkage(shrinkage).bake_shrinkage(0.0, scale)
         factor = np.full(len(self.step), scale, dtype=np.float32)

@@ -48,7 +48,7 @@ class SplitterForest:
         return f"{self.trees[tree].n_cells} cells"
 
     def bake_shrinkage(self, shrinkage: float, scale: float = 1.0) -> SplitterForest:
-        """One number a cell, for this shrinkage of shrinkage, steps being multiplied by `scale`."""
+        """One number a cell, for this amount of shrinkage, steps being multiplied by `scale`."""
         folded = replace(self, shrinkage=shrinkage, scale=scale)
         values = [
             mid_ranks(tree) if self.by_rank else folded._shares(tree) @ self.cut_weights

@@ -8,6 +8,7 @@ from treerank._forest import RankingForest
 from treerank._forest_plan import AGGREGATIONS, plan_forest
 from treerank._growth import shards as tasks
 from treerank._growth.trees import check_monotonic
+from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.validation import TrainingSize
 from treerank._leafrank import LeafRank
 from treerank._treerank import TreeRank
@@ -20,6 +21,7 @@ from treerank.dask._rows import DaskRows
 
 
 @takes_parameters_of(TreeRank)
+@insert_shared_docs
 class DaskTreeRank(OnCluster, TreeRank):
     """Learn to rank with one tree, from rows on a Dask cluster.
 
@@ -30,11 +32,8 @@ class DaskTreeRank(OnCluster, TreeRank):
     ----------
     splitter : LeafRank, optional
         How a cell is split; other splitters need all rows in one place.
-    client : distributed.Client, optional
-        By default the client that is in use.
-    checkpoint : str or path, optional
-        File in which the trees are kept while they grow. A fit that was broken off goes on from
-        it when it is repeated; it is removed at the end.
+    {client}
+    {checkpoint}
     **parameters
         All parameters of :class:`~treerank.TreeRank`; `cv` must be an integer, and LeafRank's
         own `pruning` None. `n_jobs` is of use for scores of data in memory only.
@@ -84,6 +83,7 @@ class DaskTreeRank(OnCluster, TreeRank):
 
 
 @takes_parameters_of(RankingForest)
+@insert_shared_docs
 class DaskRankingForest(OnCluster, RankingForest):
     """Learn to rank with many randomised trees, from rows on a Dask cluster.
 
@@ -95,11 +95,8 @@ class DaskRankingForest(OnCluster, RankingForest):
     ----------
     splitter : LeafRank, optional
         How a cell is split; other splitters need all rows in one place.
-    client : distributed.Client, optional
-        By default the client that is in use.
-    checkpoint : str or path, optional
-        File in which the trees are kept while they grow. A fit that was broken off goes on from
-        it when it is repeated; it is removed at the end.
+    {client}
+    {checkpoint}
     **parameters
         All parameters of :class:`~treerank.RankingForest`; `aggregation` must be "posterior",
         `warm_start` False. `n_jobs` is of use for scores of data in memory only.

@@ -1,0 +1,70 @@
+"""Descriptions of parameters that several estimators share, written once and inserted."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+Documented = TypeVar("Documented", bound=type)
+
+SHARED = {
+    "label_order": """\
+label_order : array-like of shape (n_classes,), optional
+    The classes, worst first. By default the order of an ordered categorical, else that
+    of the values.""",
+    "tournament": """\
+tournament : {"all", "adjacent"}, default="all"
+    Beyond two classes, whether all pairs of classes compete for each split, or only
+    neighbours (among the classes that the cell has), which is quicker.""",
+    "tournament_gain": """\
+tournament_gain : {"vus", "local"}, default="vus"
+    Beyond two classes, what a candidate must add most to: the VUS of the whole ordered
+    partition, or that of the cell alone, as in the paper on the tournament.""",
+    "categorical_features": """\
+categorical_features : "from_dtype", array-like or None, default="from_dtype"
+    Which columns hold categories. By default the text, boolean and category columns
+    of a data frame.""",
+    "missing": """\
+missing : {"learned", "cell_mean"}, default="learned"
+    Where a test sends missing values: to the side where they do better, or to the side
+    of the cell's mean (of the cell's most frequent level, for a category).""",
+    "monotonic_cst": """\
+monotonic_cst : array-like or dict, optional
+    1, 0 or -1 for each feature: the score may only rise, do anything, or only fall
+    with it, between any two rows that differ in that feature only. A dict names the
+    features that are constrained.""",
+    "max_bins": """\
+max_bins : int or "auto", default="auto"
+    Bins for each numeric feature. By default every value is told apart up to 10,000
+    rows, and 255 quantiles above.""",
+    "n_jobs": """\
+n_jobs : int, optional
+    Threads; None means 1, -1 all cores. The result does not depend on it.""",
+    "random_state": """\
+random_state : int, RandomState or None, default=None
+    Seed of all draws; None means 0, so that a fit can be repeated.""",
+    "verbose": """\
+verbose : int, default=0
+    Show progress.""",
+    "client": """\
+client : distributed.Client, optional
+    By default the client that is in use.""",
+    "checkpoint": """\
+checkpoint : str or path, optional
+    File in which the trees are kept while they grow. A fit that was broken off goes on from
+    it when it is repeated; it is removed at the end.""",
+}
+
+
+def insert_shared_docs(cls: Documented) -> Documented:
+    """Decorate a class: a line ``{name}`` of its docstring becomes the shared description."""
+    if cls.__doc__ is not None:  # python -OO drops docstrings
+        cls.__doc__ = "\n".join(map(_inserted, cls.__doc__.split("\n")))
+    return cls
+
+
+def _inserted(line: str) -> str:
+    stripped = line.strip()
+    if not (stripped.startswith("{") and stripped.endswith("}")):
+        return line
+    indent = line[: len(line) - len(line.lstrip())]
+    return "\n".join(indent + part for part in SHARED[stripped[1:-1]].split("\n"))

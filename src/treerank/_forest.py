@@ -12,8 +12,8 @@ from treerank._base import TreeEnsemble, check_max_bins
 from treerank._binning.binning import Coded, code_table
 from treerank._binning.encoding import Encoding, fit_encoding
 from treerank._forest_plan import plan_forest
-from treerank._growth.forest import ForestPlan, grow_forest
-from treerank._growth.forest_rows import ForestRows, LocalForestRows, Trees, Unseen
+from treerank._growth.forest import ForestPlan, Trees
+from treerank._growth.forest_rows import ForestRows, LocalForestRows, Unseen
 from treerank._growth.splitter_choice import with_max_features
 from treerank._growth.trees import check_monotonic
 from treerank._input.parameter_docs import insert_shared_docs
@@ -21,6 +21,7 @@ from treerank._input.parameters import check_choice, check_integer, check_n_jobs
 from treerank._input.validation import Table, TrainingData, all_or_nothing, validate_training_data
 from treerank._io.parquet import ParquetFit
 from treerank._leafrank import LeafRank
+from treerank._select.plan_race import ForestChoice, race
 from treerank._select.quality import class_shares
 from treerank._select.rank_aggregation import RankAggregation
 from treerank._select.shrinkage import choose_shrinkage
@@ -116,6 +117,9 @@ class RankingForest(ParquetFit, TreeEnsemble):
     ----------
     estimators_ : list of ForestTree
         The trees, as light views: `apply`, `score_samples`.
+    plan_ : ForestChoice
+        How the trees are grown: `name`, and in `oob_auc` what was tried and how it did. Not kept
+        in model files.
     shrinkage_ : float
         The amount of shrinkage used.
     oob_decision_function_ : array of shape (n_samples,)
@@ -205,6 +209,7 @@ class RankingForest(ParquetFit, TreeEnsemble):
         self.random_state = random_state
         self.verbose = verbose
 
+    plan_: ForestChoice
     shrinkage_: float
     feature_importances_: NDArray[np.float64]
     feature_importances_std_: NDArray[np.float64]
@@ -309,17 +314,24 @@ class RankingForest(ParquetFit, TreeEnsemble):
         self._binning = coded.binning
         n_jobs = check_n_jobs(self.n_jobs)
         monotonic = check_monotonic(self.monotonic_cst, data.table.names, self._binning)
-        plan = plan_forest(self, data, monotonic, self._plan.sampling.seed if before else None)
+        plans = plan_forest(self, data, monotonic, self._plan.sampling.seed if before else None)
         rows: NDArray[Any] = coded.codes
         self._encoding = None
-        if plan.splitter is not None:
+        if plans[0].splitter is not None:
             self._encoding, rows = fit_encoding(data.table, self._binning, data.weights)
-        trees = grow_forest(
-            rows, data, self._binning, self._encoding, monotonic, plan, before, n_jobs
-        )
-        self._plan = plan
-        self.classes_ = data.classes
-        self._keep(trees, LocalForestRows(rows, data, n_jobs))
+        self._fit_rows(
+            LocalForestRows(rows, data, self._binning, self._encoding, monotonic, n_jobs),
+            plans, before,
+        )  # fmt: skip
+
+    def _fit_rows(self, rows: ForestRows, plans: list[ForestPlan], before: Trees | None) -> None:
+        """Choose a plan, grow its trees, and keep them; wherever the rows are."""
+        plan, choice = plans[0], ForestChoice(plans[0].name, {}, 0)
+        if len(plans) > 1:
+            plan, before, choice = race(plans, rows)
+        self._plan, self.plan_ = plan, choice
+        self.classes_ = rows.classes
+        self._keep(rows.grow(plan, before), rows)
         self._drop_unused_thresholds()
 
     def _drop_unused_thresholds(self) -> None:

@@ -1,13 +1,14 @@
-"""What a forest is to be, made of its parameters and the size of the data."""
+"""What a forest is to be, made of its parameters and the size of the data; and its rivals."""
 
 from __future__ import annotations
 
 import numbers
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from treerank._growth.forest import ForestPlan
 from treerank._growth.splitter_choice import as_splitter
@@ -34,14 +35,29 @@ STRENGTHS = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]
 WHOLE_TREES = 20_000
 # Half of the trees have random cuts up to twice as many rows, then a share that falls.
 RANDOM_CUT_ROWS = 5_000
+# From so many rows on other plans may be better, and out-of-bag rows tell which; so many trees at
+# least, or the race would cost more than it gains. Merged cells take too long beyond the last.
+RIVAL_ROWS, RIVAL_TREES, MERGED_ROWS = 5_000, 32, 50_000
 # Where splitters other than LeafRank stop by default, as they do in TreeRank.
 SPLITTER_DEPTH, SPLITTER_LEAF = 10, 5
 
 
+@dataclass(frozen=True)
+class Recipe:
+    """How the trees of a forest of which nothing is said are grown."""
+
+    name: str
+    splitter: LeafRank
+    random_cut_share: Any = "auto"
+
+
 def plan_forest(
-    forest: Any, data: TrainingSize, monotonic: NDArray[np.int8], seed: int | None
-) -> ForestPlan:
-    """Check the parameters of a forest and fill in what follows the size of the data."""
+    forest: Any, data: TrainingSize, monotonic: NDArray[np.int8], seed: int | None = None
+) -> list[ForestPlan]:
+    """Check the parameters of a forest and fill in what follows the size of the data.
+
+    The first plan is the usual one; others are to be tried against it.
+    """
     n_rows = data.table.n_rows
     check_choice("aggregation", forest.aggregation, AGGREGATIONS)
     check_choice("bootstrap", forest.bootstrap, [True, False])
@@ -57,22 +73,60 @@ def plan_forest(
             "below the number of rows, so that trees leave rows out."
         )
     splitter = _other_splitter(forest, monotonic)
-    kinds = (
-        _kinds(forest, data, value, sampling.seed)
-        if splitter is None
-        else [_cell_options(forest, data, sampling.seed)]
+    usual = default_recipe(n_rows, value, len(data.classes))
+    plans = []
+    for recipe in [usual, *_rivals(forest, data, n_trees, sampling, value)]:
+        kinds, share = [_cell_options(forest, data, sampling.seed)], 0.0
+        if splitter is None:
+            kinds = _kinds(forest, data, value, sampling.seed, recipe.splitter)
+            share = forest.random_cut_share if recipe is usual else recipe.random_cut_share
+        plans.append(
+            ForestPlan(
+                name=recipe.name if forest.splitter is None else "the given splitter",
+                kinds=kinds,
+                splitter=splitter,
+                kind_of=_kind_of(share, n_trees, n_rows),
+                sampling=sampling,
+                value=value,
+                shrinkages=_shrinkages(forest, value, sampling.leaves_rows_out(n_rows)),
+                n_rows=n_rows,
+                verbose=int(forest.verbose),
+            )
+        )
+    return plans
+
+
+def _rivals(
+    forest: Any, data: TrainingSize, n_trees: int, sampling: Sampling, value: str
+) -> list[Recipe]:
+    """Recipes to try against the usual one, where nothing is said and rows can judge."""
+    n_rows = data.table.n_rows
+    nothing = (forest.splitter, forest.min_samples_leaf, forest.max_features)
+    sizes = (forest.max_depth, forest.random_cut_share, forest.shrinkage)
+    is_silent = all(given is None for given in nothing) and all(
+        isinstance(given, str) and given == usual_value
+        for given, usual_value in zip(sizes, ("auto", "auto", "oob"), strict=True)
     )
-    share = 0.0 if splitter is not None else forest.random_cut_share
-    return ForestPlan(
-        kinds=kinds,
-        splitter=splitter,
-        kind_of=_kind_of(share, n_trees, n_rows),
-        sampling=sampling,
-        value=value,
-        shrinkages=_shrinkages(forest, value, sampling.leaves_rows_out(n_rows)),
-        n_rows=n_rows,
-        verbose=int(forest.verbose),
-    )
+    if not is_silent or forest.warm_start or value != "path":
+        return []
+    if not sampling.leaves_rows_out(n_rows) or len(data.classes) > 2:
+        return []
+    if n_rows < RIVAL_ROWS or n_trees < RIVAL_TREES:
+        return []
+    rivals = [
+        Recipe(
+            "deep trees, 0.8 of the features, half of them with random cuts",
+            LeafRank(max_depth=None, min_samples_leaf=1, max_features=0.8),
+            0.5,
+        )
+    ]
+    if n_rows < MERGED_ROWS:
+        merged = LeafRank(max_depth=3, min_samples_leaf=3, max_features=0.5)
+        rivals.append(Recipe("merged cells, half of the features", merged))
+    else:
+        deep = LeafRank(max_depth=None, min_samples_leaf=1, max_features=0.5)
+        rivals.append(Recipe("deep trees, half of the features", deep))
+    return rivals
 
 
 def _sampling(forest: Any, n_rows: int, seed: int) -> Sampling:
@@ -127,8 +181,8 @@ def _shrinkages(forest: Any, value: str, leaves_rows_out: bool) -> list[float]:
     return STRENGTHS
 
 
-def default_splitter(n_rows: int, value: str, n_classes: int) -> LeafRank:
-    """Splitter that follows the size of the data and what a tree is asked for.
+def default_recipe(n_rows: int, value: str, n_classes: int) -> Recipe:
+    """Recipe that follows the size of the data and what a tree is asked for.
 
     Cells that are merged and split again make the better trees of few rows; from WHOLE_TREES
     rows on, one tree grown to the end is as good, several times faster, and smaller. Ranks and
@@ -136,16 +190,20 @@ def default_splitter(n_rows: int, value: str, n_classes: int) -> LeafRank:
     than two classes a single split tells but two apart.
     """
     if n_rows >= WHOLE_TREES and value == "path" and n_classes == 2:
-        return LeafRank(max_depth=None, min_samples_leaf=3, max_features="sqrt")
-    return LeafRank(max_depth=3, min_samples_leaf=3, max_features="sqrt")
+        deep = LeafRank(max_depth=None, min_samples_leaf=3, max_features="sqrt")
+        return Recipe("deep trees, a square root of the features", deep)
+    merged = LeafRank(max_depth=3, min_samples_leaf=3, max_features="sqrt")
+    return Recipe("merged cells, a square root of the features", merged)
 
 
-def _kinds(forest: Any, data: TrainingSize, value: str, seed: int) -> list[TreeRankOptions]:
+def _kinds(
+    forest: Any, data: TrainingSize, value: str, seed: int, usual: LeafRank
+) -> list[TreeRankOptions]:
     """Options of the exact trees and of those with random cuts."""
     n_rows, n_features = data.table.n_rows, data.table.n_features
     splitter, leaf = forest.splitter, forest.min_samples_leaf
     if splitter is None:
-        splitter = default_splitter(n_rows, value, len(data.classes))
+        splitter = clone(usual)
         if leaf is not None:
             splitter.set_params(min_samples_leaf=leaf)
     exact = check_splitter(splitter, "RankingForest")._options(n_rows, n_features)

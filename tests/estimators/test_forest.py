@@ -15,8 +15,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from treerank import LeafRank, RankingForest, _core, consensus
-from treerank._forest_plan import STRENGTHS, _kind_of, default_splitter
-from treerank._select import rank_aggregation
+from treerank._forest_plan import STRENGTHS, _kind_of, default_recipe
+from treerank._select import plan_race, rank_aggregation
 from treerank._trees.packed_forest import Sampling
 from treerank._trees.ranking_tree import tree_from_core
 
@@ -204,10 +204,10 @@ def test_random_cuts_are_spread_over_the_range():
 
 
 def test_the_default_splitter_follows_the_size_of_the_data():
-    few, many = (default_splitter(n, "path", 2) for n in (300, 300_000))
+    few, many = (default_recipe(n, "path", 2).splitter for n in (300, 300_000))
     assert few.max_depth == 3
     assert many.max_depth is None
-    assert default_splitter(300_000, "rank", 2).max_depth == 3
+    assert default_recipe(300_000, "rank", 2).splitter.max_depth == 3
     x, y = table(20_000, 3)
     model = RankingForest(n_estimators=2, n_jobs=2).fit(x, y)
     assert model._plan.kinds[0].max_depth == 1
@@ -611,3 +611,76 @@ def test_shares_are_stretched_to_fit_and_the_order_stays(splitter, monkeypatch):
     assert stretched.std() > 1.2 * shrunk.std()
     new = slice(1000, None)
     assert np.mean((stretched[new] - y[new]) ** 2) < np.mean((shrunk[new] - y[new]) ** 2)
+
+
+# --- The plan of a forest ---
+
+
+def sparse_table(n, seed=0):
+    """Two of many features decide, so that a tree must see most of them in every node."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 12))
+    y = (np.sin(3 * x[:, 0]) + np.sin(3 * x[:, 1]) > 0) ^ (rng.random(n) < 0.1)
+    return x, y.astype(int)
+
+
+def test_the_plan_of_the_highest_out_of_bag_auc_is_chosen():
+    x, y = sparse_table(6_000)
+    forest = RankingForest(n_estimators=40).fit(x[:5_000], y[:5_000])
+    choice = forest.plan_
+    assert choice.oob_auc[choice.name] == max(choice.oob_auc.values())
+    assert len(choice.oob_auc) == 3
+    assert choice.n_trees == 5
+    assert forest._trees.n_trees == 40
+    usual = RankingForest(n_estimators=40, random_cut_share=0.5).fit(x[:5_000], y[:5_000])
+    assert usual.plan_.oob_auc == {}
+    assert choice.name != usual.plan_.name
+    assert forest.score(x[5_000:], y[5_000:]) > usual.score(x[5_000:], y[5_000:])
+
+
+def test_trees_of_the_race_are_those_of_the_plan():
+    x, y = sparse_table(5_000)
+    chosen = RankingForest(n_estimators=32).fit(x, y)
+    assert "0.8 of the features" in chosen.plan_.name
+    splitter = LeafRank(max_depth=None, min_samples_leaf=1, max_features=0.8)
+    said = RankingForest(splitter, n_estimators=32, random_cut_share=0.5).fit(x, y)
+    np.testing.assert_array_equal(chosen.score_samples(x), said.score_samples(x))
+
+
+@pytest.mark.parametrize("n_jobs", [2, 5])
+def test_the_plan_does_not_depend_on_the_threads(n_jobs):
+    x, y = sparse_table(5_000)
+    one, several = (RankingForest(n_estimators=32, n_jobs=j).fit(x, y) for j in (1, n_jobs))
+    assert one.plan_ == several.plan_
+    np.testing.assert_array_equal(one.score_samples(x), several.score_samples(x))
+
+
+def test_many_rows_race_on_a_sample(monkeypatch):
+    monkeypatch.setattr(plan_race, "RACE_ROWS", 1_000)
+    x, y = sparse_table(5_000)
+    forest = RankingForest(n_estimators=32).fit(x, y)
+    assert len(forest.plan_.oob_auc) == 3
+    assert forest._trees.n_trees == 32
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"splitter": LeafRank(max_depth=3)}, {"max_features": 3}, {"min_samples_leaf": 2},
+        {"max_depth": 4}, {"random_cut_share": 0.1}, {"shrinkage": 5.0}, {"n_estimators": 31},
+        {"aggregation": "mean_rank"}, {"monotonic_cst": [1] + [0] * 11}, {"warm_start": True},
+        {"bootstrap": False, "shrinkage": None},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_there_is_no_race_where_something_is_said(given):
+    x, y = sparse_table(5_000)
+    forest = RankingForest(**{"n_estimators": 32, **given}).fit(x, y)
+    assert forest.plan_.oob_auc == {}
+
+
+def test_few_rows_and_grades_have_no_race():
+    x, y = sparse_table(5_000)
+    assert RankingForest(n_estimators=32).fit(x[:4_999], y[:4_999]).plan_.oob_auc == {}
+    grades = y + (x[:, 0] > 1)
+    assert RankingForest(n_estimators=32).fit(x, grades).plan_.oob_auc == {}

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
 from treerank._binning.encoding import Encoding
-from treerank._growth.forest_rows import Trees
 from treerank._growth.progress import progress_bar
 from treerank._growth.splitter_forest import grow_splitter_forest
 from treerank._growth.trees import TreeRankOptions
@@ -20,11 +19,14 @@ from treerank._trees.packed_forest import ForestArrays, Sampling, forest_from_co
 from treerank._trees.ranking_tree import cut_weights
 from treerank._trees.splitter_forest import SplitterForest
 
+Trees = ForestArrays | SplitterForest
+
 
 @dataclass(frozen=True)
 class ForestPlan:
     """Everything that decides a forest but the data."""
 
+    name: str  # in words
     kinds: list[TreeRankOptions]  # exact trees, trees with random cuts
     splitter: Any  # None: LeafRank, grown by the core
     kind_of: NDArray[np.uint8]

@@ -1,4 +1,4 @@
-"""Training rows of a forest: what trees that have not seen a row say of it."""
+"""Training rows of a forest: trees are grown on them, and asked about those they have not seen."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._binning.binning import Binning
+from treerank._binning.encoding import Encoding
+from treerank._growth.forest import ForestPlan, Trees, grow_forest
 from treerank._input.validation import TrainingData, class_sizes
 from treerank._select.rank_aggregation import RankAggregation
-from treerank._trees.packed_forest import ForestArrays, Sampling
-from treerank._trees.splitter_forest import SplitterForest
-
-Trees = ForestArrays | SplitterForest
+from treerank._trees.packed_forest import Sampling
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,11 @@ class Unseen:
 
 
 class ForestRows(Protocol):
-    """What a forest asks of its training rows once its trees are grown."""
+    """What a forest asks of its training rows, wherever they are."""
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """Labels, worst first."""
 
     @property
     def sizes(self) -> NDArray[np.float64]:
@@ -35,6 +39,9 @@ class ForestRows(Protocol):
     @property
     def scale(self) -> float:
         """Units to a weight of 1."""
+
+    def grow(self, plan: ForestPlan, before: Trees | None) -> Trees:
+        """Grow the trees of the plan that are not there yet."""
 
     def unseen(
         self, trees: Trees, sampling: Sampling, rows: NDArray[np.int64], shrinkages: list[float]
@@ -56,7 +63,15 @@ class LocalForestRows:
 
     rows: NDArray[Any]
     data: TrainingData
+    binning: Binning
+    encoding: Encoding | None  # None: the rows are codes
+    monotonic: NDArray[np.int8]
     n_jobs: int
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """Labels, worst first."""
+        return self.data.classes
 
     @property
     def sizes(self) -> NDArray[np.float64]:
@@ -67,6 +82,13 @@ class LocalForestRows:
     def scale(self) -> float:
         """Units to a weight of 1."""
         return self.data.weights.scale
+
+    def grow(self, plan: ForestPlan, before: Trees | None) -> Trees:
+        """Grow the trees of the plan that are not there yet."""
+        return grow_forest(
+            self.rows, self.data, self.binning, self.encoding, self.monotonic, plan, before,
+            self.n_jobs,
+        )  # fmt: skip
 
     def unseen(
         self, trees: Trees, sampling: Sampling, rows: NDArray[np.int64], shrinkages: list[float]

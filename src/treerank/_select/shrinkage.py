@@ -13,8 +13,8 @@ from treerank._select.quality import ranking_quality
 from treerank._trees.ranking_tree import cut_weights, upper_shares
 
 if TYPE_CHECKING:
-    from treerank._growth.forest import ForestPlan
-    from treerank._growth.forest_rows import ForestRows, Trees, Unseen
+    from treerank._growth.forest import ForestPlan, Trees
+    from treerank._growth.forest_rows import ForestRows, Unseen
 
 # What stands in for the chosen shrinkage where out-of-bag rows cannot choose.
 USUAL_STRENGTH = 10.0

@@ -119,12 +119,9 @@ class DaskRankingForest(OnCluster, RankingForest):
         coded = code_blocks(cluster, self, blocks)
         self._binning, self._encoding = coded.binning, None
         monotonic = check_monotonic(self.monotonic_cst, coded.names, coded.binning)
-        self._plan = plan_forest(self, TrainingSize(coded.table, coded.classes), monotonic, None)
+        plans = plan_forest(self, TrainingSize(coded.table, coded.classes), monotonic)
         checkpoint = open_checkpoint(self, cluster, coded)
-        rows = DaskForestRows(cluster, coded, monotonic, checkpoint)
-        self.classes_ = coded.classes
-        self._keep(rows.grow(self._plan), rows)
-        self._drop_unused_thresholds()
+        self._fit_rows(DaskForestRows(cluster, coded, monotonic, checkpoint), plans, None)
         checkpoint.close()
         self.n_rounds_ = cluster.n_rounds
 

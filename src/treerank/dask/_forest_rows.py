@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank import _core
-from treerank._growth.forest import ForestPlan, core_options, wrap_forest
-from treerank._growth.forest_rows import Trees, Unseen
+from treerank._growth.forest import ForestPlan, Trees, core_options, wrap_forest
+from treerank._growth.forest_rows import Unseen
 from treerank._growth.level_wise import TreeSpec, grow_level_trees
 from treerank._growth.progress import progress_bar
 from treerank._growth.shards import AllRows, Drawn, Shard
@@ -39,32 +39,39 @@ class DaskForestRows:
         """Units to a weight of 1."""
         return self.coded.scale
 
+    @property
+    def classes(self) -> NDArray[Any]:
+        """Labels, worst first."""
+        return self.coded.classes
+
     @cached_property
     def sizes(self) -> NDArray[np.float64]:
         """Units of each class."""
         [weights] = self._shards.class_weights([AllRows()], len(self.coded.classes))
         return np.asarray(weights, dtype=np.float64)
 
-    def grow(self, plan: ForestPlan) -> ForestArrays:
-        """Grow the trees of the plan, a batch after another."""
+    def grow(self, plan: ForestPlan, before: Trees | None) -> ForestArrays:
+        """Grow the trees of the plan that are not there yet, a batch after another."""
+        assert before is None or isinstance(before, ForestArrays)
         n_trees, n_features = len(plan.kind_of), len(self.coded.names)
         n_classes = len(self.coded.classes)
-        options = core_options(plan, 0, self.scale, self.coded.design_effect)
+        done = 0 if before is None else before.n_trees
+        options = core_options(plan, done, self.scale, self.coded.design_effect)
         specs = [
             TreeSpec(Drawn(plan.sampling, t, plan.n_rows), options["kinds"][plan.kind_of[t]], t)
-            for t in range(n_trees)
+            for t in range(done, n_trees)
         ]
         setting = setting_of(self.coded, self.monotonic, self.cluster.n_workers, "learned")
-        forest: ForestArrays | None = None
+        forest = before
         with progress_bar("growing", plan.verbose) as progress:
-            for first in range(0, n_trees, BATCH):
+            for first in range(0, len(specs), BATCH):
                 some = specs[first : first + BATCH]
                 grown = self.checkpoint.grow(partial(grow_level_trees, self._shards, some, setting))
                 arrays = _core.pack_forest(grown, n_classes, options, n_features)
                 packed = wrap_forest(arrays, plan, n_features, self.sizes)
                 forest = packed if forest is None else forest.joined(packed)
                 if progress is not None:
-                    progress((first + len(some)) / n_trees)
+                    progress((done + first + len(some)) / n_trees)
         assert forest is not None
         return forest
 

@@ -197,6 +197,7 @@ def _unpack_plan(node: Node, model: RankingForest) -> ForestPlan:
     """What a warm start asks of the last fit; the rest follows from the parameters then."""
     fields = node.fields("rows", "seed")
     return ForestPlan(
+        name="that of the model file",
         kinds=[],
         splitter=None,
         kind_of=np.empty(0, dtype=np.uint8),

@@ -1,0 +1,80 @@
+"""Choose a forest's plan: a few trees of each, judged by rows that they have not drawn.
+
+The trees of all plans are grown on the same draws, so that their out-of-bag AUCs are of the same
+rows and differ by the plan alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treerank._select.quality import ranking_quality
+from treerank._select.shrinkage import CHOOSING_ROWS
+
+if TYPE_CHECKING:
+    from treerank._growth.forest import ForestPlan, Trees
+    from treerank._growth.forest_rows import ForestRows
+
+# Trees of each plan: as few as tell plans apart, and an eighth of the forest at most.
+RACE_TREES, RACE_SHARE = 12, 8
+# Rows that each tree draws at most. Where there are more, the trees of the race are not kept.
+RACE_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class ForestChoice:
+    """Which plan a forest has chosen, and why.
+
+    Attributes
+    ----------
+    name : str
+        The plan in words.
+    oob_auc : dict
+        Out-of-bag AUC of every plan that was tried, after `n_trees` trees of each; empty where
+        there was nothing to choose.
+    n_trees : int
+    """
+
+    name: str
+    oob_auc: dict[str, float]
+    n_trees: int
+
+
+def race(
+    plans: list[ForestPlan], rows: ForestRows
+) -> tuple[ForestPlan, Trees | None, ForestChoice]:
+    """Return the plan of the highest out-of-bag AUC and its trees, if they can be kept."""
+    first = plans[0]
+    n_trees = min(RACE_TREES, len(first.kind_of) // RACE_SHARE)
+    whole = first.n_rows <= RACE_ROWS
+    found = []
+    for plan in plans:
+        sampling = plan.sampling
+        if not whole:
+            sampling = replace(sampling, n_draws=min(sampling.n_draws or RACE_ROWS, RACE_ROWS))
+        few = replace(plan, kind_of=plan.kind_of[:n_trees], sampling=sampling, verbose=0)
+        trees = rows.grow(few, None)
+        found.append((_out_of_bag_auc(few, trees, rows), trees))
+    best = int(np.argmax([auc for auc, _ in found]))  # on ties the first
+    choice = ForestChoice(
+        plans[best].name,
+        {plan.name: auc for plan, (auc, _) in zip(plans, found, strict=True)},
+        n_trees,
+    )
+    return plans[best], found[best][1] if whole else None, choice
+
+
+def _out_of_bag_auc(plan: ForestPlan, trees: Trees, rows: ForestRows) -> float:
+    """AUC of the shrinkage that suits the plan."""
+    numbers = np.arange(0, plan.n_rows, max(1, plan.n_rows // CHOOSING_ROWS))
+    some = rows.unseen(trees, plan.sampling, numbers, plan.shrinkages)
+    used = np.isfinite(some.means[:, 0])
+    labels = some.labels[used]
+    if len(np.unique(labels)) < len(rows.sizes):
+        return 0.5
+    weight = None if some.units is None else some.units[used]
+    classes = np.arange(len(rows.sizes))
+    return max(ranking_quality(labels, means, classes, weight) for means in some.means[used].T)

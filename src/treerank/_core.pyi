@@ -277,8 +277,10 @@ def vus_complexity(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), ord
     The nested subtrees by VUS: (lambdas, the step at which each cell is collapsed).
     """
 
-def vus_of_leaves(is_leaf: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
-    """VUS of each choice of leaves, the cells scored by their values."""
+def held_out_paths(left: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]], right: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]], collapsed_at: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]], weight: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)]], value: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)]], share: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', writable=False)]], n_jobs: int) -> list:
+    """
+    For each tree, what its nested subtrees are worth on the rows of `weight` (cells x classes) by several scores of its cells (`value`: ways x cells; `share`: ways x cells x classes less one, or of no ways): (AUC or VUS, Brier score), each ways x subtrees.
+    """
 
 def compile_tree(cells: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], tests: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], is_split: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)]) -> tuple:
     """Freezes a subtree for scoring: (slots, the target of each slot)."""

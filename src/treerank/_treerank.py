@@ -285,6 +285,7 @@ class TreeRank(ParquetFit, TreeRanker):
                 prune,
                 self.one_standard_error,
                 self.noise_limit,
+                check_n_jobs(self.n_jobs),
             )
             self.tree_ = tree.subtree(tree.sequence[1] > path.chosen)
             self.pruning_path_ = self.pruning_path_ or path

@@ -129,32 +129,39 @@ class CellTree(ABC):
     ) -> dict[str, Any]:
         """Return the fields that describe the splits of a subtree."""
 
+    @cached_property
+    def _levels(self) -> list[NDArray[np.intp]]:
+        """Cells at depth 0, 1, ..."""
+        depth = self.cells["depth"]
+        ends = np.cumsum(np.bincount(depth))
+        return np.split(np.argsort(depth, kind="stable"), ends[:-1])
+
     def cell_counts(self, leaf_counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Counts of all cells from those of the leaf cells (other rows are zero)."""
+        """Counts of all cells from those of the leaf cells."""
         counts = leaf_counts.copy()
-        parents = self.cells["parent"]
-        for cell in range(self.n_cells - 1, 0, -1):  # children come after parents
-            counts[parents[cell]] += counts[cell]
+        for level in reversed(self._levels):
+            cells = level[self.is_split[level]]
+            counts[cells] = counts[self.cells["left"][cells]] + counts[self.cells["right"][cells]]
         return counts
 
-    def shrunken_shares(self, shrinkage: float) -> NDArray[np.float64]:
+    def shrunken_shares(self, shrinkage: float | NDArray[np.float64]) -> NDArray[np.float64]:
         """Shares of the classes above the first, the second, ... in each cell, shrunk.
 
         Along the path from the root, a step from a parent of weight n counts
         ``1 / (1 + shrinkage / n)`` of what it changes (hierarchical shrinkage, Agarwal et al.,
-        2022). Shape (n_cells, n_classes - 1); for two classes the share of positives.
+        2022). Shape (n_cells, n_classes - 1), for two classes the share of positives; for
+        several shrinkages (n_shrinkages, n_cells, n_classes - 1).
         """
         weight = self.counts.sum(axis=1)
         share = upper_shares(self.counts)
-        parents = self.cells["parent"]
-        values = np.empty_like(share)
-        values[0] = share[0]
-        depth = self.cells["depth"]
-        for d in range(1, int(depth.max(initial=0)) + 1):
-            at = np.flatnonzero(depth == d)
-            up = parents[at]
-            step = 1.0 / (1.0 + shrinkage / weight[up])
-            values[at] = values[up] + (share[at] - share[up]) * step[:, np.newaxis]
+        shrinkages = np.asarray(shrinkage, dtype=np.float64)[..., np.newaxis]
+        values = np.empty(shrinkages.shape[:-1] + share.shape)
+        values[..., 0, :] = share[0]
+        for at in self._levels[1:]:
+            up = self.cells["parent"][at]
+            step = 1.0 / (1.0 + shrinkages / weight[up])
+            change = (share[at] - share[up]) * step[..., np.newaxis]
+            values[..., at, :] = values[..., up, :] + change
         return values
 
 

@@ -277,6 +277,17 @@ def class_weight(labels, weight, rows):
     return np.array([weight[rows][labels[rows] == k].sum() for k in (0, 1)], dtype=float)
 
 
+def folds(hashes, labels, units, n_folds):
+    """Rows of each class dealt to fold 0, 1, ... by hash; of equal ones the lighter, then first."""
+    fold = np.empty(len(hashes), dtype=np.int32)
+    weight = np.ones(len(hashes)) if units is None else units
+    for k in np.unique(labels):
+        rows = np.flatnonzero(labels == k)
+        order = sorted(rows.tolist(), key=lambda i: (hashes[i], weight[i], i))
+        fold[order] = np.arange(len(order)) % n_folds
+    return fold
+
+
 def leaves_at(tree, step):
     """Which cells are leaves of the subtree at this step of the nested sequence."""
     split = tree.sequence[1] > step

@@ -16,6 +16,7 @@ from treerank._growth.forest import ForestPlan, grow_forest
 from treerank._growth.forest_rows import ForestRows, LocalForestRows, Trees, Unseen
 from treerank._growth.trees import check_monotonic
 from treerank._input.parameters import check_choice, check_integer, check_n_jobs
+from treerank._input.stages import record_stages, stage
 from treerank._input.validation import Table, TrainingData, all_or_nothing, validate_training_data
 from treerank._io.parquet import ParquetFit
 from treerank._leafrank import LeafRank
@@ -122,7 +123,7 @@ class RankingForest(ParquetFit, TreeEnsemble):
     random_state : int, RandomState or None, default=None
         Seed of all draws; None means 0, so that a fit can be repeated.
     verbose : int, default=0
-        Show progress.
+        1: show progress. 2: also print the seconds of each stage.
 
     Attributes
     ----------
@@ -302,13 +303,17 @@ class RankingForest(ParquetFit, TreeEnsemble):
         -------
         self
         """
-        with all_or_nothing(self):
-            data = validate_training_data(
-                self, X, y, sample_weight, self.categorical_features, label_order=self.label_order
-            )
-            before, n_jobs = self._plan_fit(data), check_n_jobs(self.n_jobs)
-            max_bins = check_max_bins(self.max_bins, data.table.n_rows)
-            self._fit_coded(data, code_table(data.table, data.weights, max_bins, n_jobs), before)
+        with all_or_nothing(self), record_stages(self.verbose):
+            with stage("validate"):
+                data = validate_training_data(
+                    self, X, y, sample_weight, self.categorical_features,
+                    label_order=self.label_order,
+                )  # fmt: skip
+                before, n_jobs = self._plan_fit(data), check_n_jobs(self.n_jobs)
+                max_bins = check_max_bins(self.max_bins, data.table.n_rows)
+            with stage("bin"):
+                coded = code_table(data.table, data.weights, max_bins, n_jobs)
+            self._fit_coded(data, coded, before)
         return self
 
     def _plan_fit(self, data: TrainingData) -> Trees | None:
@@ -326,12 +331,14 @@ class RankingForest(ParquetFit, TreeEnsemble):
         self._encoding = None
         if plan.splitter is not None:
             self._encoding, rows = fit_encoding(data.table, self._binning, data.weights)
-        trees = grow_forest(
-            rows, data, self._binning, self._encoding, monotonic, plan, before, n_jobs
-        )
+        with stage("grow"):
+            trees = grow_forest(
+                rows, data, self._binning, self._encoding, monotonic, plan, before, n_jobs
+            )
         self._plan = plan
         self.classes_ = data.classes
-        self._keep(trees, LocalForestRows(rows, data, n_jobs))
+        with stage("score out-of-bag rows"):
+            self._keep(trees, LocalForestRows(rows, data, n_jobs))
         self._drop_unused_thresholds()
 
     def _drop_unused_thresholds(self) -> None:

@@ -5,11 +5,12 @@ import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import noise, trees
+from samples import noise, table_of, trees
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import PredefinedSplit, ShuffleSplit, StratifiedKFold
 
 from treerank import LeafRank, TreeRank, _core
+from treerank._input.weights import Weights
 from treerank._select.pruning import HeldOut, held_out_worth
 
 
@@ -107,6 +108,43 @@ def test_subtrees_that_are_not_nested_are_refused():
             paths(left, right, collapsed_at)
     with pytest.raises(ValueError, match="different lengths"):
         paths([-1, -1], [-1], [0])
+
+
+@pytest.mark.core
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.integers(2, 7), st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_rows_are_dealt_out_to_folds_in_the_order_of_their_hashes(seed, n_classes, n_folds, big):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(70_000, 140_000)) if big and seed % 8 == 0 else int(rng.integers(1, 400))
+    codes = rng.integers(0, 3, size=(2, n)).astype(np.uint16 if seed % 2 else np.uint8)
+    labels = rng.integers(0, n_classes, n).astype(np.uint8)
+    units = rng.integers(1, 4, n) if seed % 3 else None
+    expected = oracles.folds(_core.row_hashes(codes, labels, seed), labels, units, n_folds)
+    for n_jobs in (1, 3):
+        found = _core.assign_folds(codes, labels, units, n_classes, n_folds, seed, n_jobs)
+        assert np.array_equal(found, expected)
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("categorical", [False, True])
+def test_weights_of_leaves_are_those_of_the_rows_that_end_in_them(categorical):
+    rng = np.random.default_rng(3)
+    n = 40_000
+    x = rng.integers(0, 12, size=(n, 3)).astype(float)
+    y = (x[:, 0] % 5 + x[:, 1] + 3 * rng.normal(size=n) > 8).astype(int)
+    chosen = [0, 1] if categorical else None
+    model = TreeRank(LeafRank(max_depth=2), max_depth=5, pruning=None, shrinkage=None,
+                     categorical_features=chosen)  # fmt: skip
+    tree = model.fit(x, y).tree_
+    codes, labels = model._binning.transform(table_of(model, x)), y.astype(np.uint8)
+    cells = tree.apply(codes)
+    repeats = rng.integers(0, 3, n).astype(np.uint8)
+    for weights in (Weights(), Weights(repeats=repeats), Weights(units=repeats * np.int64(2**40))):
+        units = np.ones(n, dtype=np.int64) if weights.as_units is None else weights.as_units
+        expected = np.zeros((tree.n_cells, 2), dtype=np.int64)
+        np.add.at(expected, (cells, labels), units)
+        for n_jobs in (1, 3):
+            assert np.array_equal(tree.leaf_weights(codes, labels, weights, n_jobs), expected)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"shrinkage": None}])

@@ -12,6 +12,7 @@ from treerank import _core
 from treerank._binning.binning import Binning, Codes
 from treerank._growth.losses import LOSSES, start_score
 from treerank._growth.progress import Report
+from treerank._input.stages import stage
 from treerank._input.weights import Weights
 from treerank._select.quality import ranking_quality
 from treerank._trees.packed_forest import ForestArrays, Sampling
@@ -107,18 +108,23 @@ def boost(
     qualities: list[float] = []
     trees: list[ForestArrays] = []
     for number in range(plan.n_rounds):
-        first, second = LOSSES[plan.loss](scores, rows.rank, weight, rows.n_classes)
+        with stage("gradients"):
+            first, second = LOSSES[plan.loss](scores, rows.rank, weight, rows.n_classes)
         if not np.abs(first).max() > 0 or not second.max() > 0:
             break
-        tree = _grow_tree(rows, first, second, binning, plan, number)
+        with stage("grow"):
+            tree = _grow_tree(rows, first, second, binning, plan, number)
         if len(tree.slots) == 1:  # no split of these rows and features: others may have one
             continue
         trees.append(tree)
-        scores += tree.total(rows.codes, plan.n_jobs)
+        with stage("update scores"):
+            scores += tree.total(rows.codes, plan.n_jobs)
         if validation is not None and held_out is not None:
-            held_out += tree.total(validation.codes, plan.n_jobs)
-            classes = np.arange(rows.n_classes)
-            qualities.append(ranking_quality(validation.rank, held_out, classes, validation.weight))
+            with stage("validation scores"):
+                held_out += tree.total(validation.codes, plan.n_jobs)
+                classes = np.arange(rows.n_classes)
+                quality = ranking_quality(validation.rank, held_out, classes, validation.weight)
+            qualities.append(quality)
             if len(qualities) - 1 - int(np.argmax(qualities)) >= plan.patience:
                 break
         if report is not None:

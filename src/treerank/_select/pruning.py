@@ -80,15 +80,10 @@ def count_held_out(
 ) -> list[HeldOut]:
     """Pass the rows of each fold (columns of `encoded`) through the tree grown without them."""
     result = []
-    n_classes, units = len(data.classes), data.weights.as_units
     for fold, tree in enumerate(trees):
-        rows = np.flatnonzero(folds.fold == fold)
-        cells = tree.apply(np.ascontiguousarray(encoded[:, rows]), n_jobs)
-        place = cells.astype(np.int64) * n_classes + data.labels[rows]
-        weights = None if units is None else units[rows]
-        counts = np.bincount(place, weights=weights, minlength=tree.n_cells * n_classes)
-        leaf_counts = counts.reshape(tree.n_cells, n_classes) / data.weights.scale
-        result.append(HeldOut(tree, tree.cell_counts(leaf_counts)))
+        held_out = data.weights.where(folds.fold == fold)
+        units = tree.leaf_weights(encoded, data.labels, held_out, n_jobs)
+        result.append(HeldOut(tree, tree.cell_counts(units / data.weights.scale)))
     return result
 
 

@@ -698,6 +698,12 @@ def _distance_to_codes(binning, x, codes, box, scale):
     return np.sqrt(squares)
 
 
+def fixed_point(values, bits):
+    """Whole numbers of at most so many bits, and the power of two that one stands for."""
+    unit = float(np.ldexp(1.0, int(np.frexp(np.abs(values).max())[1]) - bits))
+    return np.rint(values / unit).astype(np.int32), unit
+
+
 class GradientRows(NamedTuple):
     """Rows of a gradient tree: sums are over `rows`, weighted."""
 

@@ -252,14 +252,19 @@ def pack_forest(trees: list, n_classes: int, options: dict, n_features: int) -> 
 
 ROWS_PER_BLOCK: int = 65536
 
-@overload
-def grow_boosted_tree(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], gradients: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], chosen: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int) -> tuple: ...
+class BoostingRounds:
+    """Trees grown one after another on gradients."""
 
-@overload
-def grow_boosted_tree(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], gradients: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], chosen: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int) -> tuple:
-    """
-    A ranking tree grown on fixed-point gradients (rows x gradient, curvature): (slots, value of each slot, cell or category set of each slot, category sets, importance).
-    """
+    @overload
+    def __init__(self, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], n_jobs: int) -> None: ...
+
+    @overload
+    def __init__(self, codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], n_jobs: int) -> None: ...
+
+    def grow(self, first: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], bits: int, scale: float, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)] | None, chosen: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], options: dict, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')] | None, n_jobs: int) -> object:
+        """
+        A ranking tree grown on gradients and curvatures, rounded to so many bits; `scale` units of weight make one row. Moves the scores of the rows it is grown on (None: all), where scores are given. None where all gradients are 0, else (slots, value of each slot, cell or category set of each slot, category sets, importance).
+        """
 
 def expand_boxes(nodes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], max_nodes: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]:
     """

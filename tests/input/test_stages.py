@@ -19,7 +19,7 @@ ROADS = {
         ["validate", "bin", "grow", "score out-of-bag rows"],
     ),
     "boosting": (
-        BoostedTreeRank(3, verbose=2), ["validate", "bin", "gradients", "grow", "update scores"]
+        BoostedTreeRank(3, verbose=2), ["validate", "bin", "grow", "gradients"]
     ),
 }  # fmt: skip
 

@@ -283,6 +283,65 @@ def class_weight(labels, weight, rows):
     return np.array([weight[rows][labels[rows] == k].sum() for k in (0, 1)], dtype=float)
 
 
+def folds(hashes, labels, units, n_folds):
+    """Rows of each class dealt to fold 0, 1, ... by hash; of equal ones the lighter, then first."""
+    fold = np.empty(len(hashes), dtype=np.int32)
+    weight = np.ones(len(hashes)) if units is None else units
+    for k in np.unique(labels):
+        rows = np.flatnonzero(labels == k)
+        order = sorted(rows.tolist(), key=lambda i: (hashes[i], weight[i], i))
+        fold[order] = np.arange(len(order)) % n_folds
+    return fold
+
+
+def leaves_at(tree, step):
+    """Which cells are leaves of the subtree at this step of the nested sequence."""
+    split = tree.sequence[1] > step
+    is_leaf = ~split
+    is_leaf[1:] &= split[tree.cells["parent"][1:]]
+    return is_leaf
+
+
+def vus_of_cells(values, counts):
+    """AUC, or VUS beyond two classes, of cells in which scores are tied.
+
+    f[j] is the weight of chains of the first j classes among the cells so far, worst first; m
+    classes in a row from cells of one value count 1 / m!.
+    """
+    n_classes = counts.shape[1]
+    f = [Fraction(1)] + [Fraction(0)] * n_classes
+    total = [Fraction(float(n)) for n in counts.sum(axis=0)]
+    for value in np.unique(values):
+        tied = [Fraction(float(n)) for n in counts[values == value].sum(axis=0)]
+        for j in range(n_classes, 0, -1):
+            product = Fraction(1)
+            for i in range(j - 1, -1, -1):
+                product *= tied[i] / total[i] / (j - i)
+                f[j] += f[i] * product
+    return float(f[-1])
+
+
+def held_out_worth(tree, counts, tried, shrinkage):
+    """AUC and Brier score for each lambda, every subtree scored anew.
+
+    `counts`: those of the held-out rows in all cells. A NaN shrinkage stands for the tree's own
+    order.
+    """
+    aucs, briers = [], []
+    for step in np.searchsorted(tree.sequence[0], tried, side="right") - 1:
+        leaves = np.flatnonzero(leaves_at(tree, step))
+        shares = tree.shrunken_shares(0.0 if np.isnan(shrinkage) else shrinkage)[leaves]
+        values = -leaves if np.isnan(shrinkage) else shares @ tree.cut_weights
+        brier = 0.0
+        for k, share in enumerate(shares.T):
+            above = counts[leaves, k + 1 :].sum(axis=1)
+            below = counts[leaves, : k + 1].sum(axis=1)
+            brier += np.sum(below * share**2 + above * (1 - share) ** 2)
+        aucs.append(vus_of_cells(values, counts[leaves]))
+        briers.append(brier)
+    return np.array(aucs), np.array(briers)
+
+
 def best_penalised(left, right, gain, penalty):
     """Largest gain for every number of leaves, and the best of gain - penalty, by enumeration."""
     gains = {}
@@ -643,6 +702,12 @@ def _distance_to_codes(binning, x, codes, box, scale):
         low, high = ends[known[0] - 1], ends[known[-1]]
         squares += (max(low - x[f], x[f] - high, 0.0) / scale[f]) ** 2
     return np.sqrt(squares)
+
+
+def fixed_point(values, bits):
+    """Whole numbers of at most so many bits, and the power of two that one stands for."""
+    unit = float(np.ldexp(1.0, int(np.frexp(np.abs(values).max())[1]) - bits))
+    return np.rint(values / unit).astype(np.int32), unit
 
 
 class GradientRows(NamedTuple):

@@ -6,6 +6,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/options.hpp"
 #include "core/data/binning.hpp"
+#include "core/data/folds.hpp"
 
 namespace treerank {
 
@@ -49,15 +50,30 @@ void py_encode(const Numbers<Value>& x, const std::vector<Vector<double>>& thres
 
 template <class Code>
 auto py_row_hashes(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
-                   std::uint64_t seed) {
+                   std::uint64_t seed, std::size_t n_jobs) {
     if (labels.size() != codes.shape(1))
         throw nb::value_error("row_hashes: labels of another length");
     std::vector<std::uint64_t> hashes;
-    {
-        nb::gil_scoped_release release;
-        hashes = row_hashes(code_matrix(codes), labels.data(), seed);
-    }
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        hashes = row_hashes(code_matrix(codes), labels.data(), seed, pool);
+    });
     return to_numpy(std::move(hashes));
+}
+
+template <class Code>
+auto py_assign_folds(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
+                     const std::optional<Vector<std::int64_t>>& units, std::size_t n_classes,
+                     std::int32_t n_folds, std::uint64_t seed, std::size_t n_jobs) {
+    const std::size_t n = codes.shape(1);
+    check_classes(labels, n_classes);
+    if (labels.size() != n || (units && units->size() != n) || n > kMaxRows || n_folds < 1)
+        throw nb::value_error("assign_folds: arrays of different lengths, or too many rows");
+    std::vector<std::int32_t> fold;
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        fold = assign_folds(code_matrix(codes), labels.data(), units ? units->data() : nullptr,
+                            n_classes, n_folds, seed, pool);
+    });
+    return to_numpy(std::move(fold));
 }
 
 }  // namespace
@@ -95,9 +111,17 @@ void bind_binning(nb::module_& m) {
     const char* hash_doc =
         "A hash of each row's codes and label, the same wherever the row stands.";
     m.def("row_hashes", &py_row_hashes<std::uint8_t>, nb::arg("codes").noconvert(),
-          nb::arg("labels").noconvert(), nb::arg("seed"), hash_doc);
+          nb::arg("labels").noconvert(), nb::arg("seed"), nb::arg("n_jobs") = 1, hash_doc);
     m.def("row_hashes", &py_row_hashes<std::uint16_t>, nb::arg("codes").noconvert(),
-          nb::arg("labels").noconvert(), nb::arg("seed"), hash_doc);
+          nb::arg("labels").noconvert(), nb::arg("seed"), nb::arg("n_jobs") = 1, hash_doc);
+    const char* folds_doc =
+        "The fold of each row: rows of a class are dealt in the order of hashes.";
+    m.def("assign_folds", &py_assign_folds<std::uint8_t>, nb::arg("codes").noconvert(),
+          nb::arg("labels").noconvert(), nb::arg("units").noconvert().none(), nb::arg("n_classes"),
+          nb::arg("n_folds"), nb::arg("seed"), nb::arg("n_jobs"), folds_doc);
+    m.def("assign_folds", &py_assign_folds<std::uint16_t>, nb::arg("codes").noconvert(),
+          nb::arg("labels").noconvert(), nb::arg("units").noconvert().none(), nb::arg("n_classes"),
+          nb::arg("n_folds"), nb::arg("seed"), nb::arg("n_jobs"), folds_doc);
 }
 
 }  // namespace treerank

@@ -1,5 +1,6 @@
 #include <nanobind/stl/optional.h>
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -18,8 +19,6 @@ BoostingOptions boosting_options(const nb::dict& d) {
     options.min_weight_leaf = nb::cast<std::int64_t>(d["min_weight_leaf"]);
     options.independent_weight = nb::cast<double>(d["independent_weight"]);
     options.l2 = nb::cast<double>(d["l2"]);
-    options.gradient_unit = nb::cast<double>(d["gradient_unit"]);
-    options.hessian_unit = nb::cast<double>(d["hessian_unit"]);
     options.learning_rate = nb::cast<double>(d["learning_rate"]);
     options.by_stratum = nb::cast<bool>(d["by_stratum"]);
     return options;
@@ -32,57 +31,90 @@ std::vector<T> checked_numbers(const Vector<T>& numbers, std::size_t below, cons
     return {numbers.data(), numbers.data() + numbers.size()};
 }
 
-template <class Code>
-nb::tuple py_grow_boosted_tree(const Matrix<Code>& codes, const Vector<std::uint32_t>& rows,
-                               const Matrix<std::int32_t>& gradients,
-                               const std::optional<Vector<std::int64_t>>& weights,
-                               const Vector<std::int32_t>& n_codes,
-                               const Vector<std::uint8_t>& categorical,
-                               const Vector<std::int8_t>& monotonic,
-                               const Vector<std::int32_t>& chosen, const nb::dict& options,
-                               std::size_t n_jobs) {
-    const std::size_t n = codes.shape(1), n_features = codes.shape(0);
-    if (gradients.shape(0) != n || gradients.shape(1) != 2 || (weights && weights->size() != n) ||
-        n > kMaxRows || n_codes.size() != n_features || categorical.size() != n_features ||
-        monotonic.size() != n_features)
-        throw nb::value_error("grow_boosted_tree: arrays of different lengths, or too many rows");
-    BoostingTable<Code> table;
-    table.codes = code_matrix(codes);
-    table.features.n_codes.assign(n_codes.data(), n_codes.data() + n_features);
-    table.features.categorical.assign(categorical.data(), categorical.data() + n_features);
-    table.features.monotonic.assign(monotonic.data(), monotonic.data() + n_features);
-    table.gradients = reinterpret_cast<const RowGradient*>(gradients.data());
-    table.weights = weights ? weights->data() : nullptr;
-    const auto of_rows = checked_numbers(rows, n, "grow_boosted_tree: no such row");
-    const auto of_features =
-        checked_numbers(chosen, n_features, "grow_boosted_tree: no such feature");
-    const BoostingOptions parsed = boosting_options(options);
-    BoostedTree tree;
-    run_released(n_jobs, [&](ThreadPool& pool) {
-        tree = grow_boosted_tree(table, of_rows, of_features, parsed, pool);
-    });
-    return nb::make_tuple(to_records(std::move(tree.flat.slots)), to_numpy(std::move(tree.value)),
-                          to_numpy(std::move(tree.flat.target)),
-                          to_records(std::move(tree.flat.category_sets)),
-                          to_numpy(std::move(tree.importance)));
-}
+using Units = std::optional<Vector<std::int64_t>>;
+using Scores = nb::ndarray<double, nb::numpy, nb::ndim<1>, nb::c_contig>;
+
+// The rounds of a fit, with the arrays that they read.
+class PyRounds {
+  public:
+    template <class Code>
+    PyRounds(const Matrix<Code>& codes, const Units& weights, const Vector<std::int32_t>& n_codes,
+             const Vector<std::uint8_t>& categorical, const Vector<std::int8_t>& monotonic,
+             std::size_t n_jobs)
+        : n_rows_(codes.shape(1)), n_features_(codes.shape(0)) {
+        if ((weights && weights->size() != n_rows_) || n_rows_ > kMaxRows)
+            throw nb::value_error("BoostingRounds: arrays of different lengths, or too many rows");
+        struct Held {
+            Matrix<Code> codes;
+            Units weights;
+            BoostingTable<Code> table;
+        };
+        auto held = std::make_shared<Held>(Held{codes, weights, {}});
+        held->table.codes = code_matrix(codes);
+        held->table.features = make_features(n_codes, categorical, monotonic, n_features_);
+        held->table.weights = weights ? weights->data() : nullptr;
+        run_released(n_jobs, [&](ThreadPool& pool) { rounds_ = make_rounds(held->table, pool); });
+        held_ = std::move(held);
+    }
+
+    nb::object grow(const Vector<double>& first, const Vector<double>& second, int bits,
+                    double scale, const std::optional<Vector<std::uint32_t>>& rows,
+                    const Vector<std::int32_t>& chosen, const nb::dict& options,
+                    const std::optional<Scores>& scores, std::size_t n_jobs) {
+        if (first.size() != n_rows_ || second.size() != n_rows_ || chosen.size() == 0 ||
+            (scores && scores->size() != n_rows_) || bits < 1 || bits > kGradientBits)
+            throw nb::value_error("grow: arrays of different lengths, or too many bits");
+        std::vector<std::uint32_t> of_rows;
+        if (rows) of_rows = checked_numbers(*rows, n_rows_, "grow: no such row");
+        const auto of_features = checked_numbers(chosen, n_features_, "grow: no such feature");
+        BoostingOptions parsed = boosting_options(options);
+        std::optional<BoostedTree> tree;
+        run_released(n_jobs, [&](ThreadPool& pool) {
+            const GradientUnits units =
+                rounds_->set_gradients(first.data(), second.data(), bits, pool);
+            if (units.gradient == 0 || units.hessian == 0) return;
+            parsed.gradient_unit = units.gradient / scale;
+            parsed.hessian_unit = units.hessian / scale;
+            tree = rounds_->grow(rows ? &of_rows : nullptr, of_features, parsed, pool);
+            if (scores) rounds_->add_to(scores->data(), pool);
+        });
+        if (!tree) return nb::none();
+        return nb::make_tuple(
+            to_records(std::move(tree->flat.slots)), to_numpy(std::move(tree->value)),
+            to_numpy(std::move(tree->flat.target)), to_records(std::move(tree->flat.category_sets)),
+            to_numpy(std::move(tree->importance)));
+    }
+
+  private:
+    std::size_t n_rows_, n_features_;
+    std::shared_ptr<void> held_;
+    std::unique_ptr<BoostingRounds> rounds_;
+};
 
 template <class Code>
-void bind_for_codes(nb::module_& m) {
-    m.def("grow_boosted_tree", &py_grow_boosted_tree<Code>, nb::arg("codes").noconvert(),
-          nb::arg("rows").noconvert(), nb::arg("gradients").noconvert(),
-          nb::arg("weights").noconvert().none(), nb::arg("n_codes").noconvert(),
-          nb::arg("categorical").noconvert(), nb::arg("monotonic").noconvert(),
-          nb::arg("chosen").noconvert(), nb::arg("options"), nb::arg("n_jobs"),
-          "A ranking tree grown on fixed-point gradients (rows x gradient, curvature): (slots, "
-          "value of each slot, cell or category set of each slot, category sets, importance).");
+void bind_for_codes(nb::class_<PyRounds>& rounds) {
+    rounds.def(nb::init<const Matrix<Code>&, const Units&, const Vector<std::int32_t>&,
+                        const Vector<std::uint8_t>&, const Vector<std::int8_t>&, std::size_t>(),
+               nb::arg("codes").noconvert(), nb::arg("weights").noconvert().none(),
+               nb::arg("n_codes").noconvert(), nb::arg("categorical").noconvert(),
+               nb::arg("monotonic").noconvert(), nb::arg("n_jobs"));
 }
 
 }  // namespace
 
 void bind_boosting(nb::module_& m) {
-    bind_for_codes<std::uint8_t>(m);
-    bind_for_codes<std::uint16_t>(m);
+    nb::class_<PyRounds> rounds(m, "BoostingRounds", "Trees grown one after another on gradients.");
+    bind_for_codes<std::uint8_t>(rounds);
+    bind_for_codes<std::uint16_t>(rounds);
+    rounds.def(
+        "grow", &PyRounds::grow, nb::arg("first").noconvert(), nb::arg("second").noconvert(),
+        nb::arg("bits"), nb::arg("scale"), nb::arg("rows").noconvert().none(),
+        nb::arg("chosen").noconvert(), nb::arg("options"), nb::arg("scores").noconvert().none(),
+        nb::arg("n_jobs"),
+        "A ranking tree grown on gradients and curvatures, rounded to so many bits; `scale` units "
+        "of weight make one row. Moves the scores of the rows it is grown on (None: all), where "
+        "scores are given. None where all gradients are 0, else (slots, value of each slot, cell "
+        "or category set of each slot, category sets, importance).");
 }
 
 }  // namespace treerank

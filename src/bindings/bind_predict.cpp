@@ -46,6 +46,35 @@ auto py_apply(const Records& slots, const Vector<std::int32_t>& target,
     return to_numpy(std::move(cells));
 }
 
+std::int32_t last_cell(const FlatTree& flat) {
+    std::int32_t last = 0;
+    for (std::size_t i = 0; i < flat.slots.size(); ++i)
+        if (flat.slots[i].next == i) last = std::max(last, flat.target[i]);
+    return last;
+}
+
+template <class Code>
+auto py_leaf_weights(const Records& slots, const Vector<std::int32_t>& target,
+                     const Records& category_sets, const Matrix<Code>& codes,
+                     const Vector<std::uint8_t>& labels,
+                     const std::optional<Vector<std::uint8_t>>& repeats,
+                     const std::optional<Vector<std::int64_t>>& units, std::size_t n_cells,
+                     std::size_t n_classes, std::size_t n_jobs) {
+    const FlatTree flat = flat_tree(slots, target, category_sets, codes.shape(0));
+    const std::size_t n = codes.shape(1);
+    check_classes(labels, n_classes);
+    if (labels.size() != n || (repeats && repeats->size() != n) || (units && units->size() != n) ||
+        static_cast<std::size_t>(last_cell(flat)) >= n_cells)
+        throw nb::value_error("leaf_weights: arrays of different lengths");
+    const WeightedRows rows{labels.data(), n_classes, repeats ? repeats->data() : nullptr,
+                            units ? units->data() : nullptr};
+    std::vector<std::int64_t> weights;
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        weights = leaf_weights(flat, code_matrix(codes), rows, n_cells, pool);
+    });
+    return to_numpy(std::move(weights));
+}
+
 Varied varied_of(std::int32_t feature, const Vector<std::uint16_t>& codes) {
     if (codes.size() == 0 || codes.size() > kMaxGrid)
         throw nb::value_error("sum_over_rows: 1 to 64 codes a feature expected");
@@ -61,11 +90,8 @@ auto py_sum_over_rows(const Records& slots, const Vector<std::int32_t>& target,
                       const Vector<std::uint16_t>& second_codes, std::size_t n_jobs) {
     const FlatTree flat = flat_tree(slots, target, category_sets, codes.shape(0));
     const Varied a = varied_of(first, first_codes), b = varied_of(second, second_codes);
-    std::int32_t last_cell = 0;
-    for (std::size_t i = 0; i < flat.slots.size(); ++i)
-        if (flat.slots[i].next == i) last_cell = std::max(last_cell, flat.target[i]);
     if ((weights && weights->size() != codes.shape(1)) ||
-        static_cast<std::size_t>(last_cell) >= cell_values.size())
+        static_cast<std::size_t>(last_cell(flat)) >= cell_values.size())
         throw nb::value_error("sum_over_rows: arrays of different lengths");
     std::vector<double> sums;
     run_released(n_jobs, [&](ThreadPool& pool) {
@@ -80,6 +106,12 @@ void bind_for_codes(nb::module_& m) {
     m.def("apply", &py_apply<Code>, nb::arg("slots").noconvert(), nb::arg("target").noconvert(),
           nb::arg("category_sets").noconvert(), nb::arg("codes").noconvert(), nb::arg("n_jobs"),
           "The cell in which each row ends.");
+    m.def("leaf_weights", &py_leaf_weights<Code>, nb::arg("slots").noconvert(),
+          nb::arg("target").noconvert(), nb::arg("category_sets").noconvert(),
+          nb::arg("codes").noconvert(), nb::arg("labels").noconvert(),
+          nb::arg("repeats").noconvert().none(), nb::arg("units").noconvert().none(),
+          nb::arg("n_cells"), nb::arg("n_classes"), nb::arg("n_jobs"),
+          "Weight of each class in each cell in which rows end (cells x classes).");
     m.def("sum_over_rows", &py_sum_over_rows<Code>, nb::arg("slots").noconvert(),
           nb::arg("target").noconvert(), nb::arg("category_sets").noconvert(),
           nb::arg("codes").noconvert(), nb::arg("weights").noconvert().none(),

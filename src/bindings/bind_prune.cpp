@@ -1,8 +1,79 @@
+#include <nanobind/stl/vector.h>
+
 #include "bindings/arrays.hpp"
+#include "bindings/options.hpp"
 #include "core/data/types.hpp"
 #include "core/prune/cost_complexity.hpp"
+#include "core/prune/held_out_path.hpp"
 
 namespace treerank {
+
+namespace {
+
+using Cube = nb::ndarray<const double, nb::numpy, nb::ndim<3>, nb::c_contig>;
+
+// Children come after their parent and collapse no later.
+void check_nested(const HeldOutTree& tree) {
+    const auto n = static_cast<std::int32_t>(tree.n_cells);
+    const auto below = [&](std::int32_t child, std::int32_t cell) {
+        return child > cell && child < n && tree.collapsed_at[child] <= tree.collapsed_at[cell];
+    };
+    for (std::int32_t cell = 0; cell < n; ++cell) {
+        const bool leaf = tree.left[cell] < 0 && tree.collapsed_at[cell] == 0;
+        const bool inner = tree.collapsed_at[cell] > 0 && below(tree.left[cell], cell) &&
+                           below(tree.right[cell], cell);
+        if (!leaf && !inner) throw nb::value_error("held_out_paths: subtrees are not nested");
+    }
+}
+
+HeldOutTree held_out_tree(const Vector<std::int32_t>& left, const Vector<std::int32_t>& right,
+                          const Vector<std::int32_t>& collapsed_at, const Matrix<double>& weight) {
+    const std::size_t n = left.size(), n_classes = weight.shape(1);
+    if (n == 0 || right.size() != n || collapsed_at.size() != n || weight.shape(0) != n ||
+        n_classes < 2 || n_classes > kMaxClasses)
+        throw nb::value_error("held_out_paths: arrays of different lengths");
+    HeldOutTree tree{left.data(),
+                     right.data(),
+                     collapsed_at.data(),
+                     weight.data(),
+                     n,
+                     n_classes,
+                     static_cast<std::size_t>(collapsed_at.data()[0]) + 1};
+    check_nested(tree);
+    return tree;
+}
+
+nb::list py_held_out_paths(const std::vector<Vector<std::int32_t>>& left,
+                           const std::vector<Vector<std::int32_t>>& right,
+                           const std::vector<Vector<std::int32_t>>& collapsed_at,
+                           const std::vector<Matrix<double>>& weight,
+                           const std::vector<Matrix<double>>& value, const std::vector<Cube>& share,
+                           std::size_t n_jobs) {
+    const std::size_t n = left.size();
+    if (right.size() != n || collapsed_at.size() != n || weight.size() != n || value.size() != n ||
+        share.size() != n)
+        throw nb::value_error("held_out_paths: lists of different lengths");
+    std::vector<HeldOutTree> trees;
+    std::vector<CellScores> scores;
+    for (std::size_t t = 0; t < n; ++t) {
+        trees.push_back(held_out_tree(left[t], right[t], collapsed_at[t], weight[t]));
+        const std::size_t n_ways = value[t].shape(0), n_cells = trees[t].n_cells;
+        const bool with_shares = share[t].shape(0) > 0;
+        if (value[t].shape(1) != n_cells ||
+            (with_shares && (share[t].shape(0) != n_ways || share[t].shape(1) != n_cells ||
+                             share[t].shape(2) != trees[t].n_classes - 1)))
+            throw nb::value_error("held_out_paths: scores of another shape");
+        scores.push_back({value[t].data(), with_shares ? share[t].data() : nullptr, n_ways});
+    }
+    std::vector<PathWorth> worth;
+    run_released(n_jobs, [&](ThreadPool& pool) { worth = held_out_paths(trees, scores, pool); });
+    nb::list result;
+    for (PathWorth& one : worth)
+        result.append(nb::make_tuple(to_numpy(std::move(one.auc)), to_numpy(std::move(one.brier))));
+    return result;
+}
+
+}  // namespace
 
 void bind_prune(nb::module_& m) {
     m.def(
@@ -48,18 +119,14 @@ void bind_prune(nb::module_& m) {
         },
         nb::arg("left").noconvert(), nb::arg("right").noconvert(), nb::arg("weight").noconvert(),
         "The nested subtrees by VUS: (lambdas, the step at which each cell is collapsed).");
-    m.def(
-        "vus_of_leaves",
-        [](const Matrix<std::uint8_t>& is_leaf, const Vector<double>& value,
-           const Matrix<double>& weight) {
-            if (is_leaf.shape(1) != weight.shape(0) || value.size() != weight.shape(0) ||
-                weight.shape(1) > kMaxClasses)
-                throw nb::value_error("vus_of_leaves: arrays of different lengths");
-            return to_numpy(vus_of_leaves(is_leaf.data(), is_leaf.shape(0), value.data(),
-                                          weight.data(), weight.shape(0), weight.shape(1)));
-        },
-        nb::arg("is_leaf").noconvert(), nb::arg("value").noconvert(), nb::arg("weight").noconvert(),
-        "VUS of each choice of leaves, the cells scored by their values.");
+    m.def("held_out_paths", &py_held_out_paths, nb::arg("left").noconvert(),
+          nb::arg("right").noconvert(), nb::arg("collapsed_at").noconvert(),
+          nb::arg("weight").noconvert(), nb::arg("value").noconvert(), nb::arg("share").noconvert(),
+          nb::arg("n_jobs"),
+          "For each tree, what its nested subtrees are worth on the rows of `weight` (cells x "
+          "classes) "
+          "by several scores of its cells (`value`: ways x cells; `share`: ways x cells x classes "
+          "less one, or of no ways): (AUC or VUS, Brier score), each ways x subtrees.");
 }
 
 }  // namespace treerank

@@ -27,6 +27,7 @@ from treerank._input.parameters import (
     is_whole,
 )
 from treerank._input.seed import seed_of
+from treerank._input.stages import record_stages, stage
 from treerank._input.validation import TrainingData, all_or_nothing, validate_training_data
 from treerank._select.quality import class_shares
 from treerank._trees.packed_forest import ForestArrays
@@ -202,16 +203,18 @@ class BoostedTreeRank(TreeEnsemble):
         -------
         self
         """
-        with all_or_nothing(self):
-            check_choice("loss", self.loss, ["auto", "logistic", "pairwise", "rankboost"])
-            data = validate_training_data(
-                self, X, y, sample_weight, self.categorical_features,
-                label_order=self.label_order,
-                max_classes=2 if self.loss == "logistic" else _core.MAX_CLASSES,
-            )  # fmt: skip
-            n_jobs = check_n_jobs(self.n_jobs)
-            max_bins = check_max_bins(self.max_bins, data.table.n_rows)
-            coded = code_table(data.table, data.weights, max_bins, n_jobs)
+        with all_or_nothing(self), record_stages(self.verbose):
+            with stage("validate"):
+                check_choice("loss", self.loss, ["auto", "logistic", "pairwise", "rankboost"])
+                data = validate_training_data(
+                    self, X, y, sample_weight, self.categorical_features,
+                    label_order=self.label_order,
+                    max_classes=2 if self.loss == "logistic" else _core.MAX_CLASSES,
+                )  # fmt: skip
+                n_jobs = check_n_jobs(self.n_jobs)
+                max_bins = check_max_bins(self.max_bins, data.table.n_rows)
+            with stage("bin"):
+                coded = code_table(data.table, data.weights, max_bins, n_jobs)
             self._binning, codes = coded.binning, coded.codes
             plan = self._plan(data)
             units, scale = boosting_units(data.weights)

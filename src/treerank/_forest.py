@@ -18,6 +18,7 @@ from treerank._growth.splitter_choice import with_max_features
 from treerank._growth.trees import check_monotonic
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_choice, check_integer, check_n_jobs
+from treerank._input.stages import record_stages, stage
 from treerank._input.validation import Table, TrainingData, all_or_nothing, validate_training_data
 from treerank._io.parquet import ParquetFit
 from treerank._leafrank import LeafRank
@@ -295,13 +296,17 @@ class RankingForest(ParquetFit, TreeEnsemble):
         -------
         self
         """
-        with all_or_nothing(self):
-            data = validate_training_data(
-                self, X, y, sample_weight, self.categorical_features, label_order=self.label_order
-            )
-            before, n_jobs = self._plan_fit(data), check_n_jobs(self.n_jobs)
-            max_bins = check_max_bins(self.max_bins, data.table.n_rows)
-            self._fit_coded(data, code_table(data.table, data.weights, max_bins, n_jobs), before)
+        with all_or_nothing(self), record_stages(self.verbose):
+            with stage("validate"):
+                data = validate_training_data(
+                    self, X, y, sample_weight, self.categorical_features,
+                    label_order=self.label_order,
+                )  # fmt: skip
+                before, n_jobs = self._plan_fit(data), check_n_jobs(self.n_jobs)
+                max_bins = check_max_bins(self.max_bins, data.table.n_rows)
+            with stage("bin"):
+                coded = code_table(data.table, data.weights, max_bins, n_jobs)
+            self._fit_coded(data, coded, before)
         return self
 
     def _plan_fit(self, data: TrainingData) -> Trees | None:
@@ -328,10 +333,14 @@ class RankingForest(ParquetFit, TreeEnsemble):
         """Choose a plan, grow its trees, and keep them; wherever the rows are."""
         plan, choice = plans[0], ForestChoice(plans[0].name, {}, 0)
         if len(plans) > 1:
-            plan, before, choice = race(plans, rows)
+            with stage("choose a plan"):
+                plan, before, choice = race(plans, rows)
         self._plan, self.plan_ = plan, choice
         self.classes_ = rows.classes
-        self._keep(rows.grow(plan, before), rows)
+        with stage("grow"):
+            trees = rows.grow(plan, before)
+        with stage("score out-of-bag rows"):
+            self._keep(trees, rows)
         self._drop_unused_thresholds()
 
     def _drop_unused_thresholds(self) -> None:

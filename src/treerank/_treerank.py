@@ -24,6 +24,7 @@ from treerank._input.parameters import (
     invalid_parameter,
 )
 from treerank._input.seed import seed_of
+from treerank._input.stages import record_stages, stage
 from treerank._input.validation import Table, TrainingData, all_or_nothing, validate_training_data
 from treerank._io.parquet import ParquetFit
 from treerank._leafrank import DATA_PARAMETERS, LeafRank
@@ -220,13 +221,17 @@ class TreeRank(ParquetFit, TreeRanker):
         -------
         self
         """
-        with all_or_nothing(self):
-            data = validate_training_data(
-                self, X, y, sample_weight, self.categorical_features, label_order=self.label_order
-            )
-            plan, n_jobs = self._plan_fit(data), check_n_jobs(self.n_jobs)
-            max_bins = check_max_bins(self.max_bins, data.table.n_rows)
-            self._fit_coded(data, code_table(data.table, data.weights, max_bins, n_jobs), plan)
+        with all_or_nothing(self), record_stages(self.verbose):
+            with stage("validate"):
+                data = validate_training_data(
+                    self, X, y, sample_weight, self.categorical_features,
+                    label_order=self.label_order,
+                )  # fmt: skip
+                plan, n_jobs = self._plan_fit(data), check_n_jobs(self.n_jobs)
+                max_bins = check_max_bins(self.max_bins, data.table.n_rows)
+            with stage("bin"):
+                coded = code_table(data.table, data.weights, max_bins, n_jobs)
+            self._fit_coded(data, coded, plan)
         return self
 
     def _plan_fit(self, data: TrainingData) -> TreeRankOptions:
@@ -242,8 +247,11 @@ class TreeRank(ParquetFit, TreeRanker):
     def _fit_rows(self, rows: TrainingRows, options: TreeRankOptions) -> None:
         """Grow, prune and read off the tree of the training rows, wherever they are."""
         shrinkage = self._grow(rows, options, self._shrinkages())
-        self._keep(self.tree_, rows.binning, rows.names, rows.classes, shrinkage, rows.monotonic)
-        self._drop_unused_thresholds()
+        with stage("order the cells"):
+            self._keep(
+                self.tree_, rows.binning, rows.names, rows.classes, shrinkage, rows.monotonic
+            )
+            self._drop_unused_thresholds()
 
     def _grow(
         self, rows: TrainingRows, options: TreeRankOptions, shrinkages: NDArray[np.float64]
@@ -252,8 +260,10 @@ class TreeRank(ParquetFit, TreeRanker):
         prune = self.pruning == "cv"
         folds = None
         if prune or len(shrinkages) > 1:
-            folds = rows.folds(self.cv, options.seed)
-        tree, *fold_trees = rows.grow(options, folds)
+            with stage("assign folds"):
+                folds = rows.folds(self.cv, options.seed)
+        with stage("grow"):
+            tree, *fold_trees = rows.grow(options, folds)
         self.unpruned_tree_ = tree
         self.pruning_path_ = None
         if self.pruning == "penalty":
@@ -264,15 +274,14 @@ class TreeRank(ParquetFit, TreeRanker):
         self.tree_ = tree
         self.shrinkage_ = float(shrinkages[0])
         if folds is not None:
-            path, self.shrinkage_ = choose_subtree(
-                tree,
-                rows.held_out(fold_trees, folds),
-                shrinkages,
-                prune,
-                self.one_standard_error,
-                self.noise_limit,
-            )
-            self.tree_ = tree.subtree(tree.sequence[1] > path.chosen)
+            with stage("count held-out rows"):
+                held_out = rows.held_out(fold_trees, folds)
+            with stage("prune"):
+                path, self.shrinkage_ = choose_subtree(
+                    tree, held_out, shrinkages, prune, self.one_standard_error, self.noise_limit,
+                    check_n_jobs(self.n_jobs),
+                )  # fmt: skip
+                self.tree_ = tree.subtree(tree.sequence[1] > path.chosen)
             self.pruning_path_ = self.pruning_path_ or path
         return self.shrinkage_
 

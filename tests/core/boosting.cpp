@@ -1,6 +1,8 @@
 // Boosting: a few rounds on gradients that are rounded to whole numbers.
 #include "core/grow/boosting.hpp"
 
+#include <stdexcept>
+
 #include "digest.hpp"
 #include "random_table.hpp"
 
@@ -34,11 +36,11 @@ double score_of(const BoostedTree& tree, const CodeMatrix<std::uint8_t>& codes, 
         const std::uint32_t next = slot.next & kNextMask;
         if (next == at) return tree.value[at];
         const std::uint8_t code = codes.column(slot.feature)[row];
-        bool left = code <= slot.cut;
+        // Missing (code 0) wraps to the largest code when it is to go right.
+        const int shift = (slot.next & kMissingRight) != 0 ? 1 : 0;
+        bool left = static_cast<std::uint16_t>(code - shift) <= slot.cut;
         if ((slot.next & kCategorical) != 0)
             left = tree.flat.category_sets[tree.flat.target[at]].contains(code);
-        else if (code == 0)
-            left = (slot.next & kMissingRight) == 0;
         at = next + (left ? 0 : 1);
     }
 }
@@ -56,15 +58,19 @@ Digest boost(const CodedTable<std::uint8_t>& coded, const BoostingOptions& optio
     std::vector<std::int32_t> features(coded.features.size());
     for (std::size_t f = 0; f < features.size(); ++f) features[f] = static_cast<std::int32_t>(f);
     std::vector<double> scores(n);
-    std::vector<RowGradient> gradients(n);
+    const std::unique_ptr<BoostingRounds> rounds = make_rounds(table, pool);
     Digest digest;
     for (int round = 0; round < 6; ++round) {
         for (std::size_t i = 0; i < n; ++i)
-            gradients[i] = gradient_of(scores[i], coded.from.labels[i]);
-        table.gradients = gradients.data();
-        const BoostedTree tree = grow_boosted_tree(table, rows, features, options, pool);
+            rounds->rows.set_gradient(i, gradient_of(scores[i], coded.from.labels[i]));
+        const BoostedTree tree = rounds->grow(&rows, features, options, pool);
         add_tree(digest, tree);
+        std::vector<double> moved = scores;
         for (std::size_t i = 0; i < n; ++i) scores[i] += score_of(tree, table.codes, i);
+        rounds->add_to(moved.data(), pool);
+        for (const std::uint32_t row : rows)
+            if (moved[row] != scores[row])
+                throw std::logic_error("leaf by leaf scores move otherwise than by walking");
     }
     digest.add(scores);
     return digest;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/prune/cost_complexity.hpp"
+#include "core/prune/held_out_path.hpp"
 #include "core/tree/dependence.hpp"
 #include "core/tree/flat_tree.hpp"
 #include "digest.hpp"
@@ -60,6 +61,20 @@ RankTree grow(const CodedTable<Code>& coded, const TreeRankOptions& options, boo
     return grow_trees<Code>(coded.table(weighted), 1, sample, options, pool, monitor)[0];
 }
 
+// Shares of the classes above the first, the second, ... in each cell.
+std::vector<double> cut_shares(const std::vector<double>& weight, std::size_t n_classes) {
+    std::vector<double> shares;
+    for (std::size_t first = 0; first < weight.size(); first += n_classes) {
+        double total = 0, below = 0;
+        for (std::size_t k = 0; k < n_classes; ++k) total += weight[first + k];
+        for (std::size_t k = 0; k + 1 < n_classes; ++k) {
+            below += weight[first + k];
+            shares.push_back((total - below) / total);
+        }
+    }
+    return shares;
+}
+
 // Nested subtrees, the cells of all rows, and partial dependence.
 template <class Code>
 void add_reading(Digest& digest, const CodedTable<Code>& coded, const RankTree& tree,
@@ -67,13 +82,12 @@ void add_reading(Digest& digest, const CodedTable<Code>& coded, const RankTree& 
     const std::size_t n = tree.cells.size(), n_classes = coded.from.n_classes;
     std::vector<std::int32_t> left(n), right(n);
     std::vector<double> gain(n), value(n), penalty(50);
-    std::vector<std::uint8_t> is_split(n), is_leaf(n);
+    std::vector<std::uint8_t> is_split(n);
     for (std::size_t c = 0; c < n; ++c) {
         left[c] = tree.cells[c].left;
         right[c] = tree.cells[c].right;
         gain[c] = tree.cells[c].auc_gain;
         is_split[c] = left[c] >= 0;
-        is_leaf[c] = left[c] < 0;
         const double* weight = tree.cell_weight.data() + c * n_classes;
         value[c] = weight[n_classes - 1] / (weight[0] + weight[n_classes - 1] + 1);
     }
@@ -87,8 +101,13 @@ void add_reading(Digest& digest, const CodedTable<Code>& coded, const RankTree& 
     digest.add(
         penalised_subtree(left.data(), right.data(), gain.data(), n, penalty.data(), penalty.size())
             .gain);
-    digest.add(
-        vus_of_leaves(is_leaf.data(), 1, value.data(), tree.cell_weight.data(), n, n_classes));
+    const std::vector<double> share = cut_shares(tree.cell_weight, n_classes);
+    const PathWorth path =
+        held_out_paths({{left.data(), right.data(), sequence.collapsed_at.data(),
+                         tree.cell_weight.data(), n, n_classes, sequence.lambdas.size()}},
+                       {{value.data(), share.data(), 1}}, pool)[0];
+    digest.add(path.auc);
+    digest.add(path.brier);
     const FlatTree flat = compile_tree(tree, is_split.data());
     digest.add(flat.slots);
     std::vector<std::int32_t> cells(RandomTable::kRows);

@@ -15,7 +15,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
 
 from treerank import BoostedTreeRank, _core
-from treerank._growth.boosting import boosting_units, fixed_point
+from treerank._growth.boosting import boosting_units
 from treerank._growth.losses import LOSSES
 from treerank._input.weights import Weights
 from treerank.metrics import ordinal_vus_score
@@ -30,18 +30,30 @@ def sample(n=400, n_classes=2, seed=0, **change):
     )  # fmt: skip
 
 
-def grow(codes, gradients, weights, categorical, monotonic, rows, chosen, options):
-    """Return the value of each row of the table, by the core."""
+UNIT = 2.0**-8
+
+
+def grow(
+    codes, derivatives, weights, categorical, monotonic, rows, chosen, options, bits=30, n_jobs=1
+):  # fmt: skip
+    """Return the value of each row of the table, by the core; `rows` None: grown on all."""
     n_codes = (codes.max(axis=1) + 1).astype(np.int32)
-    slots, value, target, sets, importance = _core.grow_boosted_tree(
-        codes, rows, gradients, weights, n_codes, np.array(categorical, dtype=np.uint8),
-        np.array(monotonic, dtype=np.int8), chosen, options, 1,
+    rounds = _core.BoostingRounds(
+        codes, weights, n_codes, np.array(categorical, dtype=np.uint8),
+        np.array(monotonic, dtype=np.int8), n_jobs,
     )  # fmt: skip
+    scores = np.zeros(codes.shape[1]) if rows is None else None
+    slots, value, target, sets, importance = rounds.grow(
+        *derivatives, bits, 1.0, rows, chosen, options, scores, n_jobs
+    )
     is_set = slots.view(np.uint32)[:, 0] >= 1 << 31
     set_of = np.where(is_set, target, -1).astype(np.int32) if len(sets) else target[:0]
     starts = np.array([0, len(slots)], dtype=np.int64)
     at_end = np.ones(1, dtype=np.uint8)
-    return _core.score_forest(starts, slots, value, set_of, sets, at_end, codes, 1), importance
+    walked = _core.score_forest(starts, slots, value, set_of, sets, at_end, codes, 1)
+    if scores is not None and len(slots) > 1:  # moved leaf by leaf, to the bit as by walking
+        assert np.array_equal(scores, walked)
+    return walked, importance
 
 
 @given(
@@ -59,16 +71,20 @@ def test_tree_equals_its_slow_twin(
     gradient = rng.integers(-1000, 1001, n).astype(np.int32)
     hessian = rng.integers(1, 500, n).astype(np.int32)
     weights = rng.integers(1, 4, n) if weighted else None
-    rows = np.sort(rng.choice(n, max(1, 3 * n // 4), replace=False)).astype(np.uint32)
+    rows = None
+    if seed % 3:
+        rows = np.sort(rng.choice(n, max(1, 3 * n // 4), replace=False)).astype(np.uint32)
     chosen = np.array([0, 2] if seed % 2 else [0, 1, 2], dtype=np.int32)
     options = {
         "max_depth": max_depth, "leafrank_depth": leafrank_depth, "min_weight_leaf": least,
-        "independent_weight": 1.0, "l2": l2, "gradient_unit": 2.0**-8, "hessian_unit": 2.0**-8,
+        "independent_weight": 1.0, "l2": l2, "gradient_unit": UNIT, "hessian_unit": UNIT,
         "learning_rate": 1.0, "by_stratum": by_stratum,
     }  # fmt: skip
     categorical = (0, 0, 1)
+    if not gradient.any():
+        return
     found, _ = grow(
-        codes, np.column_stack([gradient, hessian]), weights, categorical, monotonic, rows, chosen,
+        codes, (gradient * UNIT, hessian * UNIT), weights, categorical, monotonic, rows, chosen,
         options,
     )  # fmt: skip
     data = oracles.GradientRows(
@@ -76,7 +92,8 @@ def test_tree_equals_its_slow_twin(
         np.ones(n, dtype=object) if weights is None else weights.astype(object),
         categorical, monotonic, options,
     )  # fmt: skip
-    wanted = oracles.boosted_tree_values(data, rows.astype(int), chosen)
+    grown_on = np.arange(n) if rows is None else rows.astype(int)
+    wanted = oracles.boosted_tree_values(data, grown_on, chosen)
     np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-7)
 
 
@@ -90,12 +107,12 @@ def test_leaves_that_a_bound_made_equal_stay_together(seed, monkeypatch):
     hessian = rng.integers(1, 500, n).astype(np.int32)
     options = {
         "max_depth": 1, "leafrank_depth": int(rng.integers(2, 4)), "min_weight_leaf": 1,
-        "independent_weight": 1.0, "l2": float(rng.choice([0, 0.5])), "gradient_unit": 2.0**-8,
-        "hessian_unit": 2.0**-8, "learning_rate": 1.0, "by_stratum": bool(rng.integers(2)),
+        "independent_weight": 1.0, "l2": float(rng.choice([0, 0.5])), "gradient_unit": UNIT,
+        "hessian_unit": UNIT, "learning_rate": 1.0, "by_stratum": bool(rng.integers(2)),
     }  # fmt: skip
     found, _ = grow(
-        codes, np.column_stack([gradient, hessian]), None, (0, 0, 0), (1, -1, 0),
-        np.arange(n, dtype=np.uint32), np.arange(3, dtype=np.int32), options,
+        codes, (gradient * UNIT, hessian * UNIT), None, (0, 0, 0), (1, -1, 0), None,
+        np.arange(3, dtype=np.int32), options,
     )  # fmt: skip
     data = oracles.GradientRows(
         codes, gradient.astype(object), hessian.astype(object), np.ones(n, dtype=object),
@@ -156,11 +173,63 @@ def test_rankboost_weights_survive_extreme_scores():
     assert np.isfinite(second).all()
 
 
+STUMP = {
+    "max_depth": 1, "leafrank_depth": 1, "min_weight_leaf": 1, "independent_weight": 1.0,
+    "l2": 1.0, "learning_rate": 1.0, "by_stratum": True,
+}  # fmt: skip
+
+
 def test_fixed_point_keeps_values_to_the_last_bit_asked_for():
     values = np.array([0.7, -0.3, 0.0, 1e-4])
-    whole, unit = fixed_point(values, 30)
+    whole, unit = oracles.fixed_point(values, 30)
     assert np.abs(whole).max() <= 2**30
     np.testing.assert_allclose(whole * unit, values, atol=unit / 2)
+
+
+@given(st.integers(0, 10_000), st.integers(2, 12))
+@settings(max_examples=50)
+def test_the_core_rounds_gradients_as_its_slow_twin(seed, bits):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 9, size=(2, 60)).astype(np.uint8)
+    # Halves of units: of two whole numbers as near, the even one.
+    first = rng.integers(-8, 9, 60) / 2 * rng.choice([1.0, 0.3])
+    second = rng.integers(1, 9, 60) / 2
+    first[0] = 3.7
+    rounded = [np.multiply(*oracles.fixed_point(d, bits)) for d in (first, second)]
+    setting = (None, (0, 0), (0, 0), None, np.arange(2, dtype=np.int32), STUMP)
+    found, _ = grow(codes, (first, second), *setting, bits=bits)
+    wanted, _ = grow(codes, rounded, *setting, bits=30)
+    assert np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_sums_of_many_rows_are_exact_on_any_number_of_threads(weighted, dtype):
+    """More rows than the counters of a block have room for, and parts of them on many threads."""
+    rng = np.random.default_rng(5)
+    n = 150_000
+    codes = rng.integers(1, 40, size=(5, n)).astype(dtype)
+    first = rng.normal(size=n) - 0.3 * (codes[3] > 17)
+    second = rng.uniform(0.1, 1.0, n)
+    weights = rng.integers(1, 4, n) if weighted else None
+    whole = [oracles.fixed_point(d, 30) for d in (first, second)]
+    weight = np.ones(n, dtype=np.int64) if weights is None else weights
+    best = 0.0
+    for feature in range(5):
+        bins = np.zeros((2, 40), dtype=np.int64)
+        for of_kind, (numbers, _) in zip(bins, whole, strict=True):
+            np.add.at(of_kind, codes[feature], numbers.astype(np.int64) * weight)
+        g, h = (np.cumsum(b) * unit for b, (_, unit) in zip(bins, whole, strict=True))
+        gain = g**2 / (h + 1) + (g[-1] - g) ** 2 / (h[-1] - h + 1)
+        cut = int(np.argmax(gain[:-1]))
+        if gain[cut] > best:
+            best, goes_left = gain[cut], codes[feature] <= cut
+            left, right = -g[cut] / (h[cut] + 1), -(g[-1] - g[cut]) / (h[-1] - h[cut] + 1)
+    wanted = np.where(goes_left, left, right).astype(np.float32)
+    setting = (weights, [0] * 5, [0] * 5, None, np.arange(5, dtype=np.int32), STUMP)
+    for n_jobs in (1, 2, 16):
+        found, _ = grow(codes, (first, second), *setting, n_jobs=n_jobs)
+        assert np.array_equal(found, wanted)
 
 
 def test_huge_weights_leave_room_for_gradients():
@@ -399,12 +468,22 @@ def test_early_stopping_needs_two_rows_of_a_class():
 
 def test_core_refuses_arrays_that_do_not_fit():
     codes = np.ones((2, 5), dtype=np.uint8)
-    gradients = np.ones((5, 2), dtype=np.int32)
-    rows, chosen = np.arange(5, dtype=np.uint32), np.arange(2, dtype=np.int32)
+    ones, chosen = np.ones(5), np.arange(2, dtype=np.int32)
     shape = np.array([2, 2], dtype=np.int32), np.zeros(2, np.uint8), np.zeros(2, np.int8)
     with pytest.raises(ValueError, match="different lengths"):
-        _core.grow_boosted_tree(codes, rows, gradients[:4], None, *shape, chosen, {}, 1)
+        _core.BoostingRounds(codes, np.ones(4, dtype=np.int64), *shape, 1)
+    rounds = _core.BoostingRounds(codes, None, *shape, 1)
+    rows = np.arange(5, dtype=np.uint32)
+    for first, scores, bits, features in [
+        (ones[:4], None, 30, chosen),
+        (ones, ones[:4].copy(), 30, chosen),
+        (ones, None, 31, chosen),
+        (ones, None, 30, chosen[:0]),
+    ]:
+        with pytest.raises(ValueError, match="different lengths"):
+            rounds.grow(first, ones, bits, 1.0, None, features, {}, scores, 1)
     with pytest.raises(ValueError, match="no such row"):
-        _core.grow_boosted_tree(codes, rows + 1, gradients, None, *shape, chosen, {}, 1)
+        rounds.grow(ones, ones, 30, 1.0, rows + np.uint32(1), chosen, {}, None, 1)
     with pytest.raises(ValueError, match="no such feature"):
-        _core.grow_boosted_tree(codes, rows, gradients, None, *shape, chosen - 1, {}, 1)
+        rounds.grow(ones, ones, 30, 1.0, rows, chosen - np.int32(1), {}, None, 1)
+    assert rounds.grow(np.zeros(5), ones, 30, 1.0, None, chosen, STUMP, None, 1) is None

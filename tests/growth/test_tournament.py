@@ -185,26 +185,6 @@ def test_every_step_of_pruning_collapses_the_split_that_adds_least_vus_a_leaf():
         assert lambdas[k + 1] == pytest.approx(max(min(shrinkages), lambdas[k]), abs=1e-12)
 
 
-@given(st.integers(0, 10_000))
-@settings(max_examples=20, deadline=None)
-def test_vus_of_leaves_equals_scoring_the_rows(seed):
-    rng = np.random.default_rng(seed)
-    n_cells, n_classes = 6, 4
-    counts = rng.integers(0, 4, size=(n_cells, n_classes)).astype(float)
-    counts[0] = 3
-    values = rng.integers(0, 4, n_cells).astype(float)
-    is_leaf = (rng.random((3, n_cells)) < 0.6).astype(np.uint8)
-    is_leaf[:, 0] = 1
-    found = _core.vus_of_leaves(is_leaf, values, counts)
-    for chosen, value in zip(is_leaf.astype(bool), found, strict=True):
-        cells, classes = np.nonzero(counts * chosen[:, None])
-        weight = (counts / counts[0])[cells, classes]
-        # Shares relative to the first cell: undo the scaling by class that VUS does.
-        total = np.bincount(classes, weights=weight, minlength=n_classes).prod()
-        exact = ordinal_vus_score(classes, values[cells], weight) * total
-        assert value == pytest.approx(exact)
-
-
 @pytest.mark.parametrize("settings_", [{}, {"splitter": LogisticRegression(), "max_depth": 3}])
 def test_threads_row_order_and_repeated_rows_do_not_matter(settings_):
     x, y = graded(400, 4)

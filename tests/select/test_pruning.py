@@ -5,12 +5,13 @@ import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import noise, trees
+from samples import noise, table_of, trees
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import PredefinedSplit, ShuffleSplit, StratifiedKFold
 
 from treerank import LeafRank, TreeRank, _core
-from treerank._select.pruning import HeldOut, _auc_of_leaves, _held_out_worth
+from treerank._input.weights import Weights
+from treerank._select.pruning import HeldOut, held_out_worth
 
 
 @pytest.mark.core
@@ -32,48 +33,118 @@ def test_each_subtree_of_the_sequence_is_optimal_for_its_lambda(tree):
     assert not (collapsed_at > len(lambdas) - 1).any()
 
 
-@given(st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
-def test_held_out_worth_equals_scoring_the_rows(seed):
+@pytest.mark.core
+@given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.sampled_from([1.0, 1.0, 0.37]))
+@settings(max_examples=40, deadline=None)
+def test_worth_along_the_path_equals_scoring_every_subtree_anew(seed, n_classes, unit):
     rng = np.random.default_rng(seed)
-    x = rng.normal(size=(120, 2)).round(1)
-    y = (x[:, 0] + rng.normal(size=120) > 0).astype(int)
-    y[:4] = 0, 1, 0, 1
+    x = rng.normal(size=(150, 2)).round(1)
+    signal = x[:, 0] + rng.normal(size=150)
+    y = np.digitize(signal, np.quantile(signal, np.arange(1, n_classes) / n_classes))
+    tree = TreeRank(pruning=None, shrinkage=None, min_samples_leaf=3).fit(x, y).tree_
+    held_out = np.zeros((tree.n_cells, n_classes))
+    # Few rows, so that many cells are empty; cells are tied where shares are.
+    held_out[tree.leaves] = rng.poisson(0.7, size=(len(tree.leaves), n_classes))
+    held_out[tree.leaves[0]] += 1
+    counts = tree.cell_counts(unit * held_out)
+    lambdas = tree.sequence[0]
+    tried = np.concatenate([lambdas, np.sqrt(lambdas[:-1] * lambdas[1:]), [np.inf]])
+    shrinkages = np.array([np.nan, 0.0, 5.0, 1e9])
+    auc, brier = held_out_worth([HeldOut(tree, counts)] * 2, tried, shrinkages, n_jobs=2)
+    assert np.array_equal(auc[0], auc[1])
+    for j, shrinkage in enumerate(shrinkages):
+        expected, squares = oracles.held_out_worth(tree, counts, tried, shrinkage)
+        if n_classes == 2 and unit == 1:  # whole numbers: to the bit
+            assert auc[0, :, j].tolist() == expected.tolist()
+        np.testing.assert_allclose(auc[0, :, j], expected, rtol=1e-12)
+        if not np.isnan(shrinkage):
+            np.testing.assert_allclose(brier[0, :, j], squares, rtol=1e-10)
+
+
+def test_worth_along_the_path_is_that_of_the_rows():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 3)).round(1)
+    y = (x[:, 0] * x[:, 1] + rng.normal(size=400) > 0).astype(int)
     model = TreeRank(pruning=None, shrinkage=None, min_samples_leaf=3).fit(x[::2], y[::2])
     tree, new, labels = model.tree_, x[1::2], y[1::2]
-    if len(np.unique(labels)) < 2:
-        return
     cells = np.flatnonzero(model._stratum >= 0)[np.argsort(model._stratum[model._stratum >= 0])]
     at = cells[model.apply(new)]
     counts = np.zeros((tree.n_cells, 2))
     np.add.at(counts, (at, labels), 1)
     part = HeldOut(tree, tree.cell_counts(counts))
-    lambdas, collapsed_at = tree.sequence
-    shrinkages = np.array([np.nan, 0.0, 5.0, 100.0])
-    table, brier = _held_out_worth(part, lambdas, shrinkages)
+    lambdas = tree.sequence[0]
+    auc, brier = held_out_worth([part], lambdas, np.array([np.nan, 5.0]), n_jobs=1)
+    values = tree.shrunken_shares(5.0)[:, 0]
     for k in range(len(lambdas)):
-        subtree = tree.subtree(collapsed_at > k)
-        up = at.copy()
-        while (collapsed_at[tree.cells["parent"][up]] <= k).any():
-            moved = (collapsed_at[tree.cells["parent"][up]] <= k) & (up > 0)
-            if not moved.any():
-                break
-            up[moved] = tree.cells["parent"][up[moved]]
-        assert np.isclose(table[k, 0], roc_auc_score(labels, -up))
-        for j, shrinkage in enumerate(shrinkages[1:], start=1):
-            values = tree.shrunken_shares(shrinkage)[:, 0]
-            assert np.isclose(table[k, j], roc_auc_score(labels, values[up]))
-            assert np.isclose(brier[k, j], np.sum((labels - values[up]) ** 2))
-        assert len(subtree.leaves) == 1 + (collapsed_at > k).sum()
+        is_leaf = oracles.leaves_at(tree, k)
+        leaf = at.copy()
+        while not is_leaf[leaf].all():
+            leaf = np.where(is_leaf[leaf], leaf, tree.cells["parent"][leaf])
+        assert np.isclose(auc[0, k, 0], roc_auc_score(labels, -leaf))
+        assert np.isclose(auc[0, k, 1], roc_auc_score(labels, values[leaf]))
+        assert np.isclose(brier[0, k, 1], np.sum((labels - values[leaf]) ** 2))
 
 
-def test_ties_between_cells_count_one_half():
-    is_leaf = np.ones((1, 3), dtype=bool)
-    counts = np.array([[3.0, 1.0], [1.0, 2.0], [2.0, 4.0]])
-    values = np.array([0.2, 0.5, 0.5])
-    y = np.repeat([0, 1] * 3, counts.astype(int).ravel())
-    score = np.repeat(np.repeat(values, 2), counts.astype(int).ravel())
-    assert np.isclose(_auc_of_leaves(is_leaf, values, counts)[0], roc_auc_score(y, score))
+@pytest.mark.core
+def test_subtrees_that_are_not_nested_are_refused():
+    def paths(left, right, collapsed_at):
+        n = len(left)
+        arrays = [[np.array(a, dtype=np.int32)] for a in (left, right, collapsed_at)]
+        return _core.held_out_paths(
+            *arrays, [np.ones((n, 2))], [np.zeros((1, n))], [np.zeros((1, n, 1))], 1
+        )
+
+    auc, brier = paths([1, -1, -1], [2, -1, -1], [1, 0, 0])[0]
+    assert auc.tolist() == [0.5, 0.5]
+    assert len(brier) == 2
+    for left, right, collapsed_at in [
+        ([1, -1, -1], [3, -1, -1], [1, 0, 0]),  # no such cell
+        ([0, -1, -1], [2, -1, -1], [1, 0, 0]),  # its own child
+        ([1, -1, -1], [2, -1, -1], [1, 2, 0]),  # a child that outlasts its parent
+        ([1, -1, -1], [2, -1, -1], [0, 0, 0]),
+        ([1, -1, -1], [2, -1, -1], [-1, 0, 0]),
+    ]:
+        with pytest.raises(ValueError, match="not nested"):
+            paths(left, right, collapsed_at)
+    with pytest.raises(ValueError, match="different lengths"):
+        paths([-1, -1], [-1], [0])
+
+
+@pytest.mark.core
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.integers(2, 7), st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_rows_are_dealt_out_to_folds_in_the_order_of_their_hashes(seed, n_classes, n_folds, big):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(70_000, 140_000)) if big and seed % 8 == 0 else int(rng.integers(1, 400))
+    codes = rng.integers(0, 3, size=(2, n)).astype(np.uint16 if seed % 2 else np.uint8)
+    labels = rng.integers(0, n_classes, n).astype(np.uint8)
+    units = rng.integers(1, 4, n) if seed % 3 else None
+    expected = oracles.folds(_core.row_hashes(codes, labels, seed), labels, units, n_folds)
+    for n_jobs in (1, 3):
+        found = _core.assign_folds(codes, labels, units, n_classes, n_folds, seed, n_jobs)
+        assert np.array_equal(found, expected)
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("categorical", [False, True])
+def test_weights_of_leaves_are_those_of_the_rows_that_end_in_them(categorical):
+    rng = np.random.default_rng(3)
+    n = 40_000
+    x = rng.integers(0, 12, size=(n, 3)).astype(float)
+    y = (x[:, 0] % 5 + x[:, 1] + 3 * rng.normal(size=n) > 8).astype(int)
+    chosen = [0, 1] if categorical else None
+    model = TreeRank(LeafRank(max_depth=2), max_depth=5, pruning=None, shrinkage=None,
+                     categorical_features=chosen)  # fmt: skip
+    tree = model.fit(x, y).tree_
+    codes, labels = model._binning.transform(table_of(model, x)), y.astype(np.uint8)
+    cells = tree.apply(codes)
+    repeats = rng.integers(0, 3, n).astype(np.uint8)
+    for weights in (Weights(), Weights(repeats=repeats), Weights(units=repeats * np.int64(2**40))):
+        units = np.ones(n, dtype=np.int64) if weights.as_units is None else weights.as_units
+        expected = np.zeros((tree.n_cells, 2), dtype=np.int64)
+        np.add.at(expected, (cells, labels), units)
+        for n_jobs in (1, 3):
+            assert np.array_equal(tree.leaf_weights(codes, labels, weights, n_jobs), expected)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"shrinkage": None}])

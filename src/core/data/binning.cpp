@@ -90,24 +90,6 @@ void encode(const NumberMatrix<Value>& numbers, const std::vector<std::vector<do
     });
 }
 
-template <class Code>
-std::vector<std::uint64_t> row_hashes(const CodeMatrix<Code>& codes, const std::uint8_t* labels,
-                                      std::uint64_t seed) {
-    std::vector<std::uint64_t> hashes(codes.rows);
-    for (std::size_t row = 0; row < codes.rows; ++row) hashes[row] = key_of(seed, labels[row]);
-    for (std::size_t f = 0; f < codes.features; ++f) {
-        const Code* column = codes.column(f);
-        for (std::size_t row = 0; row < codes.rows; ++row)
-            hashes[row] = mix(hashes[row] ^ column[row]);
-    }
-    return hashes;
-}
-
-template std::vector<std::uint64_t> row_hashes(const CodeMatrix<std::uint8_t>&, const std::uint8_t*,
-                                               std::uint64_t);
-template std::vector<std::uint64_t> row_hashes(const CodeMatrix<std::uint16_t>&,
-                                               const std::uint8_t*, std::uint64_t);
-
 #define TREERANK_INSTANTIATE(Value)                                                           \
     template void encode(const NumberMatrix<Value>&, const std::vector<std::vector<double>>&, \
                          std::uint8_t*, std::size_t, ThreadPool&);                            \

@@ -48,10 +48,4 @@ template <class Value, class Code>
 void encode(const NumberMatrix<Value>& numbers, const std::vector<std::vector<double>>& thresholds,
             Code* codes, std::size_t stride, ThreadPool& pool);
 
-// A hash of each row's codes and label: equal rows have equal hashes, wherever
-// they stand in the table.
-template <class Code>
-std::vector<std::uint64_t> row_hashes(const CodeMatrix<Code>& codes, const std::uint8_t* labels,
-                                      std::uint64_t seed);
-
 }  // namespace treerank

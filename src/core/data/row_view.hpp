@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/data/types.hpp"
@@ -19,7 +20,7 @@ struct View {
     CodeMatrix<Code> by_row;                // the same row by row, or nothing
     const std::int64_t* weights = nullptr;  // units, or null when rows carry repeat counts
     const std::uint8_t* classes = nullptr;  // null for two classes: rows carry their labels
-    std::vector<Code> own_codes;
+    std::unique_ptr<Code[]> own_codes;
     std::vector<std::int64_t> own_weights;
     std::vector<std::uint8_t> own_classes;
     std::vector<std::uint8_t> side;  // by row: the part of the cell it falls into

@@ -12,34 +12,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/data/types.hpp"
+#include "core/histogram/gradient_histogram.hpp"
 #include "core/tree/flat_tree.hpp"
 #include "core/util/thread_pool.hpp"
 
 namespace treerank {
-
-// Sums over the rows of a node. Gradients are multiplied by the rows' integer weights, so
-// that a row of weight w equals w rows.
-struct GradientSum {
-    std::int64_t gradient = 0;
-    std::int64_t hessian = 0;
-    std::int64_t weight = 0;
-
-    GradientSum operator+(const GradientSum& other) const {
-        return {gradient + other.gradient, hessian + other.hessian, weight + other.weight};
-    }
-    GradientSum operator-(const GradientSum& other) const {
-        return {gradient - other.gradient, hessian - other.hessian, weight - other.weight};
-    }
-};
-
-// What one row adds for each unit of its weight.
-struct RowGradient {
-    std::int32_t gradient = 0;
-    std::int32_t hessian = 0;
-};
 
 struct BoostingOptions {
     std::int32_t max_depth = 2;       // of the ranking tree, in splits of cells
@@ -64,15 +46,42 @@ template <class Code>
 struct BoostingTable {
     CodeMatrix<Code> codes;
     Features features;
-    const RowGradient* gradients = nullptr;
     const std::int64_t* weights = nullptr;  // null: every row counts once
 };
 
-// Grows a tree on the given rows and features. The result does not depend on the pool.
+// What 1 stands for in the gradients and curvatures of a round; 0 where all of them are 0.
+struct GradientUnits {
+    double gradient = 0;
+    double hessian = 0;
+};
+
+// The rounds of one fit: trees are grown one after another in the same buffers. What comes of it
+// does not depend on the pool.
+class BoostingRounds {
+  public:
+    virtual ~BoostingRounds() = default;
+
+    // Grows a tree on the gradients, on the drawn rows (null: all) and features.
+    virtual BoostedTree grow(const std::vector<std::uint32_t>* drawn,
+                             const std::vector<std::int32_t>& chosen,
+                             const BoostingOptions& options, ThreadPool& pool) = 0;
+    // Adds the last tree's values to the scores of the rows that it was grown on, leaf by leaf:
+    // no row has to walk.
+    virtual void add_to(double* scores, ThreadPool& pool) const = 0;
+
+    // Sets the gradients from derivatives by the score of each row, rounded to whole numbers of
+    // at most so many bits.
+    GradientUnits set_gradients(const double* first, const double* second, int bits,
+                                ThreadPool& pool);
+
+    RowRecords rows;  // of the table, with their gradients
+
+  protected:
+    explicit BoostingRounds(RowRecords&& records) : rows(std::move(records)) {}
+};
+
+// The table, its features included, must outlive the rounds.
 template <class Code>
-BoostedTree grow_boosted_tree(const BoostingTable<Code>& table,
-                              const std::vector<std::uint32_t>& rows,
-                              const std::vector<std::int32_t>& chosen,
-                              const BoostingOptions& options, ThreadPool& pool);
+std::unique_ptr<BoostingRounds> make_rounds(const BoostingTable<Code>& table, ThreadPool& pool);
 
 }  // namespace treerank

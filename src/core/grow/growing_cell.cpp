@@ -14,6 +14,7 @@ namespace {
 // and the view is too large for a core's own cache.
 constexpr std::size_t kCompactShare = 4;
 constexpr std::size_t kCacheBytes = 512 * 1024;
+constexpr std::size_t kColumnsPerPass = 4;  // that are copied together
 
 void run_in(ThreadPool* pool, std::size_t n, const std::function<void(std::size_t)>& job) {
     if (pool != nullptr) return pool->run(n, job);
@@ -58,6 +59,22 @@ std::size_t partition_block(Row* rows, std::size_t n, const std::uint8_t* side, 
     }
     std::copy_n(scratch, right, rows + left);
     return left;
+}
+
+// Copies some columns of the rows, from `first` on, to where the view has them.
+template <std::size_t K, class Code>
+void copy_columns(const CodeMatrix<Code>& codes, std::size_t first, const Row* rows, std::size_t n,
+                  Code* view) {
+    const Code* from[K];
+    Code* to[K];
+    for (std::size_t k = 0; k < K; ++k) {
+        from[k] = codes.column(first + k);
+        to[k] = view + (first + k) * n;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t row = row_id(rows[i]);
+        for (std::size_t k = 0; k < K; ++k) to[k][i] = from[k][row];
+    }
 }
 
 }  // namespace
@@ -132,12 +149,15 @@ std::shared_ptr<View<Code>> compact_view(const View<Code>& old, Row* rows, std::
     if (n * kCompactShare > old.codes.rows || old.codes.rows * p * sizeof(Code) < kCacheBytes)
         return nullptr;
     auto view = std::make_shared<View<Code>>();
-    view->own_codes.resize(n * p);
+    view->own_codes = std::make_unique_for_overwrite<Code[]>(n * p);
     view->side.resize(n);
-    run_in(pool, p, [&](std::size_t f) {
-        const Code* from = old.codes.column(f);
-        Code* to = view->own_codes.data() + f * n;
-        for (std::size_t i = 0; i < n; ++i) to[i] = from[row_id(rows[i])];
+    const std::size_t passes = p / kColumnsPerPass;
+    run_in(pool, passes + p % kColumnsPerPass, [&](std::size_t pass) {
+        const std::size_t first = std::min(pass, passes) * kColumnsPerPass;
+        if (pass < passes)
+            copy_columns<kColumnsPerPass>(old.codes, first, rows, n, view->own_codes.get());
+        else
+            copy_columns<1>(old.codes, first + pass - passes, rows, n, view->own_codes.get());
     });
     if (old.weights != nullptr) {
         view->own_weights.resize(n);
@@ -151,7 +171,7 @@ std::shared_ptr<View<Code>> compact_view(const View<Code>& old, Row* rows, std::
     }
     for (std::size_t i = 0; i < n; ++i)
         rows[i] = (static_cast<Row>(i) << kRowShift) | (rows[i] & (kLabelBit | kRepeatMask));
-    view->codes = {view->own_codes.data(), n, p, n};
+    view->codes = {view->own_codes.get(), n, p, n};
     return view;
 }
 

@@ -1,7 +1,6 @@
 #include "core/grow/leafrank.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <queue>
 
 #include "core/data/partition.hpp"
@@ -12,7 +11,6 @@ namespace treerank {
 
 namespace {
 constexpr std::size_t kRowsPerCheck = 2048;
-constexpr std::int32_t kGivenHistogram = std::numeric_limits<std::int32_t>::max();
 }  // namespace
 
 template <class Code, class Count>
@@ -25,23 +23,12 @@ LeafRank<Code, Count>::LeafRank(const Features& features, const LeafRankOptions&
       // Scanning a histogram costs as many steps as there are codes; below a
       // quarter of that many rows, walking the occupied codes is cheaper.
       sparse_rows_(features.histogram_size() / features.size() / 4),
-      split_search_(features, options, pool_) {}
+      split_search_(features, options, pool_),
+      histograms_(features.histogram_size()) {}
 
 template <class Code, class Count>
-std::int32_t LeafRank<Code, Count>::take_histogram() {
-    if (free_.empty()) {
-        free_.push_back(static_cast<std::int32_t>(histograms_.size()));
-        histograms_.push_back(std::make_unique_for_overwrite<Count[]>(features_.histogram_size()));
-    }
-    const std::int32_t number = free_.back();
-    free_.pop_back();
-    return number;
-}
-
-template <class Code, class Count>
-void LeafRank<Code, Count>::release(std::int32_t& number) {
-    if (number >= 0 && number != kGivenHistogram) free_.push_back(number);
-    number = -1;
+void LeafRank<Code, Count>::release(Count* histogram) {
+    if (histogram != nullptr && histogram != given_) histograms_.give_back(histogram);
 }
 
 template <class Code, class Count>
@@ -53,10 +40,7 @@ void LeafRank<Code, Count>::count(const View<Code>& view, const Row* rows, std::
 
 template <class Code, class Count>
 SearchedNode<Count> LeafRank<Code, Count>::searched(const Open& open) const {
-    const Count* histogram = open.histogram == kGivenHistogram ? given_
-                             : open.histogram >= 0             ? histograms_[open.histogram].get()
-                                                               : nullptr;
-    return {rows_ + open.first, open.last - open.first, histogram, open.key, search_of(open)};
+    return {rows_ + open.first, open.last - open.first, open.histogram, open.key, search_of(open)};
 }
 
 template <class Code, class Count>
@@ -67,16 +51,16 @@ Split LeafRank<Code, Count>::find_split(Open& open) {
     };
     const auto wanted = static_cast<std::size_t>(options_.max_features);
     if (uses_all_features() || wanted >= cell_features_.size()) {
-        if (open.histogram < 0 && !is_sparse(n)) {
-            open.histogram = take_histogram();
-            count(*view_, rows_ + open.first, n, cell_features_, histograms_[open.histogram].get());
+        if (open.histogram == nullptr && !is_sparse(n)) {
+            open.histogram = histograms_.take();
+            count(*view_, rows_ + open.first, n, cell_features_, open.histogram);
         }
         return best_of(cell_features_);
     }
     return best_of_drawn(cell_features_, wanted, open.key, draws_, [&](const auto& drawn) {
         if (!is_sparse(n)) {
-            if (open.histogram < 0) open.histogram = take_histogram();
-            count(*view_, rows_ + open.first, n, drawn, histograms_[open.histogram].get());
+            if (open.histogram == nullptr) open.histogram = histograms_.take();
+            count(*view_, rows_ + open.first, n, drawn, open.histogram);
         }
         return best_of(drawn);
     });
@@ -93,18 +77,17 @@ std::size_t LeafRank<Code, Count>::partition_rows(const Open& open, const Split&
 // The larger child inherits the parent's histogram less the smaller child's.
 template <class Code, class Count>
 void LeafRank<Code, Count>::propagate_histograms(const Open& parent, Open& left, Open& right) {
-    std::int32_t held = parent.histogram;
-    if (held < 0) return;
+    Count* histogram = parent.histogram;
+    if (histogram == nullptr) return;
     const auto wants = [&](const Open& child) {
         return uses_all_features() && may_split(child) && !is_sparse(child.last - child.first);
     };
     const bool left_smaller = left.last - left.first <= right.last - right.first;
     Open& small = left_smaller ? left : right;
     Open& large = left_smaller ? right : left;
-    Count* histogram = held == kGivenHistogram ? given_ : histograms_[held].get();
-    if (!wants(large)) return release(held);
+    if (!wants(large)) return release(histogram);
     const std::size_t n_small = small.last - small.first;
-    large.histogram = held;
+    large.histogram = histogram;
     if (!wants(small) && n_small * cell_features_.size() <= features_.histogram_size() / 2) {
         const auto& codes = view_->codes_for(n_small);
         for (std::size_t f = 0; f < cell_features_.size(); ++f) {
@@ -115,14 +98,16 @@ void LeafRank<Code, Count>::propagate_histograms(const Open& parent, Open& left,
         }
         return;
     }
-    small.histogram = take_histogram();
-    Count* counted = histograms_[small.histogram].get();
+    Count* counted = small.histogram = histograms_.take();
     count(*view_, rows_ + small.first, n_small, cell_features_, counted);
     for (const std::int32_t feature : cell_features_) {
         const std::size_t at = features_.offset[feature];
         kernels_.subtract(histogram + at, histogram + at, counted + at, features_.n_codes[feature]);
     }
-    if (!wants(small)) release(small.histogram);
+    if (!wants(small)) {
+        release(counted);
+        small.histogram = nullptr;
+    }
 }
 
 template <class Code, class Count>
@@ -227,7 +212,7 @@ void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t 
     enter(view, rows, n, scratch, cell, features);
     given_ = root;
     const bool known = root != nullptr && uses_all_features() && !is_sparse(n);
-    const Open open{{0, 0, key}, 0, n, known ? kGivenHistogram : -1};
+    const Open open{{0, 0, key}, 0, n, known ? root : nullptr};
     if (grows_best_first())
         grow_best_first(open);
     else
@@ -241,7 +226,8 @@ void LeafRank<Code, Count>::grow_node(const View<Code>& view, Row* rows, std::si
                                       const OpenNode& node, ClassWeight weight) {
     enter(view, rows, n, scratch, cell, features);
     nodes[0].weight = weight;
-    const Open open{node, 0, n, -1};
+    given_ = nullptr;
+    const Open open{node, 0, n, nullptr};
     if (grows_best_first())
         grow_best_first(open);
     else

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "core/data/row_view.hpp"
 #include "core/data/types.hpp"
 #include "core/grow/leafrank_tree.hpp"
+#include "core/histogram/histogram_pool.hpp"
 #include "core/histogram/kernels.hpp"
 #include "core/split/split_search.hpp"
 #include "core/util/thread_pool.hpp"
@@ -57,7 +57,7 @@ class LeafRank : public LeafRankTree {
     struct Open : OpenNode {
         std::size_t first = 0;
         std::size_t last = 0;
-        std::int32_t histogram = -1;  // number in `histograms_`, -1: not counted
+        Count* histogram = nullptr;  // null: not counted
     };
 
     SearchedNode<Count> searched(const Open& open) const;
@@ -71,8 +71,7 @@ class LeafRank : public LeafRankTree {
     void grow_depth_first(Open root);
     void grow_best_first(Open root);
 
-    std::int32_t take_histogram();
-    void release(std::int32_t& number);
+    void release(Count* histogram);
 
     ProgressMonitor& monitor_;
     ThreadPool* pool_;
@@ -86,10 +85,9 @@ class LeafRank : public LeafRankTree {
     Row* scratch_rows_ = nullptr;
     std::vector<std::int32_t> cell_features_;
     FeatureDraws draws_;
-    Count* given_ = nullptr;
+    Count* given_ = nullptr;  // the cell's histogram, which is not ours
 
-    std::vector<std::unique_ptr<Count[]>> histograms_;
-    std::vector<std::int32_t> free_;
+    HistogramPool<Count> histograms_;
 };
 
 }  // namespace treerank

@@ -26,12 +26,6 @@ PruningSequence cost_complexity(const std::int32_t* left, const std::int32_t* ri
 PruningSequence vus_complexity(const std::int32_t* left, const std::int32_t* right,
                                const double* weight, std::size_t n_cells, std::size_t n_classes);
 
-// VUS of each of several choices of leaves (choices x cells), the cells scored by `value`;
-// cells of equal value count as one. `weight`: cells x classes, the first cell being the root.
-std::vector<double> vus_of_leaves(const std::uint8_t* is_leaf, std::size_t n_choices,
-                                  const double* value, const double* weight, std::size_t n_cells,
-                                  std::size_t n_classes);
-
 struct PenalisedSubtree {
     std::vector<double> gain;         // [k - 1]: the most that a subtree of k leaves gains
     std::vector<std::uint8_t> split;  // whether the best subtree splits the cell

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 
 #include "core/prune/cost_complexity.hpp"
 #include "core/prune/vus.hpp"
@@ -142,37 +141,6 @@ PruningSequence vus_complexity(const std::int32_t* left, const std::int32_t* rig
         subtree.collapse(link.cell, step, sequence.collapsed_at);
     }
     return sequence;
-}
-
-std::vector<double> vus_of_leaves(const std::uint8_t* is_leaf, std::size_t n_choices,
-                                  const double* value, const double* weight, std::size_t n_cells,
-                                  std::size_t n_classes) {
-    std::vector<std::size_t> order(n_cells);
-    std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return value[a] != value[b] ? value[a] < value[b] : a < b;
-    });
-    std::vector<double> share(n_cells * n_classes);
-    for (std::size_t i = 0; i < share.size(); ++i) share[i] = weight[i] / weight[i % n_classes];
-    std::vector<double> result(n_choices);
-    std::vector<double> tied(n_classes);
-    for (std::size_t choice = 0; choice < n_choices; ++choice) {
-        Chains chains = no_worse_cell();
-        std::fill(tied.begin(), tied.end(), 0.0);
-        std::size_t last = n_cells;  // the leaf before
-        for (const std::size_t cell : order) {
-            if (!is_leaf[choice * n_cells + cell]) continue;
-            if (last < n_cells && value[cell] != value[last]) {
-                append_better(chains, tied.data(), n_classes);
-                std::fill(tied.begin(), tied.end(), 0.0);
-            }
-            for (std::size_t k = 0; k < n_classes; ++k) tied[k] += share[cell * n_classes + k];
-            last = cell;
-        }
-        append_better(chains, tied.data(), n_classes);
-        result[choice] = chains[n_classes];
-    }
-    return result;
 }
 
 }  // namespace treerank

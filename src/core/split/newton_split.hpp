@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/grow/boosting.hpp"
+#include "core/histogram/gradient_histogram.hpp"
 #include "core/split/level_evidence.hpp"
 
 namespace treerank {

@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t kRowsPerTask = 8192;
 constexpr int kInterleaved = 12;  // independent walks in flight, to hide the latency of memory
 constexpr int kStepsPerTest = 4;
+constexpr std::size_t kTasksPerThread = 4;
 
 // The side that all leaves below a node share; 2 when they differ.
 std::vector<std::int8_t> common_sides(const RankTree& tree) {
@@ -152,16 +153,22 @@ class Walker {
     Walker(const FlatTree& tree, const CodeMatrix<Code>& codes)
         : tree_(tree), codes_(codes.data), slots_(make_ready(tree, codes)) {}
 
-    void walk(std::size_t first, std::size_t last, std::int32_t* cells) const {
-        std::size_t row = first;
-        for (; row + kInterleaved <= last; row += kInterleaved) walk_together(row, cells + row);
-        for (; row < last; ++row) {
+    // The cells of n rows, of which row_of(i) says the number.
+    template <class RowOf>
+    void walk(const RowOf& row_of, std::size_t n, std::int32_t* cells) const {
+        std::size_t i = 0;
+        for (; i + kInterleaved <= n; i += kInterleaved) {
+            std::size_t rows[kInterleaved];
+            for (int k = 0; k < kInterleaved; ++k) rows[k] = row_of(i + k);
+            walk_together(rows, cells + i);
+        }
+        for (; i < n; ++i) {
             std::uint32_t at = 0, before = 1;
             while (at != before) {
                 before = at;
-                at = step(row, at);
+                at = step(row_of(i), at);
             }
-            cells[row] = tree_.target[at];
+            cells[i] = tree_.target[at];
         }
     }
 
@@ -177,15 +184,15 @@ class Walker {
         return slot.next + (static_cast<std::uint16_t>(code - slot.shift) > slot.cut);
     }
 
-    void walk_together(std::size_t row, std::int32_t* cells) const {
+    void walk_together(const std::size_t* rows, std::int32_t* cells) const {
         std::uint32_t at[kInterleaved] = {};
         std::uint32_t moved = 1;
         while (moved != 0) {
             for (int s = 0; s < kStepsPerTest - 1; ++s)
-                for (int k = 0; k < kInterleaved; ++k) at[k] = step(row + k, at[k]);
+                for (int k = 0; k < kInterleaved; ++k) at[k] = step(rows[k], at[k]);
             moved = 0;
             for (int k = 0; k < kInterleaved; ++k) {
-                const std::uint32_t next = step(row + k, at[k]);
+                const std::uint32_t next = step(rows[k], at[k]);
                 moved |= next ^ at[k];
                 at[k] = next;
             }
@@ -204,8 +211,40 @@ void walk_all(const FlatTree& tree, const CodeMatrix<Code>& codes, ThreadPool& p
     const Walker<Code, HasCategories> walker(tree, codes);
     pool.run((codes.rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t t) {
         const std::size_t first = t * kRowsPerTask;
-        walker.walk(first, std::min(codes.rows, first + kRowsPerTask), cells);
+        const std::size_t n = std::min(codes.rows - first, kRowsPerTask);
+        walker.walk([=](std::size_t i) { return first + i; }, n, cells + first);
     });
+}
+
+// Blocks count for themselves: their counters, being whole numbers, add up the same in any order.
+template <bool HasCategories, class Code>
+std::vector<std::int64_t> weigh_leaves(const FlatTree& tree, const CodeMatrix<Code>& codes,
+                                       const WeightedRows& rows, std::size_t n_cells,
+                                       ThreadPool& pool) {
+    const Walker<Code, HasCategories> walker(tree, codes);
+    const std::size_t n_tasks = std::min((codes.rows + kRowsPerTask - 1) / kRowsPerTask,
+                                         pool.size() == 1 ? 1 : kTasksPerThread * pool.size());
+    std::vector<std::vector<std::int64_t>> weights(n_tasks);
+    pool.run(n_tasks, [&](std::size_t t) {
+        weights[t].resize(n_cells * rows.n_classes);
+        std::vector<std::uint32_t> chosen;
+        std::vector<std::int32_t> cells(kRowsPerTask);
+        const std::size_t last = (t + 1) * codes.rows / n_tasks;
+        for (std::size_t first = t * codes.rows / n_tasks; first < last; first += kRowsPerTask) {
+            pool.check();
+            chosen.clear();
+            for (std::size_t row = first; row < std::min(first + kRowsPerTask, last); ++row)
+                if (rows.weight(row) > 0) chosen.push_back(static_cast<std::uint32_t>(row));
+            walker.walk([&](std::size_t i) { return chosen[i]; }, chosen.size(), cells.data());
+            for (std::size_t i = 0; i < chosen.size(); ++i)
+                weights[t][cells[i] * rows.n_classes + rows.labels[chosen[i]]] +=
+                    rows.weight(chosen[i]);
+        }
+    });
+    std::vector<std::int64_t> sum(n_cells * rows.n_classes);
+    for (const auto& part : weights)
+        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += part[i];
+    return sum;
 }
 
 }  // namespace
@@ -219,6 +258,18 @@ void apply(const FlatTree& tree, const CodeMatrix<Code>& codes, ThreadPool& pool
         walk_all<false>(tree, codes, pool, cells);
 }
 
+template <class Code>
+std::vector<std::int64_t> leaf_weights(const FlatTree& tree, const CodeMatrix<Code>& codes,
+                                       const WeightedRows& rows, std::size_t n_cells,
+                                       ThreadPool& pool) {
+    return tree.any_categorical ? weigh_leaves<true>(tree, codes, rows, n_cells, pool)
+                                : weigh_leaves<false>(tree, codes, rows, n_cells, pool);
+}
+
+template std::vector<std::int64_t> leaf_weights(const FlatTree&, const CodeMatrix<std::uint8_t>&,
+                                                const WeightedRows&, std::size_t, ThreadPool&);
+template std::vector<std::int64_t> leaf_weights(const FlatTree&, const CodeMatrix<std::uint16_t>&,
+                                                const WeightedRows&, std::size_t, ThreadPool&);
 template void apply(const FlatTree&, const CodeMatrix<std::uint8_t>&, ThreadPool&, std::int32_t*);
 template void apply(const FlatTree&, const CodeMatrix<std::uint16_t>&, ThreadPool&, std::int32_t*);
 

@@ -46,4 +46,23 @@ template <class Code>
 void apply(const FlatTree& tree, const CodeMatrix<Code>& codes, ThreadPool& pool,
            std::int32_t* cells);
 
+// Rows with their classes and weights; one of the last two, or neither: every row counts once.
+struct WeightedRows {
+    const std::uint8_t* labels = nullptr;
+    std::size_t n_classes = 2;
+    const std::uint8_t* repeats = nullptr;
+    const std::int64_t* units = nullptr;
+
+    std::int64_t weight(std::size_t row) const {
+        return repeats != nullptr ? repeats[row] : units != nullptr ? units[row] : 1;
+    }
+};
+
+// The weight of each class in each cell in which rows end (cells x classes). Rows without weight
+// are passed over.
+template <class Code>
+std::vector<std::int64_t> leaf_weights(const FlatTree& tree, const CodeMatrix<Code>& codes,
+                                       const WeightedRows& rows, std::size_t n_cells,
+                                       ThreadPool& pool);
+
 }  // namespace treerank

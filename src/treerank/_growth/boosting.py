@@ -12,6 +12,7 @@ from treerank import _core
 from treerank._binning.binning import Binning, Codes
 from treerank._growth.losses import LOSSES, start_score
 from treerank._growth.progress import Report
+from treerank._input.stages import stage
 from treerank._input.weights import Weights
 from treerank._select.quality import ranking_quality
 from treerank._trees.packed_forest import ForestArrays, Sampling
@@ -86,12 +87,6 @@ def boosting_units(weights: Weights) -> tuple[NDArray[np.int64] | None, float]:
     return np.maximum(np.rint(units / coarser), 1.0).astype(np.int64), scale / coarser
 
 
-def fixed_point(values: FloatArray, bits: int) -> tuple[NDArray[np.int32], float]:
-    """Whole numbers of at most so many bits, and the power of two that one stands for."""
-    unit = float(np.ldexp(1.0, int(np.frexp(np.abs(values).max())[1]) - bits))
-    return np.rint(values / unit).astype(np.int32), unit
-
-
 def boost(
     rows: BoostingRows,
     validation: BoostingRows | None,
@@ -106,19 +101,30 @@ def boost(
     held_out = None if validation is None else np.full(len(validation.rank), start)
     qualities: list[float] = []
     trees: list[ForestArrays] = []
+    with stage("grow"):
+        rounds = _core.BoostingRounds(
+            rows.codes, rows.units, binning.n_codes, binning.is_categorical, plan.monotonic,
+            plan.n_jobs,
+        )  # fmt: skip
     for number in range(plan.n_rounds):
-        first, second = LOSSES[plan.loss](scores, rows.rank, weight, rows.n_classes)
-        if not np.abs(first).max() > 0 or not second.max() > 0:
+        with stage("gradients"):
+            first, second = LOSSES[plan.loss](scores, rows.rank, weight, rows.n_classes)
+        with stage("grow"):
+            tree = _grow_tree(rounds, rows, (first, second), plan, number, scores)
+        if tree is None:
             break
-        tree = _grow_tree(rows, first, second, binning, plan, number)
         if len(tree.slots) == 1:  # no split of these rows and features: others may have one
             continue
         trees.append(tree)
-        scores += tree.total(rows.codes, plan.n_jobs)
+        if plan.subsample < 1:
+            with stage("update scores"):
+                scores += tree.total(rows.codes, plan.n_jobs)
         if validation is not None and held_out is not None:
-            held_out += tree.total(validation.codes, plan.n_jobs)
-            classes = np.arange(rows.n_classes)
-            qualities.append(ranking_quality(validation.rank, held_out, classes, validation.weight))
+            with stage("validation scores"):
+                held_out += tree.total(validation.codes, plan.n_jobs)
+                classes = np.arange(rows.n_classes)
+                quality = ranking_quality(validation.rank, held_out, classes, validation.weight)
+            qualities.append(quality)
             if len(qualities) - 1 - int(np.argmax(qualities)) >= plan.patience:
                 break
         if report is not None:
@@ -130,34 +136,34 @@ def boost(
 
 
 def _grow_tree(
+    rounds: _core.BoostingRounds,
     rows: BoostingRows,
-    first: FloatArray,
-    second: FloatArray,
-    binning: Binning,
+    derivatives: tuple[FloatArray, FloatArray],
     plan: BoostingPlan,
     number: int,
-) -> ForestArrays:
+    scores: FloatArray,
+) -> ForestArrays | None:
+    """Grow a tree; if on all rows, move their scores. None: nothing is left to be learned."""
     n_rows, n_features = len(rows.rank), len(rows.codes)
     weight = n_rows if rows.units is None else int(rows.units.sum())
-    bits = min(GRADIENT_BITS, 61 - int(np.ceil(np.log2(weight + 1))))
-    gradient, gradient_unit = fixed_point(first, bits)
-    hessian, hessian_unit = fixed_point(second, bits)
     options = {
         "max_depth": plan.max_depth,
         "leafrank_depth": plan.leafrank_depth,
         "min_weight_leaf": min(max(1, round(plan.min_samples_leaf * rows.scale)), weight + 1),
         "independent_weight": rows.scale * rows.design_effect,
         "l2": plan.l2,
-        "gradient_unit": gradient_unit / rows.scale,
-        "hessian_unit": hessian_unit / rows.scale,
         "learning_rate": plan.learning_rate,
         "by_stratum": plan.by_stratum,
     }
-    slots, value, target, sets, importance = _core.grow_boosted_tree(
-        rows.codes, _drawn_rows(n_rows, plan, number), np.column_stack([gradient, hessian]),
-        rows.units, binning.n_codes, binning.is_categorical, plan.monotonic,
-        _drawn_features(n_features, plan, number), options, plan.n_jobs,
+    bits = min(GRADIENT_BITS, 61 - int(np.ceil(np.log2(weight + 1))))
+    drawn = _drawn_rows(n_rows, plan, number)
+    grown: Any = rounds.grow(
+        *derivatives, bits, rows.scale, drawn, _drawn_features(n_features, plan, number), options,
+        scores if drawn is None else None, plan.n_jobs,
     )  # fmt: skip
+    if grown is None:
+        return None
+    slots, value, target, sets, importance = grown
     is_set = (slots.view(np.uint32)[:, 0] & CATEGORICAL) > 0
     return ForestArrays(
         starts=np.array([0, len(slots)], dtype=np.int64),
@@ -171,10 +177,10 @@ def _grow_tree(
     )
 
 
-def _drawn_rows(n_rows: int, plan: BoostingPlan, number: int) -> NDArray[np.uint32]:
-    """Draw the rows of a tree, without replacement; a function of seed and round alone."""
+def _drawn_rows(n_rows: int, plan: BoostingPlan, number: int) -> NDArray[np.uint32] | None:
+    """Draw the rows of a tree, without replacement, by seed and round alone; None: all."""
     if plan.subsample == 1:
-        return np.arange(n_rows, dtype=np.uint32)
+        return None
     n_draws = max(1, round(plan.subsample * n_rows))
     counts = Sampling(replace=False, n_draws=n_draws, seed=plan.seed).counts(number, n_rows)
     return np.flatnonzero(counts).astype(np.uint32)

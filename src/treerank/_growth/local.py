@@ -77,7 +77,7 @@ class LocalRows:
 
     def folds(self, cv: Any, seed: int) -> Folds | None:
         """Deal the rows out to folds."""
-        return assign_folds(cv, self.coded.codes, self.data, seed)
+        return assign_folds(cv, self.coded.codes, self.data, seed, self.n_jobs)
 
     def grow(self, options: TreeRankOptions, folds: Folds | None) -> Sequence[CellTree]:
         """Grow a tree on all rows, then one without each fold."""

@@ -202,14 +202,13 @@ def _units_by(places: NDArray[Any], weights: Weights, n_places: int) -> NDArray[
 
 
 def leaf_weights(
-    shard: Shard, trees: list[RankTree], samples: list[RowSelection], n_classes: int
+    shard: Shard, trees: list[RankTree], samples: list[RowSelection]
 ) -> list[NDArray[np.int64]]:
     """Units of each class in the leaves of each tree: the sample's rows walk through it."""
-    weights = []
-    for tree, sample in zip(trees, samples, strict=True):
-        place = tree.apply(shard.codes).astype(np.int64) * n_classes + shard.labels
-        weights.append(_units_by(place, sample.of(shard), tree.n_cells * n_classes))
-    return weights
+    return [
+        tree.leaf_weights(shard.codes, shard.labels, sample.of(shard)).ravel()
+        for tree, sample in zip(trees, samples, strict=True)
+    ]
 
 
 def _place(shard: Shard, command: Command) -> RowState:

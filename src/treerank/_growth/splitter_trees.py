@@ -98,7 +98,7 @@ def grow_cell_trees(
     weights = data.weights
     units = weights.as_units if weights.as_units is not None else np.ones(data.table.n_rows, int)
     # Whatever a splitter does with the order of the rows, theirs follows from their content.
-    hashes = _core.row_hashes(codes, data.labels, options.seed)
+    hashes = _core.row_hashes(codes, data.labels, options.seed, n_jobs)
     order = np.lexsort([units, data.labels, *rows[::-1], hashes])
     samples = [units]
     if folds is not None:

@@ -84,7 +84,7 @@ def grow_trees(
     codes, binning = coded.codes, coded.binning
     rows: Any = slice(None)
     if options.leafrank.pruning:  # LeafRank deals rows out to its folds in their order
-        rows = _order_of_content(codes, data, options.seed)
+        rows = _order_of_content(codes, data, options.seed, n_jobs)
         codes, labels = np.ascontiguousarray(codes[:, rows]), labels[rows]
     values = code_values(coded) if options.missing == "cell_mean" else None
     samples = [weights.where(np.ones(data.table.n_rows, dtype=bool))]
@@ -107,9 +107,9 @@ def grow_trees(
         return grow(np.ascontiguousarray(repeats[:, rows]), None, 0)
 
 
-def _order_of_content(codes: Codes, data: TrainingData, seed: int) -> NDArray[np.intp]:
+def _order_of_content(codes: Codes, data: TrainingData, seed: int, n_jobs: int) -> NDArray[np.intp]:
     """Put rows into the order of a hash of their content: the order given does not matter."""
-    hashes = _core.row_hashes(codes, data.labels, seed)
+    hashes = _core.row_hashes(codes, data.labels, seed, n_jobs)
     units = data.weights.as_units
     return np.lexsort([hashes] if units is None else [units, hashes])
 

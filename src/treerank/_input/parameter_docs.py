@@ -44,7 +44,7 @@ random_state : int, RandomState or None, default=None
     Seed of all draws; None means 0, so that a fit can be repeated.""",
     "verbose": """\
 verbose : int, default=0
-    Show progress.""",
+    1: show progress. 2: also print the seconds of each stage.""",
     "client": """\
 client : distributed.Client, optional
     By default the client that is in use.""",

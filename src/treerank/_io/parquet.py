@@ -26,6 +26,7 @@ from treerank._input.blocks import block_table, join, table_seen
 from treerank._input.column_stats import BinningSample
 from treerank._input.label_blocks import LabelBlock, label_block
 from treerank._input.parameters import check_n_jobs
+from treerank._input.stages import record_stages, stage
 from treerank._input.validation import (
     Table,
     TrainingData,
@@ -52,6 +53,8 @@ KEPT_VERSION = 2
 
 class ParquetFit:
     """Adds `fit_parquet` to an estimator that works on codes."""
+
+    verbose: int
 
     def _plan_fit(self, data: TrainingData) -> Any:
         """Check the parameters when labels and weights are known, and plan the fit."""
@@ -117,7 +120,7 @@ class ParquetFit:
         >>> model.n_features_in_
         30
         """
-        with all_or_nothing(self):
+        with all_or_nothing(self), record_stages(self.verbose):
             splitter = getattr(self, "splitter", None)
             if not isinstance(splitter, LeafRank | None):
                 raise ValueError(
@@ -128,7 +131,9 @@ class ParquetFit:
             reading = _Reading(self, files, target, sample_weight, names, cache_dir)
             with reading.rows() as rows:
                 plan = self._plan_fit(rows.data)
-                self._fit_coded(rows.data, rows.code(), plan)
+                with stage("read and bin"):
+                    coded = rows.code()
+                self._fit_coded(rows.data, coded, plan)
         return self
 
 

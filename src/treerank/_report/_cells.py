@@ -14,7 +14,8 @@ from treerank._growth.trees import check_monotonic
 from treerank._input.parameters import check_n_jobs
 from treerank._reading.rules import cell_rules, side_rule
 from treerank._report._sample import Floats, ScoredRows
-from treerank._select.pruning import PruningPath, _auc_of_leaves
+from treerank._select.pruning import PruningPath
+from treerank._select.quality import ranking_quality
 from treerank._treerank import TreeRank
 from treerank._trees.ranking_tree import CellTree, RankTree
 from treerank._trees.splitter_tree import SplitterTree, format_splitter
@@ -140,16 +141,21 @@ def _step(
     subtree = tree.subtree(tree.sequence[1] > k)
     leaves, scores, _ = rank_leaves(subtree, binning, shrinkage, monotonic)
     cells = np.flatnonzero(_reachable(tree, k))[leaves]
-    is_leaf, values = np.zeros((1, tree.n_cells), dtype=bool), np.zeros(tree.n_cells)
-    is_leaf[0, cells], values[cells] = True, scores
     return Step(
         leaves=cells,
         scores=scores,
-        judged=float(_auc_of_leaves(is_leaf, values, judged)[0]),
-        training=float(_auc_of_leaves(is_leaf, values, tree.counts)[0]),
+        judged=_quality(scores, judged[cells]),
+        training=_quality(scores, tree.counts[cells]),
         cross_validated=None if path is None else float(path.heldout_auc[k]),
         error=None if path is None else float(path.heldout_std_error[k]),
     )
+
+
+def _quality(scores: Floats, counts: Floats) -> float:
+    """AUC or VUS of cells with these scores and class counts."""
+    classes = np.arange(counts.shape[1])
+    of_count = np.tile(classes, len(counts))
+    return ranking_quality(of_count, np.repeat(scores, len(classes)), classes, counts.ravel())
 
 
 def cell_rows(view: CellView, model: TreeRanker, names: list[str]) -> list[dict[str, Any]]:

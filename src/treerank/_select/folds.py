@@ -27,7 +27,7 @@ class Folds:
     fold: NDArray[np.int32]
 
 
-def assign_folds(cv: Any, codes: Codes, data: TrainingData, seed: int) -> Folds | None:
+def assign_folds(cv: Any, codes: Codes, data: TrainingData, seed: int, n_jobs: int) -> Folds | None:
     """Deal the rows out to folds, or return None when a class is too small for any.
 
     Rows of a class are dealt in the order of a hash of their content, so that the order of the
@@ -41,13 +41,9 @@ def assign_folds(cv: Any, codes: Codes, data: TrainingData, seed: int) -> Folds 
     if n_folds < 2:
         warn_of_tiny_class()
         return None
-    hashes = _core.row_hashes(codes, data.labels, seed)
-    units = data.weights.as_units
-    fold = np.empty(len(hashes), np.int32)
-    for k in range(len(data.classes)):
-        rows = np.flatnonzero(data.labels == k).astype(np.uint32)  # MAX_ROWS is below 2^32
-        rows = rows[_order_of_dealing(hashes[rows], None if units is None else units[rows])]
-        fold[rows] = np.arange(len(rows), dtype=np.uint32) % n_folds
+    fold = _core.assign_folds(
+        codes, data.labels, data.weights.as_units, len(data.classes), n_folds, seed, n_jobs
+    )
     return Folds(n_folds, fold)
 
 
@@ -57,15 +53,6 @@ def warn_of_tiny_class() -> None:
         "Got a class with a single row; cross-validation needs two of each class. The tree is "
         "neither pruned nor shrunk.",
     )
-
-
-def _order_of_dealing(
-    hashes: NDArray[np.uint64], units: NDArray[np.int64] | None
-) -> NDArray[np.intp]:
-    """Order by hash; of equal hashes the lighter row goes first."""
-    if units is None:
-        return np.argsort(hashes, kind="stable")
-    return np.lexsort([units, hashes])
 
 
 def _folds_of_splitter(cv: Any, data: TrainingData) -> Folds:

@@ -80,15 +80,10 @@ def count_held_out(
 ) -> list[HeldOut]:
     """Pass the rows of each fold (columns of `encoded`) through the tree grown without them."""
     result = []
-    n_classes, units = len(data.classes), data.weights.as_units
     for fold, tree in enumerate(trees):
-        rows = np.flatnonzero(folds.fold == fold)
-        cells = tree.apply(np.ascontiguousarray(encoded[:, rows]), n_jobs)
-        place = cells.astype(np.int64) * n_classes + data.labels[rows]
-        weights = None if units is None else units[rows]
-        counts = np.bincount(place, weights=weights, minlength=tree.n_cells * n_classes)
-        leaf_counts = counts.reshape(tree.n_cells, n_classes) / data.weights.scale
-        result.append(HeldOut(tree, tree.cell_counts(leaf_counts)))
+        held_out = data.weights.where(folds.fold == fold)
+        units = tree.leaf_weights(encoded, data.labels, held_out, n_jobs)
+        result.append(HeldOut(tree, tree.cell_counts(units / data.weights.scale)))
     return result
 
 
@@ -99,6 +94,7 @@ def choose_subtree(
     prune: bool,
     one_standard_error: bool,
     noise_limit: float = NOISE_LIMIT,
+    n_jobs: int = 1,
 ) -> tuple[PruningPath, float]:
     """Choose a subtree and a amount of shrinkage (NaN: keep the tree's own order).
 
@@ -109,8 +105,8 @@ def choose_subtree(
     lambdas, collapsed_at = tree.sequence
     n_subtrees = len(lambdas) if prune else 1
     tried = np.append(np.sqrt(lambdas[:-1] * lambdas[1:]), np.inf)[:n_subtrees]
-    worth = np.array([_held_out_worth(part, tried, shrinkages) for part in held_out])
-    auc, brier = worth[:, 0], worth[:, 1].mean(axis=0)
+    auc, squares = held_out_worth(held_out, tried, shrinkages, n_jobs)
+    brier = squares.mean(axis=0)
     mean = auc.mean(axis=0)
     errors = auc.std(axis=0, ddof=1) / np.sqrt(len(held_out))
     error = errors.flat[np.argmax(mean)]
@@ -124,12 +120,12 @@ def choose_subtree(
     chance, noise = _chance(held_out)
     if prune and mean[at][chosen] <= chance + noise_limit * noise:
         chosen = n_subtrees - 1
+    in_training = _worth_along_paths([HeldOut(tree, tree.counts)], np.array([np.nan]), n_jobs)
+    collapsed = np.cumsum(np.bincount(collapsed_at[tree.is_split], minlength=len(lambdas)))
     path = PruningPath(
         lambdas=lambdas[:n_subtrees],
-        n_leaves=np.array([1 + np.sum(collapsed_at > k) for k in range(n_subtrees)]),
-        train_auc=_auc_of_leaves(
-            _leaves_at(tree, np.arange(n_subtrees)), tree_order(tree), tree.counts
-        ),
+        n_leaves=(len(tree.leaves) - collapsed)[:n_subtrees],
+        train_auc=in_training[0][0][0, :n_subtrees],
         heldout_auc=mean[at],
         heldout_std_error=errors[at],
         shrinkage=shrinkages[shrinkage],
@@ -138,63 +134,55 @@ def choose_subtree(
     return path, float(path.shrinkage[chosen])
 
 
-def _held_out_worth(
-    part: HeldOut, tried: NDArray[np.float64], shrinkages: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """AUC and Brier score on the held-out rows for each (lambda, shrinkage).
+def held_out_worth(
+    held_out: list[HeldOut],
+    tried: NDArray[np.float64],
+    shrinkages: NDArray[np.float64],
+    n_jobs: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """AUC and Brier score on the held-out rows for each (fold, lambda, shrinkage).
 
     A NaN shrinkage stands for the tree's own order, whose Brier score does not matter. Beyond
     two classes it is VUS, and the sum of the Brier scores of all ways to cut the classes in
     two (the ranked probability score).
     """
-    tree = part.tree
-    is_leaf = _leaves_at(tree, np.searchsorted(tree.sequence[0], tried, side="right") - 1)
-    auc, brier = np.zeros((2, len(tried), len(shrinkages)))
-    total = part.counts.sum(axis=1)
-    for j, shrinkage in enumerate(shrinkages):
-        if np.isnan(shrinkage):
-            values = tree_order(tree)
-        else:
-            shares = tree.shrunken_shares(shrinkage)
-            values = shares @ tree.cut_weights
-            for k, share in enumerate(shares.T):
-                above = part.counts[:, k + 1 :].sum(axis=1)
-                brier[:, j] += is_leaf @ ((total - above) * share**2 + above * (1 - share) ** 2)
-        auc[:, j] = _auc_of_leaves(is_leaf, values, part.counts)
-    return np.array([auc, brier])
+    auc, brier = [], []
+    worth = _worth_along_paths(held_out, shrinkages, n_jobs)
+    for part, (of_steps, squares) in zip(held_out, worth, strict=True):
+        step = np.searchsorted(part.tree.sequence[0], tried, side="right") - 1
+        auc.append(of_steps[:, step].T)
+        brier.append(squares[:, step].T)
+    return np.array(auc), np.array(brier)
+
+
+def _worth_along_paths(
+    held_out: list[HeldOut], shrinkages: NDArray[np.float64], n_jobs: int
+) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """AUC and Brier score of all nested subtrees of each tree, shrinkages x subtrees."""
+    own_order = np.isnan(shrinkages)
+    values, shares = [], []
+    for part in held_out:
+        tree = part.tree
+        share = tree.shrunken_shares(np.where(own_order, 0.0, shrinkages))
+        value = np.array([one @ tree.cut_weights for one in share])
+        value[own_order] = tree_order(tree)
+        values.append(value)
+        shares.append(share)
+    trees = [part.tree for part in held_out]
+    worth = _core.held_out_paths(
+        [np.ascontiguousarray(tree.cells["left"]) for tree in trees],
+        [np.ascontiguousarray(tree.cells["right"]) for tree in trees],
+        [tree.sequence[1] for tree in trees],
+        [np.ascontiguousarray(part.counts) for part in held_out],
+        values, shares, n_jobs,
+    )  # fmt: skip
+    n_ways = len(shrinkages)
+    return [(auc.reshape(n_ways, -1), brier.reshape(n_ways, -1)) for auc, brier in worth]
 
 
 def tree_order(tree: CellTree) -> NDArray[np.float64]:
     """Values that put the cells in the tree's own order: preorder, best first."""
     return -np.arange(tree.n_cells, dtype=np.float64)
-
-
-def _leaves_at(tree: CellTree, steps: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which cells are leaves of the subtrees at these steps of the sequence."""
-    split = tree.sequence[1][np.newaxis, :] > steps[:, np.newaxis]
-    is_leaf = ~split
-    is_leaf[:, 1:] &= split[:, tree.cells["parent"][1:]]
-    return is_leaf
-
-
-def _auc_of_leaves(
-    is_leaf: NDArray[np.bool_], values: NDArray[np.float64], counts: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """AUC (VUS beyond two classes) of several choices of leaves, scored by the cells' values."""
-    if counts.shape[1] > 2:
-        return _core.vus_of_leaves(
-            is_leaf.view(np.uint8), np.ascontiguousarray(values), np.ascontiguousarray(counts)
-        )
-    order = np.argsort(-values, kind="stable")
-    starts = np.flatnonzero(np.append(True, np.diff(values[order]) != 0))
-    is_leaf = is_leaf[:, order]
-    negative, positive = is_leaf * counts[order, 0], is_leaf * counts[order, -1]
-    if len(starts) < len(order):  # cells of equal value count as one
-        negative = np.add.reduceat(negative, starts, axis=1)
-        positive = np.add.reduceat(positive, starts, axis=1)
-    above = np.cumsum(positive, axis=1) - positive / 2
-    area = np.sum(negative * above, axis=1)
-    return np.asarray(area / (negative.sum(axis=1) * positive.sum(axis=1)))
 
 
 def _chance(held_out: list[HeldOut]) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
 from treerank._input.validation import Table
+from treerank._input.weights import Weights
 
 # The records of the core (src/core/data/types.hpp), byte for byte.
 CELL = np.dtype(
@@ -101,15 +102,26 @@ class CellTree(ABC):
     def apply(self, rows: NDArray[Any], n_jobs: int = 1) -> NDArray[np.int32]:
         """Leaf cell of each row."""
 
+    def leaf_weights(
+        self, rows: NDArray[Any], labels: NDArray[np.uint8], weights: Weights, n_jobs: int = 1
+    ) -> NDArray[np.int64]:
+        """Units of each class in each leaf cell; rows of no weight are left out."""
+        units = weights.as_units
+        chosen = np.arange(rows.shape[1]) if units is None else np.flatnonzero(units)
+        cells = self.apply(np.ascontiguousarray(rows[:, chosen]), n_jobs)
+        result = np.zeros((self.n_cells, self.n_classes), dtype=np.int64)
+        np.add.at(result, (cells, labels[chosen]), 1 if units is None else units[chosen])
+        return result
+
     def subtree(self, keep_split: NDArray[np.bool_]) -> Self:
         """Keep only the marked splits; cells below an unmarked one go."""
         keep_split = keep_split & self.is_split
         reachable = np.zeros(self.n_cells, dtype=bool)
         reachable[0] = True
-        for cell in np.flatnonzero(keep_split):  # preorder: parents come first
-            if reachable[cell]:
-                reachable[self.cells["left"][cell]] = True
-                reachable[self.cells["right"][cell]] = True
+        for level in self._levels:
+            kept = level[keep_split[level] & reachable[level]]
+            reachable[self.cells["left"][kept]] = True
+            reachable[self.cells["right"][kept]] = True
         keep_split = keep_split & reachable
         number = np.cumsum(reachable) - 1
         cells = self.cells[reachable].copy()
@@ -120,8 +132,8 @@ class CellTree(ABC):
         for name in ("left", "right"):
             cells[name][split] = number[cells[name][split]]
         cells["parent"][1:] = number[cells["parent"][1:]]
-        kept = self._keep_splits(cells, split, np.flatnonzero(keep_split))
-        return replace(self, cells=cells, counts=self.counts[reachable], **kept)
+        fields = self._keep_splits(cells, split, np.flatnonzero(keep_split))
+        return replace(self, cells=cells, counts=self.counts[reachable], **fields)
 
     @abstractmethod
     def _keep_splits(
@@ -129,32 +141,39 @@ class CellTree(ABC):
     ) -> dict[str, Any]:
         """Return the fields that describe the splits of a subtree."""
 
+    @cached_property
+    def _levels(self) -> list[NDArray[np.intp]]:
+        """Cells at depth 0, 1, ..."""
+        depth = self.cells["depth"]
+        ends = np.cumsum(np.bincount(depth))
+        return np.split(np.argsort(depth, kind="stable"), ends[:-1])
+
     def cell_counts(self, leaf_counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Counts of all cells from those of the leaf cells (other rows are zero)."""
+        """Counts of all cells from those of the leaf cells."""
         counts = leaf_counts.copy()
-        parents = self.cells["parent"]
-        for cell in range(self.n_cells - 1, 0, -1):  # children come after parents
-            counts[parents[cell]] += counts[cell]
+        for level in reversed(self._levels):
+            cells = level[self.is_split[level]]
+            counts[cells] = counts[self.cells["left"][cells]] + counts[self.cells["right"][cells]]
         return counts
 
-    def shrunken_shares(self, shrinkage: float) -> NDArray[np.float64]:
+    def shrunken_shares(self, shrinkage: float | NDArray[np.float64]) -> NDArray[np.float64]:
         """Shares of the classes above the first, the second, ... in each cell, shrunk.
 
         Along the path from the root, a step from a parent of weight n counts
         ``1 / (1 + shrinkage / n)`` of what it changes (hierarchical shrinkage, Agarwal et al.,
-        2022). Shape (n_cells, n_classes - 1); for two classes the share of positives.
+        2022). Shape (n_cells, n_classes - 1), for two classes the share of positives; for
+        several shrinkages (n_shrinkages, n_cells, n_classes - 1).
         """
         weight = self.counts.sum(axis=1)
         share = upper_shares(self.counts)
-        parents = self.cells["parent"]
-        values = np.empty_like(share)
-        values[0] = share[0]
-        depth = self.cells["depth"]
-        for d in range(1, int(depth.max(initial=0)) + 1):
-            at = np.flatnonzero(depth == d)
-            up = parents[at]
-            step = 1.0 / (1.0 + shrinkage / weight[up])
-            values[at] = values[up] + (share[at] - share[up]) * step[:, np.newaxis]
+        shrinkages = np.asarray(shrinkage, dtype=np.float64)[..., np.newaxis]
+        values = np.empty(shrinkages.shape[:-1] + share.shape)
+        values[..., 0, :] = share[0]
+        for at in self._levels[1:]:
+            up = self.cells["parent"][at]
+            step = 1.0 / (1.0 + shrinkages / weight[up])
+            change = (share[at] - share[up]) * step[..., np.newaxis]
+            values[..., at, :] = values[..., up, :] + change
         return values
 
 
@@ -194,15 +213,25 @@ class RankTree(CellTree):
         slots, target = self._flat
         return _core.apply(slots, target, _set_bytes(self.category_sets), rows, n_jobs)
 
+    def leaf_weights(
+        self, rows: Codes, labels: NDArray[np.uint8], weights: Weights, n_jobs: int = 1
+    ) -> NDArray[np.int64]:
+        """Units of each class in each leaf cell; rows of no weight are left out."""
+        slots, target = self._flat
+        result = _core.leaf_weights(
+            slots, target, _set_bytes(self.category_sets), rows, labels, weights.repeats,
+            weights.units, self.n_cells, self.n_classes, n_jobs,
+        )  # fmt: skip
+        return result.reshape(self.n_cells, self.n_classes)
+
     def _keep_splits(
         self, cells: Records, split: NDArray[np.bool_], old_numbers: NDArray[np.intp]
     ) -> dict[str, Any]:
         """Drop the tests of cells that are gone, and renumber what is left."""
-        ranges = [slice(c["first_test"], c["last_test"]) for c in cells[split]]
-        tests = np.concatenate([self.tests[r] for r in ranges] or [self.tests[:0]])
-        sizes = np.array([r.stop - r.start for r in ranges], dtype=np.int32)
+        sizes = (cells["last_test"] - cells["first_test"])[split]
         starts = np.cumsum(sizes, dtype=np.int32) - sizes
         shift = np.repeat(starts - cells["first_test"][split], sizes)
+        tests = self.tests[np.arange(len(shift)) - shift]
         inner = tests["left"] >= 0
         for name in ("left", "right"):
             tests[name][inner] += shift[inner]

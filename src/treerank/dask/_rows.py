@@ -101,7 +101,7 @@ class DaskRows:
         samples = [WithoutFold(f, folds, held_out=True) for f in range(folds)]
         n_classes = len(self.classes)
         walked = [tree for tree in trees if isinstance(tree, RankTree)]
-        weights = self._shards.added(tasks.leaf_weights, walked, samples, n_classes)
+        weights = self._shards.added(tasks.leaf_weights, walked, samples)
         result = []
         for tree, weight in zip(walked, weights, strict=True):
             leaf_counts = weight.reshape(tree.n_cells, n_classes) / self.coded.scale

@@ -1,0 +1,146 @@
+#include "core/data/folds.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/data/random.hpp"
+
+namespace treerank {
+
+namespace {
+
+constexpr std::size_t kRowsPerHashing = 2048;  // their hashes stay in the cache
+constexpr std::size_t kRowsPerBlock = 1 << 16;
+constexpr int kBucketBits = 8;  // of a hash, for the first round of sorting ...
+constexpr int kSubBits = 8;     // ... and for the second
+constexpr std::size_t kBuckets = std::size_t{1} << kBucketBits;
+constexpr std::size_t kSubBuckets = std::size_t{1} << kSubBits;
+
+struct HashedRow {
+    std::uint64_t hash;
+    std::uint32_t row;
+};
+
+// Puts the rows of one bucket in order: by further bits of the hash first, after which next to
+// nothing is left to compare.
+class BucketSort {
+  public:
+    explicit BucketSort(const std::int64_t* units) : units_(units) {}
+
+    void sort(HashedRow* rows, std::size_t n) {
+        std::size_t ends[kSubBuckets] = {};
+        const auto sub_bucket = [](const HashedRow& row) {
+            return (row.hash << kBucketBits) >> (64 - kSubBits);
+        };
+        for (std::size_t i = 0; i < n; ++i) ++ends[sub_bucket(rows[i])];
+        std::size_t sum = 0;
+        for (std::size_t& end : ends) sum = end += sum;
+        room_.resize(n);
+        for (std::size_t i = n; i-- > 0;) room_[--ends[sub_bucket(rows[i])]] = rows[i];
+        for (std::size_t b = 0; b < kSubBuckets; ++b) {  // each now begins at ends[b]
+            const auto last = b + 1 < kSubBuckets ? ends[b + 1] : n;
+            std::sort(room_.begin() + static_cast<std::ptrdiff_t>(ends[b]),
+                      room_.begin() + static_cast<std::ptrdiff_t>(last),
+                      [&](const HashedRow& x, const HashedRow& y) { return before(x, y); });
+        }
+        std::copy(room_.begin(), room_.end(), rows);
+    }
+
+  private:
+    bool before(const HashedRow& x, const HashedRow& y) const {
+        if (x.hash != y.hash) return x.hash < y.hash;
+        if (units_ != nullptr && units_[x.row] != units_[y.row])
+            return units_[x.row] < units_[y.row];
+        return x.row < y.row;
+    }
+
+    const std::int64_t* units_;
+    std::vector<HashedRow> room_;
+};
+
+// Rows by class and the first bits of their hashes; `starts`: where each bucket begins.
+std::vector<HashedRow> into_buckets(const std::vector<std::uint64_t>& hashes,
+                                    const std::uint8_t* labels, std::size_t n_classes,
+                                    std::vector<std::size_t>& starts, ThreadPool& pool) {
+    const std::size_t n = hashes.size(), n_buckets = n_classes * kBuckets;
+    const std::size_t n_blocks = (n + kRowsPerBlock - 1) / kRowsPerBlock;
+    const auto bucket_of = [&](std::size_t row) {
+        return labels[row] * kBuckets + (hashes[row] >> (64 - kBucketBits));
+    };
+    const auto each_row = [&](std::size_t block, const auto& visit) {
+        const std::size_t last = std::min(n, (block + 1) * kRowsPerBlock);
+        for (std::size_t row = block * kRowsPerBlock; row < last; ++row) visit(row);
+    };
+    std::vector<std::size_t> next(n_blocks * n_buckets);  // by block, then bucket
+    pool.run(n_blocks, [&](std::size_t block) {
+        each_row(block, [&](std::size_t row) { ++next[block * n_buckets + bucket_of(row)]; });
+    });
+    starts.assign(n_buckets + 1, 0);
+    std::size_t sum = 0;
+    for (std::size_t bucket = 0; bucket < n_buckets; ++bucket) {
+        starts[bucket] = sum;
+        for (std::size_t block = 0; block < n_blocks; ++block)
+            sum += std::exchange(next[block * n_buckets + bucket], sum);
+    }
+    starts[n_buckets] = sum;
+    std::vector<HashedRow> rows(n);
+    pool.run(n_blocks, [&](std::size_t block) {
+        each_row(block, [&](std::size_t row) {
+            rows[next[block * n_buckets + bucket_of(row)]++] = {hashes[row],
+                                                                static_cast<std::uint32_t>(row)};
+        });
+    });
+    return rows;
+}
+
+}  // namespace
+
+template <class Code>
+std::vector<std::uint64_t> row_hashes(const CodeMatrix<Code>& codes, const std::uint8_t* labels,
+                                      std::uint64_t seed, ThreadPool& pool) {
+    std::vector<std::uint64_t> hashes(codes.rows);
+    pool.run((codes.rows + kRowsPerHashing - 1) / kRowsPerHashing, [&](std::size_t t) {
+        const std::size_t first = t * kRowsPerHashing;
+        const std::size_t last = std::min(codes.rows, first + kRowsPerHashing);
+        for (std::size_t row = first; row < last; ++row) hashes[row] = key_of(seed, labels[row]);
+        for (std::size_t f = 0; f < codes.features; ++f) {
+            const Code* column = codes.column(f);
+            for (std::size_t row = first; row < last; ++row)
+                hashes[row] = mix(hashes[row] ^ column[row]);
+        }
+    });
+    return hashes;
+}
+
+template <class Code>
+std::vector<std::int32_t> assign_folds(const CodeMatrix<Code>& codes, const std::uint8_t* labels,
+                                       const std::int64_t* units, std::size_t n_classes,
+                                       std::int32_t n_folds, std::uint64_t seed, ThreadPool& pool) {
+    std::vector<std::size_t> starts;
+    std::vector<HashedRow> rows =
+        into_buckets(row_hashes(codes, labels, seed, pool), labels, n_classes, starts, pool);
+    std::vector<std::int32_t> fold(codes.rows);
+    pool.run(n_classes * kBuckets, [&](std::size_t bucket) {
+        const std::size_t first = starts[bucket], last = starts[bucket + 1];
+        BucketSort(units).sort(rows.data() + first, last - first);
+        const std::size_t dealt = first - starts[bucket / kBuckets * kBuckets];  // of the class
+        auto next = static_cast<std::int32_t>(dealt % static_cast<std::size_t>(n_folds));
+        for (std::size_t i = first; i < last; ++i) {
+            fold[rows[i].row] = next;
+            next = next + 1 == n_folds ? 0 : next + 1;
+        }
+    });
+    return fold;
+}
+
+#define TREERANK_INSTANTIATE(Code)                                                                \
+    template std::vector<std::uint64_t> row_hashes(const CodeMatrix<Code>&, const std::uint8_t*,  \
+                                                   std::uint64_t, ThreadPool&);                   \
+    template std::vector<std::int32_t> assign_folds(const CodeMatrix<Code>&, const std::uint8_t*, \
+                                                    const std::int64_t*, std::size_t,             \
+                                                    std::int32_t, std::uint64_t, ThreadPool&);
+TREERANK_INSTANTIATE(std::uint8_t)
+TREERANK_INSTANTIATE(std::uint16_t)
+#undef TREERANK_INSTANTIATE
+
+}  // namespace treerank

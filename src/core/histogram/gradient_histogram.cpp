@@ -1,0 +1,145 @@
+#include "core/histogram/gradient_histogram.hpp"
+
+#include <functional>
+
+namespace treerank {
+
+namespace {
+
+constexpr std::size_t kFeaturesPerPass = 4;
+constexpr std::size_t kRowsPerBlock = 1024;  // they stay in the cache for all features
+constexpr std::size_t kRowsAhead = 64;       // that are fetched while others are gathered
+constexpr std::size_t kLine = 64;            // bytes of a line of cache
+constexpr std::size_t kRowsPerTask = 8192;
+constexpr std::size_t kRowsPerPart = 8192;  // the least that is worth a histogram of its own
+constexpr std::size_t kBinsPerTask = 1024;
+
+void run_in(ThreadPool* pool, std::size_t n, const std::function<void(std::size_t)>& job) {
+    if (pool != nullptr) return pool->run(n, job);
+    for (std::size_t i = 0; i < n; ++i) job(i);
+}
+
+// Independent histograms keep several chains of load, addition and store in flight.
+template <std::size_t K, class Code, class Bin>
+void count_rows(const RowRecords& records, const std::int32_t* features, const Row* rows,
+                std::size_t n, const Bin* gathered, const std::size_t* offset, Bin* bins) {
+    std::size_t feature[K];
+    Bin* own[K];
+    for (std::size_t k = 0; k < K; ++k) {
+        feature[k] = static_cast<std::size_t>(features[k]);
+        own[k] = bins + offset[features[k]];
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        const Code* codes = records.codes<Code>(row_id(rows[i]));
+        const Bin one = gathered[i];
+        for (std::size_t k = 0; k < K; ++k) own[k][codes[feature[k]]] += one;
+    }
+}
+
+template <class Code, std::size_t K = kFeaturesPerPass, class Bin>
+void count_some(const RowRecords& records, const std::int32_t* features, std::size_t k,
+                const Row* rows, std::size_t n, const Bin* gathered, const std::size_t* offset,
+                Bin* bins) {
+    if (k == K) return count_rows<K, Code>(records, features, rows, n, gathered, offset, bins);
+    if constexpr (K > 1)
+        count_some<Code, K - 1>(records, features, k, rows, n, gathered, offset, bins);
+}
+
+}  // namespace
+
+template <class Code>
+RowRecords::RowRecords(const CodeMatrix<Code>& codes, ThreadPool& pool)
+    : n_(codes.rows),
+      stride_((sizeof(RowGradient) + codes.features * sizeof(Code) + 7) / 8 * 8),
+      bytes_(std::make_unique_for_overwrite<std::byte[]>(n_ * stride_ + kLine)) {
+    const auto address = reinterpret_cast<std::uintptr_t>(bytes_.get());
+    first_ = bytes_.get() + (kLine - address % kLine) % kLine;
+    pool.run((n_ + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
+        const std::size_t last = std::min(n_, (task + 1) * kRowsPerTask);
+        for (std::size_t f = 0; f < codes.features; ++f) {
+            const Code* column = codes.column(f);
+            for (std::size_t row = task * kRowsPerTask; row < last; ++row)
+                std::memcpy(record(row) + sizeof(RowGradient) + f * sizeof(Code),
+                            column + row * codes.step, sizeof(Code));
+        }
+    });
+}
+
+template RowRecords::RowRecords(const CodeMatrix<std::uint8_t>&, ThreadPool&);
+template RowRecords::RowRecords(const CodeMatrix<std::uint16_t>&, ThreadPool&);
+
+template <class Code, class Rows>
+void GradientCounter<Code, Rows>::choose(const std::vector<std::int32_t>& chosen) {
+    chosen_ = chosen;
+    offset_.assign(features_.size(), 0);
+    size_ = 0;
+    for (const std::int32_t feature : chosen_) {
+        offset_[feature] = size_;
+        size_ += static_cast<std::size_t>(features_.n_codes[feature]);
+    }
+}
+
+template <class Code, class Rows>
+void GradientCounter<Code, Rows>::count_block(const Row* rows, std::size_t n, std::size_t n_ahead,
+                                              Bin* bins) const {
+    Bin gathered[kRowsPerBlock];
+    for (std::size_t i = 0; i < n; ++i) {
+        records_.prefetch(row_id(rows[std::min(i + kRowsAhead, n_ahead - 1)]));
+        const std::size_t row = row_id(rows[i]);
+        gathered[i] = Rows::make(records_.gradient(row), weights_ != nullptr ? weights_[row] : 1);
+    }
+    for (std::size_t first = 0; first < chosen_.size(); first += kFeaturesPerPass) {
+        const std::size_t k = std::min(kFeaturesPerPass, chosen_.size() - first);
+        count_some<Code>(records_, chosen_.data() + first, k, rows, n, gathered, offset_.data(),
+                         bins);
+    }
+}
+
+template <class Code, class Rows>
+void GradientCounter<Code, Rows>::count_part(const Row* rows, std::size_t n, Bin* bins,
+                                             GradientSum* histogram) const {
+    for (std::size_t first = 0; first < n;) {
+        const std::size_t last = first + std::min(Rows::kBlock, n - first);
+        std::fill_n(bins, size_, Bin{});
+        for (std::size_t at = first; at < last; at += kRowsPerBlock)
+            count_block(rows + at, std::min(kRowsPerBlock, last - at), n - at, bins);
+        if (first == 0)
+            for (std::size_t b = 0; b < size_; ++b) histogram[b] = Rows::sum(bins[b]);
+        else
+            for (std::size_t b = 0; b < size_; ++b) histogram[b] += Rows::sum(bins[b]);
+        first = last;
+    }
+}
+
+template <class Code, class Rows>
+void GradientCounter<Code, Rows>::count(const Row* rows, std::size_t n, GradientSum* histogram,
+                                        ThreadPool* pool) {
+    const std::size_t n_parts =
+        pool != nullptr ? std::clamp<std::size_t>(n / kRowsPerPart, 1, pool->size()) : 1;
+    if (bins_.size() < n_parts) bins_.resize(n_parts);
+    if (parts_.size() < n_parts) parts_.resize(n_parts);
+    const auto part_of = [&](std::size_t part) {
+        return part == 0 ? histogram : parts_[part].data();
+    };
+    if (n == 0) std::fill_n(histogram, size_, GradientSum{});
+    run_in(n_parts > 1 ? pool : nullptr, n_parts, [&](std::size_t part) {
+        const std::size_t first = part * n / n_parts, last = (part + 1) * n / n_parts;
+        if (bins_[part].size() < size_) bins_[part].resize(size_);
+        if (part > 0 && parts_[part].size() < size_) parts_[part].resize(size_);
+        count_part(rows + first, last - first, bins_[part].data(), part_of(part));
+    });
+    if (n_parts == 1) return;
+    run_in(pool, (size_ + kBinsPerTask - 1) / kBinsPerTask, [&](std::size_t task) {
+        const std::size_t last = std::min(size_, (task + 1) * kBinsPerTask);
+        for (std::size_t part = 1; part < n_parts; ++part)
+            for (std::size_t b = task * kBinsPerTask; b < last; ++b)
+                histogram[b] += parts_[part][b];
+    });
+}
+
+template class GradientCounter<std::uint8_t, UnitRows>;
+template class GradientCounter<std::uint8_t, WeightedGradientRows>;
+template class GradientCounter<std::uint16_t, UnitRows>;
+template class GradientCounter<std::uint16_t, WeightedGradientRows>;
+
+}  // namespace treerank

@@ -1,0 +1,146 @@
+// Histograms of gradients: for each feature and code, the sums of gradient, curvature and weight.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "core/data/types.hpp"
+#include "core/util/thread_pool.hpp"
+
+namespace treerank {
+
+// Sums over rows. Gradients are multiplied by the rows' integer weights, so that a row of weight
+// w equals w rows.
+struct GradientSum {
+    std::int64_t gradient = 0;
+    std::int64_t hessian = 0;
+    std::int64_t weight = 0;
+
+    GradientSum operator+(const GradientSum& other) const {
+        return {gradient + other.gradient, hessian + other.hessian, weight + other.weight};
+    }
+    GradientSum operator-(const GradientSum& other) const {
+        return {gradient - other.gradient, hessian - other.hessian, weight - other.weight};
+    }
+    GradientSum& operator+=(const GradientSum& other) { return *this = *this + other; }
+};
+
+// What one row adds for each unit of its weight.
+struct RowGradient {
+    std::int32_t gradient = 0;
+    std::int32_t hessian = 0;
+};
+
+inline constexpr int kGradientBits = 30;  // of a row's gradient and of its curvature, at most
+
+// The rows of a table, each with its gradient and its codes side by side: rows of a node are
+// scattered, and fetching one brings all that counting it needs.
+class RowRecords {
+  public:
+    template <class Code>
+    RowRecords(const CodeMatrix<Code>& codes, ThreadPool& pool);
+
+    std::size_t size() const { return n_; }
+    RowGradient gradient(std::size_t row) const {
+        RowGradient gradient;
+        std::memcpy(&gradient, record(row), sizeof gradient);
+        return gradient;
+    }
+    void set_gradient(std::size_t row, RowGradient gradient) {
+        std::memcpy(record(row), &gradient, sizeof gradient);
+    }
+    template <class Code>
+    const Code* codes(std::size_t row) const {
+        return reinterpret_cast<const Code*>(record(row) + sizeof(RowGradient));
+    }
+    void prefetch(std::size_t row) const { __builtin_prefetch(record(row)); }
+
+  private:
+    std::byte* record(std::size_t row) const { return first_ + row * stride_; }
+
+    std::size_t n_, stride_;
+    std::unique_ptr<std::byte[]> bytes_;
+    std::byte* first_;  // where a line of cache begins
+};
+
+// target = parent - child, over all sums.
+inline void subtract(GradientSum* target, const GradientSum* parent, const GradientSum* child,
+                     std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) target[i] = parent[i] - child[i];
+}
+
+// Rows of weight 1: one vector of two words has all that a row adds, so that counting it is one
+// load, one addition and one store. The first word is the gradient, with the number of rows in
+// its low bits: for a block of rows there is room for both.
+struct UnitRows {
+    static constexpr int kCountBits = 16;
+    static constexpr std::size_t kBlock = std::size_t{1} << (kCountBits - 1);
+    struct Bin {
+        typedef std::int64_t Words __attribute__((vector_size(16)));
+        Words words = {};
+
+        Bin& operator+=(const Bin& other) {
+            words += other.words;
+            return *this;
+        }
+    };
+
+    static Bin make(const RowGradient& row, std::int64_t) {
+        return {Bin::Words{(std::int64_t{row.gradient} << kCountBits) + 1, row.hessian}};
+    }
+    static GradientSum sum(const Bin& bin) {
+        constexpr std::int64_t count = (std::int64_t{1} << kCountBits) - 1;
+        return {bin.words[0] >> kCountBits, bin.words[1], bin.words[0] & count};
+    }
+};
+
+struct WeightedGradientRows {
+    static constexpr std::size_t kBlock = ~std::size_t{0};
+    using Bin = GradientSum;
+
+    static Bin make(const RowGradient& row, std::int64_t weight) {
+        return {row.gradient * weight, row.hessian * weight, weight};
+    }
+    static GradientSum sum(const Bin& bin) { return bin; }
+};
+
+// Counts the histograms of a table's nodes, in buffers of its own.
+template <class Code, class Rows>
+class GradientCounter {
+  public:
+    // `weights` may be null for rows of weight 1.
+    GradientCounter(const RowRecords& records, const Features& features,
+                    const std::int64_t* weights)
+        : records_(records), features_(features), weights_(weights) {}
+
+    // The features to count from now on; where the sums of each start in a histogram.
+    void choose(const std::vector<std::int32_t>& chosen);
+    std::size_t offset(std::int32_t feature) const { return offset_[feature]; }
+    std::size_t size() const { return size_; }
+
+    // The histogram of rows[0, n). Whole numbers: it does not depend on the pool, which may be
+    // null, nor on how the rows are shared out.
+    void count(const Row* rows, std::size_t n, GradientSum* histogram, ThreadPool* pool);
+
+  private:
+    using Bin = typename Rows::Bin;
+
+    void count_part(const Row* rows, std::size_t n, Bin* bins, GradientSum* histogram) const;
+    // `n_ahead`: rows from the first of these to the last of the part, which may be fetched.
+    void count_block(const Row* rows, std::size_t n, std::size_t n_ahead, Bin* bins) const;
+
+    const RowRecords& records_;
+    const Features& features_;
+    const std::int64_t* weights_;
+    std::vector<std::int32_t> chosen_;
+    std::vector<std::size_t> offset_;
+    std::size_t size_ = 0;
+    std::vector<std::vector<Bin>> bins_;  // by part of the rows
+    std::vector<std::vector<GradientSum>> parts_;
+};
+
+}  // namespace treerank

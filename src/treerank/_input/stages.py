@@ -1,0 +1,46 @@
+"""Seconds by stage: how long each stage of a fit takes, for `verbose=2`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+# Of the fit at hand: seconds of its stages so far, in the order of the road.
+_seconds: ContextVar[dict[str, float] | None] = ContextVar("seconds", default=None)
+
+
+@contextmanager
+def record_stages(verbose: int) -> Iterator[dict[str, float]]:
+    """Measure the stages of a fit; from `verbose=2` on, print them as a table at its end."""
+    seconds: dict[str, float] = {}
+    token = _seconds.set(seconds)
+    start = time.perf_counter()
+    try:
+        yield seconds
+    finally:
+        _seconds.reset(token)
+    if verbose >= 2:
+        print(_table(seconds, time.perf_counter() - start), file=sys.stderr, flush=True)
+
+
+@contextmanager
+def stage(name: str) -> Iterator[None]:
+    """Add the seconds that the block takes to this stage of the fit at hand."""
+    start = time.perf_counter()
+    try:
+        yield
+    finally:
+        seconds = _seconds.get()
+        if seconds is not None:
+            seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+def _table(seconds: dict[str, float], total: float) -> str:
+    """One line a stage; stages are never nested, so that the rest is what none of them measures."""
+    rest = total - sum(seconds.values())
+    rows = {**seconds, "other": rest, "total": total}
+    lines = [f"  {name:<24}{value:>9.3f}{value / total:>7.0%}" for name, value in rows.items()]
+    return "\n".join(["treerank: seconds by stage", *lines])

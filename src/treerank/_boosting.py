@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -34,7 +35,14 @@ from treerank._trees.packed_forest import ForestArrays
 
 MAX_DEPTH = 20
 # From so many rows on the trees may be larger.
-MANY_ROWS = 20_000
+MANY_ROWS = 5_000
+# Where nothing is said: so many trees and such steps of few rows; of many rows larger steps, and as
+# many trees as rows held out ask for, up to a limit.
+FEW_ROWS_TREES, FEW_ROWS_RATE = 200, 0.05
+MOST_TREES, MANY_ROWS_RATE = 1_500, 0.1
+CHOOSING_SHARE = 0.2
+# Of the rarest class, or the rows held out would say too little.
+LEAST_OF_CLASS = 50
 # A score that ranks no better than chance still needs a cut-off.
 LEAST_SLOPE = 1e-6
 # That all rows together can have.
@@ -52,10 +60,14 @@ class BoostedTreeRank(TreeEnsemble):
 
     Parameters
     ----------
-    n_estimators : int, default=200
-        Number of trees; the most of them with early stopping.
-    learning_rate : float, default=0.05
-        Share of the Newton step that is taken. Smaller ones need more trees.
+    n_estimators : int or "auto", default="auto"
+        Number of trees; the most of them with early stopping. "auto": 200 below 5,000 rows. From
+        there on a fifth of the rows is held out, the number of trees with the highest AUC (VUS)
+        on them is found, up to 1,500, and all rows are fitted again with that number, scaled to
+        the number of rows.
+    learning_rate : float or "auto", default="auto"
+        Share of the Newton step that is taken. Smaller ones need more trees. "auto": 0.1 where
+        the number of trees is chosen on rows held out, else 0.05.
     loss : {"auto", "logistic", "pairwise", "rankboost"}, default="auto"
         "logistic": minus the log-likelihood of two classes. "pairwise": ``log(1 + exp(s_j -
         s_i))`` over the pairs of rows with label i above label j, which is smooth in the AUC's
@@ -65,7 +77,7 @@ class BoostedTreeRank(TreeEnsemble):
         Depth of the ranking trees, in splits of cells.
     leafrank_depth : int or "auto", default="auto"
         Depth of the tree inside a split. With 1 a ranking tree is an ordinary one. "auto": 2,
-        and 3 from 20,000 rows on.
+        and 3 from 5,000 rows on.
     min_samples_leaf : int or float, default=5
         Least weight of a leaf; below 1 a share of all rows.
     l2_regularization : float, default=5.0
@@ -97,7 +109,7 @@ class BoostedTreeRank(TreeEnsemble):
     n_estimators_ : int
         Number of trees kept.
     validation_scores_ : array
-        With early stopping: AUC (VUS) on the rows held out, after each tree.
+        Where rows were held out: AUC (VUS) on them, after each tree.
     feature_importances_ : array of shape (n_features,)
         Share of each feature in the Newton gains.
     loss_ : str
@@ -128,9 +140,9 @@ class BoostedTreeRank(TreeEnsemble):
 
     def __init__(
         self,
-        n_estimators: int = 200,
+        n_estimators: Any = "auto",
         *,
-        learning_rate: float = 0.05,
+        learning_rate: Any = "auto",
         loss: str = "auto",
         max_depth: int = 2,
         leafrank_depth: Any = "auto",
@@ -221,9 +233,15 @@ class BoostedTreeRank(TreeEnsemble):
             rank = data.labels.astype(np.intp)
             effect = data.weights.design_effect
             rows = BoostingRows(codes, rank, units, scale, effect, len(data.classes))
-            rows, validation = self._hold_out(rows, plan)
+            scores = None
+            if plan.is_refitted:
+                with stage("choose the number of trees"):
+                    plan, scores = self._choose_rounds(rows, plan)
+            rows, validation = self._hold_out(rows, plan, float(self.validation_fraction))
             with progress_bar("boosting", self.verbose) as report:
                 boosted = boost(rows, validation, self._binning, plan, report)
+            if scores is not None:
+                boosted = boosted._replace(validation_scores=scores)
             self.loss_ = plan.loss
             self.classes_ = data.classes
             self._keep(boosted, rows)
@@ -236,13 +254,12 @@ class BoostedTreeRank(TreeEnsemble):
         check_choice("early_stopping", self.early_stopping, [True, False])
         check_choice("leaf_values", self.leaf_values, ["stratum", "leaf"])
         patience = check_integer("n_iter_no_change", self.n_iter_no_change, 1)
-        n_rounds = check_integer("n_estimators", self.n_estimators, 1)
+        n_rounds, rate, chooses = self._rounds(data)
         leafrank_depth = 3 if data.table.n_rows >= MANY_ROWS else 2
         if not (isinstance(self.leafrank_depth, str) and self.leafrank_depth == "auto"):
             leafrank_depth = _check_depth("leafrank_depth", self.leafrank_depth)
-        assert n_rounds is not None
         assert patience is not None
-        for name in ("learning_rate", "min_samples_leaf", "subsample", "validation_fraction"):
+        for name in ("min_samples_leaf", "subsample", "validation_fraction"):
             if check_number(name, getattr(self, name)) == 0:
                 raise invalid_parameter(name, getattr(self, name), "a number > 0")
         if self.subsample > 1:
@@ -257,7 +274,7 @@ class BoostedTreeRank(TreeEnsemble):
         return BoostingPlan(
             loss=loss,
             n_rounds=n_rounds,
-            learning_rate=float(self.learning_rate),
+            learning_rate=rate,
             max_depth=_check_depth("max_depth", self.max_depth),
             leafrank_depth=leafrank_depth,
             min_samples_leaf=least if least >= 1 else least * _total_weight(data),
@@ -266,19 +283,49 @@ class BoostedTreeRank(TreeEnsemble):
             n_chosen=check_max_features("max_features", self.max_features, data.table.n_features),
             monotonic=check_monotonic(self.monotonic_cst, data.table.names, self._binning),
             by_stratum=self.leaf_values == "stratum",
-            patience=patience if self.early_stopping else 0,
+            patience=patience if self.early_stopping or chooses else 0,
+            is_refitted=chooses,
             seed=seed_of(self.random_state),
             n_jobs=check_n_jobs(self.n_jobs),
         )
 
-    def _hold_out(
+    def _rounds(self, data: TrainingData) -> tuple[int, float, bool]:
+        """Trees at most, the learning rate, and whether rows held out choose the number."""
+        given, rate = self.n_estimators, self.learning_rate
+        chooses = False
+        if isinstance(given, str):
+            check_choice("n_estimators", given, ["auto"])
+            enough = np.bincount(data.labels).min() >= LEAST_OF_CLASS
+            chooses = data.table.n_rows >= MANY_ROWS and bool(enough) and not self.early_stopping
+            given = MOST_TREES if chooses or self.early_stopping else FEW_ROWS_TREES
+        if isinstance(rate, str):
+            check_choice("learning_rate", rate, ["auto"])
+            rate = MANY_ROWS_RATE if chooses else FEW_ROWS_RATE
+        n_rounds = check_integer("n_estimators", given, 1)
+        assert n_rounds is not None
+        if check_number("learning_rate", rate) == 0:
+            raise invalid_parameter("learning_rate", rate, "a number > 0")
+        return n_rounds, float(rate), chooses
+
+    def _choose_rounds(
         self, rows: BoostingRows, plan: BoostingPlan
+    ) -> tuple[BoostingPlan, NDArray[np.float64]]:
+        """Plan with the number of trees that is best on rows held out, scaled to all rows."""
+        learned, held_out = self._hold_out(rows, plan, CHOOSING_SHARE)
+        with progress_bar("choosing", self.verbose) as report:
+            tried = boost(learned, held_out, self._binning, plan, report)
+        found = 1 if tried.trees is None else tried.trees.n_trees
+        n_rounds = max(1, round(found / (1 - CHOOSING_SHARE)))
+        return replace(plan, n_rounds=n_rounds, patience=0), tried.validation_scores
+
+    def _hold_out(
+        self, rows: BoostingRows, plan: BoostingPlan, share: float
     ) -> tuple[BoostingRows, BoostingRows | None]:
         """Rows to learn from, and rows that say when to stop."""
         if not plan.patience:
             return rows, None
         counts = np.bincount(rows.rank)
-        n_held = max(round(float(self.validation_fraction) * len(rows.rank)), len(counts))
+        n_held = max(round(share * len(rows.rank)), len(counts))
         if counts.min() < 2 or len(rows.rank) - n_held < len(counts):
             raise ValueError(
                 f"Got early_stopping=True and {counts.min()} rows of the rarest class; expected "

@@ -119,8 +119,7 @@ class RankingForest(ParquetFit, TreeEnsemble):
     estimators_ : list of ForestTree
         The trees, as light views: `apply`, `score_samples`.
     plan_ : ForestChoice
-        How the trees are grown: `name`, and in `oob_auc` what was tried and how it did. Not kept
-        in model files.
+        How the trees are grown: `name`, and in `oob_auc` what was tried and how it did.
     shrinkage_ : float
         The amount of shrinkage used.
     oob_decision_function_ : array of shape (n_samples,)

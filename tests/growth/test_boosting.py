@@ -487,3 +487,38 @@ def test_core_refuses_arrays_that_do_not_fit():
     with pytest.raises(ValueError, match="no such feature"):
         rounds.grow(ones, ones, 30, 1.0, rows, chosen - np.int32(1), {}, None, 1)
     assert rounds.grow(np.zeros(5), ones, 30, 1.0, None, chosen, STUMP, None, 1) is None
+
+
+def many_rows(n=5_000):
+    X, y = make_classification(n, n_features=8, n_informative=6, flip_y=0.1, random_state=5)
+    return X, y
+
+
+def test_of_many_rows_those_held_out_choose_the_number_of_trees():
+    X, y = many_rows()
+    model = BoostedTreeRank().fit(X, y)
+    chosen = int(np.argmax(model.validation_scores_)) + 1
+    assert model.n_estimators_ == round(chosen / 0.8)
+    again = BoostedTreeRank(model.n_estimators_, learning_rate=0.1).fit(X, y)
+    np.testing.assert_array_equal(model.score_samples(X), again.score_samples(X))
+
+
+def test_of_few_rows_the_number_of_trees_is_fixed():
+    X, y = many_rows(4_999)
+    model = BoostedTreeRank().fit(X, y)
+    assert model.n_estimators_ == 200
+    assert not hasattr(model, "validation_scores_")
+
+
+def test_a_class_of_few_rows_chooses_nothing():
+    X, y = many_rows()
+    rare = (np.arange(len(y)) < 30).astype(int)
+    assert BoostedTreeRank().fit(X, rare).n_estimators_ <= 200
+
+
+def test_a_number_of_trees_that_is_given_holds():
+    X, y = many_rows()
+    assert BoostedTreeRank(7).fit(X, y).n_estimators_ == 7
+    for name in ("n_estimators", "learning_rate"):
+        with pytest.raises(ValueError, match=name):
+            BoostedTreeRank(**{name: "many"}).fit(X, y)

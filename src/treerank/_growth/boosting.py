@@ -41,6 +41,7 @@ class BoostingPlan:
     monotonic: NDArray[np.int8]  # one of -1, 0, 1 a feature
     by_stratum: bool
     patience: int  # rounds without a better AUC; 0: no early stopping
+    is_refitted: bool  # the number of rounds is chosen on rows held out, for a fit to all
     seed: int
     n_jobs: int
 

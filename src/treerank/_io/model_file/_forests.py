@@ -28,6 +28,7 @@ from treerank._io.model_file._grids import (
 from treerank._io.model_file._nodes import Node
 from treerank._io.model_file._rank_trees import check_questions, pack_sets
 from treerank._io.model_file._values import pack_classes, unpack_classes
+from treerank._select.plan_race import ForestChoice
 from treerank._select.rank_aggregation import RankAggregation
 from treerank._trees.compact import CATEGORICAL, MISSING_RIGHT, NEXT_MASK, NO_CUT
 from treerank._trees.packed_forest import ForestArrays, Sampling
@@ -47,7 +48,11 @@ def pack_forest(model: RankingForest) -> dict[str, Any]:
         "binning": pack_binning(model._binning),
         "classes": pack_classes(model.classes_),
         "ranks": None if model._ranks is None else _pack_ranks(model._ranks),
-        "growth": {"rows": model._plan.n_rows, "seed": model._plan.sampling.seed},
+        "growth": {
+            "rows": model._plan.n_rows,
+            "seed": model._plan.sampling.seed,
+            "plan": _pack_choice(model.plan_),
+        },
         "shrinkage": model.shrinkage_,
         "out_of_bag": None,
     }
@@ -193,11 +198,26 @@ def _unpack_layers(node: Node, n_cuts: int, n: int) -> Any:
     return None if node.is_null else node.array("<f4", (n_cuts, n))
 
 
+def _pack_choice(choice: ForestChoice) -> dict[str, Any]:
+    tried = [{"name": name, "oob_auc": auc} for name, auc in choice.oob_auc.items()]
+    return {"name": choice.name, "tried": tried, "trees": choice.n_trees}
+
+
+def _unpack_choice(node: Node) -> ForestChoice:
+    fields = node.fields("name", "tried", "trees")
+    tried = [item.fields("name", "oob_auc") for item in fields["tried"].items()]
+    oob_auc = {item["name"].text(): item["oob_auc"].number(0.0, 1.0) for item in tried}
+    return ForestChoice(fields["name"].text(), oob_auc, fields["trees"].integer(0, 2**31))
+
+
 def _unpack_plan(node: Node, model: RankingForest) -> ForestPlan:
     """What a warm start asks of the last fit; the rest follows from the parameters then."""
-    fields = node.fields("rows", "seed")
+    fields = node.fields("rows", "seed", optional=["plan"])
+    model.plan_ = ForestChoice("not known", {}, 0)  # files of 0.1.0 do not say
+    if "plan" in fields:
+        model.plan_ = _unpack_choice(fields["plan"])
     return ForestPlan(
-        name="that of the model file",
+        name=model.plan_.name,
         kinds=[],
         splitter=None,
         kind_of=np.empty(0, dtype=np.uint8),

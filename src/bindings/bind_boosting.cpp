@@ -61,10 +61,10 @@ nb::tuple py_grow_boosted_tree(const Matrix<Code>& codes, const Vector<std::uint
     run_released(n_jobs, [&](ThreadPool& pool) {
         tree = grow_boosted_tree(table, of_rows, of_features, parsed, pool);
     });
-    return nb::make_tuple(to_records(std::move(tree.flat.slots)), to_numpy(std::move(tree.value)),
-                          to_numpy(std::move(tree.flat.target)),
-                          to_records(std::move(tree.flat.category_sets)),
-                          to_numpy(std::move(tree.importance)));
+    return nb::make_tuple(
+        to_records(std::move(tree.flat.slots)), to_numpy(std::move(tree.value)),
+        to_numpy(std::move(tree.flat.target)), to_records(std::move(tree.flat.category_sets)),
+        to_numpy(std::move(tree.importance)), to_numpy(std::move(tree.left_share)));
 }
 
 template <class Code>
@@ -75,7 +75,8 @@ void bind_for_codes(nb::module_& m) {
           nb::arg("categorical").noconvert(), nb::arg("monotonic").noconvert(),
           nb::arg("chosen").noconvert(), nb::arg("options"), nb::arg("n_jobs"),
           "A ranking tree grown on fixed-point gradients (rows x gradient, curvature): (slots, "
-          "value of each slot, cell or category set of each slot, category sets, importance).");
+          "value of each slot, cell or category set of each slot, category sets, importance, "
+          "share that each slot sends left).");
 }
 
 }  // namespace

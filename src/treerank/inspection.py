@@ -5,14 +5,17 @@ What scikit-learn has is imported, not written again.
 
 from sklearn.inspection import permutation_importance
 
+from treerank._reading.attributions import Attributions, attributions
 from treerank._reading.dependence import PartialDependence, partial_dependence
 from treerank._reading.explanation import Explanation, Move, Step, explain
 
 __all__ = [
+    "Attributions",
     "Explanation",
     "Move",
     "PartialDependence",
     "Step",
+    "attributions",
     "explain",
     "partial_dependence",
     "permutation_importance",

@@ -153,7 +153,7 @@ def _grow_tree(
         "learning_rate": plan.learning_rate,
         "by_stratum": plan.by_stratum,
     }
-    slots, value, target, sets, importance = _core.grow_boosted_tree(
+    slots, value, target, sets, importance, left_share = _core.grow_boosted_tree(
         rows.codes, _drawn_rows(n_rows, plan, number), np.column_stack([gradient, hessian]),
         rows.units, binning.n_codes, binning.is_categorical, plan.monotonic,
         _drawn_features(n_features, plan, number), options, plan.n_jobs,
@@ -168,6 +168,7 @@ def _grow_tree(
         category_sets=sets,
         importance=importance[np.newaxis],
         at_end=np.ones(1, dtype=np.uint8),
+        left_share=left_share,
     )
 
 
@@ -213,4 +214,5 @@ def _join(trees: list[ForestArrays]) -> ForestArrays | None:
         category_sets=np.concatenate([tree.category_sets for tree in trees]),
         importance=np.concatenate([tree.importance for tree in trees]),
         at_end=np.ones(len(trees), dtype=np.uint8),
+        left_share=np.concatenate([tree.left_share for tree in trees]),
     )

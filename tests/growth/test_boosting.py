@@ -33,7 +33,7 @@ def sample(n=400, n_classes=2, seed=0, **change):
 def grow(codes, gradients, weights, categorical, monotonic, rows, chosen, options):
     """Return the value of each row of the table, by the core."""
     n_codes = (codes.max(axis=1) + 1).astype(np.int32)
-    slots, value, target, sets, importance = _core.grow_boosted_tree(
+    slots, value, target, sets, importance, _ = _core.grow_boosted_tree(
         codes, rows, gradients, weights, n_codes, np.array(categorical, dtype=np.uint8),
         np.array(monotonic, dtype=np.int8), chosen, options, 1,
     )  # fmt: skip

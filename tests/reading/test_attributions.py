@@ -88,11 +88,23 @@ def test_expected_value_is_the_mean_of_the_baseline():
     assert found.expected_value == pytest.approx(model.score_samples(x.iloc[:100]).mean())
 
 
-def test_expected_value_of_a_tree_is_the_mean_over_the_training_rows():
+@pytest.mark.parametrize(
+    "model",
+    [
+        TreeRank(pruning=None),
+        RankingForest(n_estimators=4, bootstrap=False, shrinkage=5.0),
+        RankingForest(n_estimators=4, bootstrap=False, aggregation="mean_rank"),
+        BoostedTreeRank(n_estimators=10),
+        BoostedTreeRank(n_estimators=10, leaf_values="stratum"),
+    ],
+)
+def test_expected_value_is_the_mean_over_the_training_rows(model):
     x, y = samples.frame(300, 4)
-    model = TreeRank(pruning=None).fit(x, y)
+    weight = np.random.default_rng(0).integers(1, 4, size=len(y))
+    model.fit(x, y, sample_weight=weight)
     found = attributions(model, x.iloc[:3])
-    assert found.expected_value == pytest.approx(model.score_samples(x).mean())
+    mean = np.average(model.score_samples(x), weights=weight)
+    assert found.expected_value == pytest.approx(mean, abs=1e-6)
 
 
 def test_a_tree_with_too_many_paths_is_estimated_and_still_sums_to_the_score():

@@ -3,6 +3,7 @@
 import argparse
 
 from benchmarks import (
+    attributions,
     boosting,
     cli,
     cluster,
@@ -21,6 +22,7 @@ from benchmarks import (
 )
 
 PARTS = {
+    "attributions": attributions.run,
     "boosting": boosting.run,
     "cli": cli.run,
     "cluster": cluster.run,

@@ -28,6 +28,8 @@ class Flow {
               static_cast<std::size_t>(forest.walks.starts[tree + 1] - forest.walks.starts[tree])),
           codes_(codes),
           follows_(codes.features, 0),
+          ways_(n_slots_, 0),
+          reached_(n_slots_, 0),
           left_(n_slots_ * kAbreast),
           weight_(n_slots_ * kAbreast) {
         for (std::size_t s = 0; s < n_slots_; ++s)
@@ -43,8 +45,12 @@ class Flow {
         for (std::size_t s = 0; s < n_slots_; ++s) {
             if (slots_[s].next == s) continue;
             const Code* column = codes_.column(slots_[s].feature) + first;
-            for (std::size_t r = 0; r < kAbreast; ++r)
-                left_[s * kAbreast + r] = goes_left(s, column[std::min(r, n - 1)]) ? 1.0 : 0.0;
+            ways_[s] = 0;
+            for (std::size_t r = 0; r < kAbreast; ++r) {
+                const bool left = goes_left(s, column[std::min(r, n - 1)]);
+                left_[s * kAbreast + r] = left ? 1.0 : 0.0;
+                ways_[s] |= left ? 1 : 2;
+            }
         }
     }
 
@@ -67,8 +73,11 @@ class Flow {
     void means(double* values) {
         std::fill(weight_.begin(), weight_.end(), 0.0);
         std::fill_n(weight_.begin(), kAbreast, 1.0);
+        std::fill(reached_.begin(), reached_.end(), 0);
+        reached_[0] = 1;
         std::fill_n(values, kAbreast, 0.0);
         for (std::size_t s = 0; s < n_slots_; ++s) {
+            if (!reached_[s]) continue;
             const double* here = weight_.data() + s * kAbreast;
             const bool is_end = slots_[s].next == s;
             if (is_end || !at_end_)
@@ -78,6 +87,8 @@ class Flow {
             const double* left = left_.data() + s * kAbreast;
             const bool follows = follows_[slots_[s].feature];
             const double share = share_[s];
+            reached_[slots_[s].next & kNextMask] |= !follows || (ways_[s] & 1);
+            reached_[(slots_[s].next & kNextMask) + 1] |= !follows || (ways_[s] & 2);
             for (std::size_t r = 0; r < kAbreast; ++r) {
                 const double to_left = here[r] * (follows ? left[r] : share);
                 next[r] += to_left;
@@ -102,7 +113,9 @@ class Flow {
     const std::size_t n_slots_;
     const CodeMatrix<Code>& codes_;
     std::vector<std::int32_t> features_;
-    std::vector<std::uint8_t> follows_;
+    std::vector<std::uint8_t> follows_;  // by feature
+    std::vector<std::uint8_t> ways_;     // by slot: 1 if some row goes left, 2 if some goes right
+    std::vector<std::uint8_t> reached_;  // by slot: whether some weight may come there
     std::vector<double> left_, weight_;  // slots x rows
 };
 

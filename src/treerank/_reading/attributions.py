@@ -16,8 +16,10 @@ from treerank._input.validation import Table, validate_rows
 from treerank._reading.tree_sums import TreeSum, tree_sum
 
 Floats = NDArray[np.float64]
-# Orders that are drawn for a tree with too many paths; each comes with its reverse.
-N_ORDERS = 8
+# Random orders of the features, over all trees, where trees have too many paths; and most for a
+# tree. Each order comes with its reverse.
+N_ORDERS = 400
+MOST_ORDERS = 64
 
 
 @dataclass(frozen=True)
@@ -105,9 +107,9 @@ def attributions(
         Also compute the values of pairs of features.
     max_paths : int, default=100_000
         Without a baseline: cells that are merged and split again are reached by many paths. A
-        tree with more paths than this is estimated from the contributions along 8 random orders
-        of the features, which sum to the score all the same; `exact` is False then. Against a
-        baseline all trees are exact.
+        tree with more paths than this is estimated from the contributions along random orders of
+        the features, some 400 over all trees; they sum to the score all the same, and `exact` is
+        False. Against a baseline all trees are exact.
 
     Returns
     -------
@@ -178,7 +180,13 @@ def _attribute(
         if interactions:
             _check_paths(trees, max_paths)
         flat, expected, exact = _core.attribute_paths(
-            *trees.walks, trees.left_share, codes, interactions, max_paths, N_ORDERS, n_jobs
+            *trees.walks,
+            trees.left_share,
+            codes,
+            interactions,
+            max_paths,
+            _orders_of(trees),
+            n_jobs,
         )
     found = flat * trees.factor
     expected = expected * trees.factor + trees.offset
@@ -186,6 +194,12 @@ def _attribute(
         return found.reshape(n, p), None, expected, exact
     pairs = found.reshape(n, p, p)
     return pairs.sum(axis=2), pairs, expected, exact
+
+
+def _orders_of(trees: TreeSum) -> int:
+    """Orders to draw for a tree: few where many trees share the work."""
+    n_trees = len(trees.starts) - 1
+    return min(MOST_ORDERS, 2 * -(-N_ORDERS // (2 * n_trees)))
 
 
 def _check_paths(trees: TreeSum, max_paths: int) -> None:

@@ -109,12 +109,12 @@ class WaterfallDisplay:
         for place, (start, value) in enumerate(zip(starts, self.values[::-1], strict=True)):
             ax.barh(place, value, left=start, color=UP if value > 0 else DOWN, height=0.7)
             ax.annotate(
-                f"{value:+.3g}", (start + value, place), xytext=(3 if value > 0 else -3, 0),
-                textcoords="offset points", va="center", ha="left" if value > 0 else "right",
-                fontsize="small",
+                f"{value:+.3g}", (max(start, start + value), place), xytext=(3, 0),
+                textcoords="offset points", va="center", fontsize="small",
             )  # fmt: skip
         ax.axvline(self.expected_value, color="0.6", linewidth=0.8, zorder=0)
         ax.set_yticks(np.arange(n), self.names[::-1], **LITERAL)
+        ax.use_sticky_edges = False
         ax.margins(x=0.15)
         ax.set_xlabel("score")
         ax.set_title(f"expected {self.expected_value:.3g}, score {ends[-1]:.3g}", fontsize="medium")

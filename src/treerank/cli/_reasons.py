@@ -60,9 +60,10 @@ def _read_codes(source: Source) -> dict[str, tuple[str, str | None]]:
     for name in ("feature", "code"):
         if name not in names:
             raise source.bad(f"there is no column {name!r}; expected feature, code and text.")
-    wanted = [name for name in ("feature", "code", "text") if name in names]
+    wanted: list[str] = [name for name in ("feature", "code", "text") if name in names]
     table: dict[str, list[Any]] = source.read(wanted).to_pydict()
-    texts = table.get("text") or [None] * len(table["feature"])
+    nothing: list[Any] = [None] * len(table["feature"])
+    texts = table.get("text", nothing)
     return {
         str(feature): (str(code), str(text) if text else None)
         for feature, code, text in zip(table["feature"], table["code"], texts, strict=True)

@@ -61,7 +61,7 @@ def seconds(what: str, model: Any, x: Any, n: int, target: float | None = None, 
     start = time.perf_counter()
     found = attributions(model, x[:n], **options)
     took = time.perf_counter() - start
-    note = "" if found.exact else "trees with more than 100,000 paths are estimated"
+    note = "" if found.exact else "trees with more than 20,000 paths are estimated"
     return Figure(f"{n:,} rows, {what}", took, "s", target, note=note)
 
 

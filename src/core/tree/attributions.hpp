@@ -36,9 +36,9 @@ struct AttributedForest {
 };
 
 struct AttributionOptions {
-    std::size_t max_paths = 100000;  // of a tree, beyond which it is estimated
-    std::size_t n_orders = 8;        // drawn for each such tree, an even number
-    bool interactions = false;       // pairs of features instead of features
+    std::size_t max_paths = 20000;  // of a tree, beyond which it is estimated
+    std::size_t n_orders = 8;       // drawn for each such tree, an even number
+    bool interactions = false;      // pairs of features instead of features
 };
 
 // Sums over the trees. Features: rows x features. Interactions: rows x features x features,

@@ -83,7 +83,7 @@ def attributions(
     baseline: Any = None,
     *,
     interactions: bool = False,
-    max_paths: int = 100_000,
+    max_paths: int = 20_000,
 ) -> Attributions:
     """Share the score of each row out over the features, so that the shares sum to it.
 
@@ -105,7 +105,7 @@ def attributions(
         model keeps.
     interactions : bool, default=False
         Also compute the values of pairs of features.
-    max_paths : int, default=100_000
+    max_paths : int, default=20_000
         Without a baseline: cells that are merged and split again are reached by many paths. A
         tree with more paths than this is estimated from the contributions along random orders of
         the features, some 400 over all trees; they sum to the score all the same, and `exact` is

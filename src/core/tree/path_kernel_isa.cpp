@@ -16,7 +16,7 @@ constexpr std::size_t kLanes = 4;
 constexpr std::size_t kLanes = 2;
 #endif
 using Lanes = double __attribute__((vector_size(8 * kLanes)));
-using Mask = long long __attribute__((vector_size(8 * kLanes)));
+using Mask = decltype(Lanes{} > Lanes{});
 using LanesAt = double __attribute__((vector_size(8 * kLanes), aligned(8), may_alias));
 
 #define TREERANK_INLINE [[gnu::always_inline]] static inline
@@ -99,7 +99,7 @@ class Walk {
         double* below = products_ + (depth + 1) * n_ * kRowsAbreast;
         const Lanes failed = TREERANK_ALL(share);
         for (std::size_t first = 0; first < kRowsAbreast; first += kLanes) {
-            const Mask own = at(own_rows + first) > 0, live = at(live_rows + first) > 0;
+            const Mask own = at(own_rows + first) > Lanes{}, live = at(live_rows + first) > Lanes{};
             for (std::size_t q = 0; q < n_; ++q) {
                 const std::size_t place = q * kRowsAbreast + first;
                 const Lanes a = TREERANK_ALL(numbers[kOwn * n_ + q]);
@@ -116,7 +116,7 @@ class Walk {
         double* sums = sums_ + depth * n_ * kRowsAbreast;
         const double* below = sums_ + (depth + 1) * n_ * kRowsAbreast;
         for (std::size_t first = 0; first < kRowsAbreast; first += kLanes) {
-            const Mask own = at(own_rows + first) > 0, live = at(live_rows + first) > 0;
+            const Mask own = at(own_rows + first) > Lanes{}, live = at(live_rows + first) > Lanes{};
             Lanes gain = {};
             for (std::size_t q = 0; q < n_; ++q) {
                 const std::size_t place = q * kRowsAbreast + first;
@@ -138,7 +138,7 @@ class Walk {
         double* sums = sums_ + depth * n_ * kRowsAbreast;
         const Lanes failed = TREERANK_ALL(share);
         for (std::size_t first = 0; first < kRowsAbreast; first += kLanes) {
-            const Mask own = at(own_rows + first) > 0, live = at(live_rows + first) > 0;
+            const Mask own = at(own_rows + first) > Lanes{}, live = at(live_rows + first) > Lanes{};
             Lanes gain = {};
             for (std::size_t q = 0; q < n_; ++q) {
                 const std::size_t place = q * kRowsAbreast + first;

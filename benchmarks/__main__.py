@@ -3,6 +3,7 @@
 import argparse
 
 from benchmarks import (
+    attributions,
     boosting,
     check,
     cli,
@@ -22,6 +23,7 @@ from benchmarks import (
 )
 
 PARTS = {
+    "attributions": attributions.run,
     "boosting": boosting.run,
     "check": check.run,
     "cli": cli.run,

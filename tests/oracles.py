@@ -3,10 +3,13 @@
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import combinations, pairwise
+from math import factorial
 from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
+
+from treerank._trees.ranking_tree import SLOT
 
 
 @contextmanager
@@ -906,3 +909,80 @@ def _send_with_most(goes_left, unseen, data, rows, codes):
     """Send codes that do not occur the way of most rows."""
     weight = data.sums(rows[goes_left[codes]])[2]
     goes_left[unseen] = 2 * weight > data.sums(rows)[2]
+
+
+def tree_mean(trees, tree, codes, follows):
+    """Mean value of a tree when some features follow a row, the others its training weights."""
+    start, end = trees.starts[tree], trees.starts[tree + 1]
+    slots = np.ascontiguousarray(trees.slots[start:end]).view(SLOT).ravel()
+
+    def walk(at, total):
+        total = np.float32(total + np.float32(trees.step[start + at]))
+        if slots[at]["next"] == at:
+            return trees.step[start + at] if trees.at_end[tree] else float(total)
+        ahead = int(slots[at]["next"] & 0x3FFFFFFF)
+        if slots[at]["feature"] in follows:
+            return walk(ahead + (not slot_goes_left(trees, start + at, codes)), total)
+        share = trees.left_share[start + at]
+        return share * walk(ahead, total) + (1 - share) * walk(ahead + 1, total)
+
+    return walk(0, np.float32(0))
+
+
+def slot_goes_left(trees, at, codes):
+    slot = trees.slots[at].view(SLOT)[0]
+    code = int(codes[slot["feature"]])
+    if slot["next"] >> 31:
+        return bool(trees.category_sets[trees.set_of[at], code // 8] >> (code % 8) & 1)
+    missing_right = slot["next"] >> 30 & 1
+    if code == 0:
+        return not missing_right
+    return code <= int(slot["cut"]) + missing_right
+
+
+def path_game(trees, codes):
+    """Value of each set of features: the others are averaged in the nodes."""
+    n_trees = len(trees.starts) - 1
+    return lambda follows: (
+        trees.offset
+        + trees.factor * sum(tree_mean(trees, tree, codes, follows) for tree in range(n_trees))
+    )
+
+
+def baseline_game(trees, codes, baseline):
+    """Value of each set of features: the others are those of a baseline row, on average."""
+    everything = set(range(len(codes)))
+
+    def value(follows):
+        mixed = baseline.T.copy()
+        mixed[:, sorted(follows)] = codes[sorted(follows)]
+        return np.mean([path_game(trees, row)(everything) for row in mixed])
+
+    return value
+
+
+def shapley_values(value, n):
+    """Mean contribution of each player over all subsets of the others."""
+    every = {s: value(set(s)) for k in range(n + 1) for s in combinations(range(n), k)}
+    found = np.zeros(n)
+    for i in range(n):
+        for s, without in every.items():
+            if i not in s:
+                weight = factorial(len(s)) * factorial(n - len(s) - 1) / factorial(n)
+                found[i] += weight * (every[tuple(sorted({*s, i}))] - without)
+    return found, every[()]
+
+
+def shapley_interactions(value, n):
+    """Shapley interaction index of each pair, half in both places; the rest on the diagonal."""
+    every = {s: value(set(s)) for k in range(n + 1) for s in combinations(range(n), k)}
+    found = np.zeros((n, n))
+    for i, j in combinations(range(n), 2):
+        for s, neither in every.items():
+            if i in s or j in s:
+                continue
+            both, one, other = (tuple(sorted({*s, *more})) for more in ((i, j), (i,), (j,)))
+            weight = factorial(len(s)) * factorial(n - len(s) - 2) / factorial(n - 1) / 2
+            found[i, j] += weight * (every[both] - every[one] - every[other] + neither)
+        found[j, i] = found[i, j]
+    return found + np.diag(shapley_values(value, n)[0] - found.sum(axis=1))

@@ -66,5 +66,6 @@ void bind_boosting(nb::module_& m);
 void bind_geometric(nb::module_& m);
 void bind_prune(nb::module_& m);
 void bind_predict(nb::module_& m);
+void bind_attributions(nb::module_& m);
 
 }  // namespace treerank

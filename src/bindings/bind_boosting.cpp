@@ -82,7 +82,7 @@ class PyRounds {
         return nb::make_tuple(
             to_records(std::move(tree->flat.slots)), to_numpy(std::move(tree->value)),
             to_numpy(std::move(tree->flat.target)), to_records(std::move(tree->flat.category_sets)),
-            to_numpy(std::move(tree->importance)));
+            to_numpy(std::move(tree->importance)), to_numpy(std::move(tree->left_share)));
     }
 
   private:
@@ -114,7 +114,8 @@ void bind_boosting(nb::module_& m) {
         "A ranking tree grown on gradients and curvatures, rounded to so many bits; `scale` units "
         "of weight make one row. Moves the scores of the rows it is grown on (None: all), where "
         "scores are given. None where all gradients are 0, else (slots, value of each slot, cell "
-        "or category set of each slot, category sets, importance).");
+        "or category set of each slot, category sets, importance, share that each slot sends "
+        "left).");
 }
 
 }  // namespace treerank

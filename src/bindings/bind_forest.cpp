@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bindings/arrays.hpp"
+#include "bindings/forest_view.hpp"
 #include "bindings/options.hpp"
 #include "bindings/trees.hpp"
 #include "core/tree/forest.hpp"
@@ -48,7 +49,7 @@ ForestOptions forest_options(const nb::dict& d) {
 nb::tuple to_arrays(std::vector<ForestTree>&& trees) {
     std::vector<std::int64_t> starts{0};
     std::vector<Slot> slots;
-    std::vector<float> step, weight;
+    std::vector<float> step, weight, left_share;
     std::vector<std::int32_t> set_of;
     std::vector<CategorySet> sets;
     std::vector<double> importance;
@@ -60,6 +61,7 @@ nb::tuple to_arrays(std::vector<ForestTree>&& trees) {
     }
     slots.reserve(n_slots);
     weight.reserve(n_slots);
+    left_share.reserve(n_slots);
     const std::size_t n_values = trees[0].step.size() / trees[0].slots.size();
     step.reserve(n_slots * n_values);
     for (std::size_t v = 0; v < n_values; ++v)
@@ -71,6 +73,7 @@ nb::tuple to_arrays(std::vector<ForestTree>&& trees) {
     for (ForestTree& tree : trees) {
         slots.insert(slots.end(), tree.slots.begin(), tree.slots.end());
         weight.insert(weight.end(), tree.weight.begin(), tree.weight.end());
+        left_share.insert(left_share.end(), tree.left_share.begin(), tree.left_share.end());
         if (categorical) {
             const std::size_t at = set_of.size();
             set_of.resize(slots.size(), -1);
@@ -86,7 +89,7 @@ nb::tuple to_arrays(std::vector<ForestTree>&& trees) {
     return nb::make_tuple(to_numpy(std::move(starts)), to_records(std::move(slots)),
                           to_numpy(std::move(step)), to_numpy(std::move(weight)),
                           to_numpy(std::move(set_of)), to_records(std::move(sets)),
-                          to_numpy(std::move(importance)));
+                          to_numpy(std::move(importance)), to_numpy(std::move(left_share)));
 }
 
 template <class Code>
@@ -115,44 +118,12 @@ nb::tuple py_grow_forest(const Matrix<Code>& codes, const Vector<std::uint8_t>& 
     return to_arrays(std::move(trees));
 }
 
-using Slots = Records;
-
-// The arrays of a forest, checked.
-ForestView forest_view(const Vector<std::int64_t>& starts, const Slots& slots,
-                       const Vector<float>& step, const Vector<float>* weight,
-                       const Vector<std::int32_t>& set_of, const Records& sets,
-                       const Vector<std::uint8_t>* at_end, std::size_t n_features) {
-    const std::size_t n = slots.shape(0);
-    ForestView view;
-    if (starts.size() < 2 || starts.data()[0] != 0 || slots.shape(1) != sizeof(Slot) ||
-        sets.shape(1) != sizeof(CategorySet) || step.size() != n ||
-        starts.data()[starts.size() - 1] != static_cast<std::int64_t>(n) ||
-        (weight != nullptr && weight->size() != n) || (set_of.size() != 0 && set_of.size() != n) ||
-        (at_end != nullptr && at_end->size() + 1 != starts.size()))
-        throw nb::value_error("forest: arrays that do not fit together");
-    view.slots = reinterpret_cast<const Slot*>(slots.data());
-    view.step = step.data();
-    view.weight = weight != nullptr ? weight->data() : nullptr;
-    view.set_of = set_of.size() != 0 ? set_of.data() : nullptr;
-    view.category_sets = reinterpret_cast<const CategorySet*>(sets.data());
-    view.n_sets = sets.shape(0);
-    view.starts = starts.data();
-    view.at_end = at_end != nullptr ? at_end->data() : nullptr;
-    view.n_trees = starts.size() - 1;
-    for (std::size_t t = 0; t < view.n_trees; ++t)
-        if (starts.data()[t] >= starts.data()[t + 1])
-            throw nb::value_error("forest: arrays that do not fit together");
-    if (!is_sound(view, n_features))
-        throw nb::value_error("forest: it is damaged, or was fitted to other features");
-    return view;
-}
-
 nb::tuple py_bake_shrinkage(const Vector<std::int64_t>& starts, const Slots& slots,
                             const Vector<float>& step, const Vector<float>& weight,
                             const Vector<std::int32_t>& set_of, const Records& sets,
                             double lambda) {
     const ForestView view =
-        forest_view(starts, slots, step, &weight, set_of, sets, nullptr, kMaxFeatures);
+        forest_view(starts, slots, &step, &weight, set_of, sets, nullptr, kMaxFeatures);
     std::vector<float> baked(step.size());
     std::vector<std::uint8_t> at_end(view.n_trees);
     bake_shrinkage(view, lambda, baked.data(), at_end.data());
@@ -164,7 +135,7 @@ auto py_score(const Vector<std::int64_t>& starts, const Slots& slots, const Vect
               const Vector<std::int32_t>& set_of, const Records& sets,
               const Vector<std::uint8_t>& at_end, const Matrix<Code>& codes, std::size_t n_jobs) {
     const ForestView view =
-        forest_view(starts, slots, step, nullptr, set_of, sets, &at_end, codes.shape(0));
+        forest_view(starts, slots, &step, nullptr, set_of, sets, &at_end, codes.shape(0));
     std::vector<double> sums(codes.shape(1));
     run_released(n_jobs,
                  [&](ThreadPool& pool) { score(view, code_matrix(codes), pool, sums.data()); });
@@ -177,7 +148,7 @@ auto py_score_each(const Vector<std::int64_t>& starts, const Slots& slots,
                    const Records& sets, const Vector<std::uint8_t>& at_end,
                    const Matrix<Code>& codes, std::size_t n_jobs) {
     const ForestView view =
-        forest_view(starts, slots, step, nullptr, set_of, sets, &at_end, codes.shape(0));
+        forest_view(starts, slots, &step, nullptr, set_of, sets, &at_end, codes.shape(0));
     std::vector<float> values(view.n_trees * codes.shape(1));
     run_released(n_jobs, [&](ThreadPool& pool) {
         score_each(view, code_matrix(codes), pool, values.data());
@@ -191,7 +162,7 @@ auto py_apply_each(const Vector<std::int64_t>& starts, const Slots& slots,
                    const Records& sets, const Vector<std::uint8_t>& at_end,
                    const Matrix<Code>& codes, std::size_t n_jobs) {
     const ForestView view =
-        forest_view(starts, slots, step, nullptr, set_of, sets, &at_end, codes.shape(0));
+        forest_view(starts, slots, &step, nullptr, set_of, sets, &at_end, codes.shape(0));
     std::vector<std::int32_t> ends(view.n_trees * codes.shape(1));
     run_released(
         n_jobs, [&](ThreadPool& pool) { apply_each(view, code_matrix(codes), pool, ends.data()); });
@@ -207,7 +178,7 @@ nb::tuple py_score_out_of_bag(const Vector<std::int64_t>& starts, const Slots& s
                               std::size_t n_jobs, const nb::object& progress, std::size_t n_all,
                               std::size_t first) {
     const ForestView view =
-        forest_view(starts, slots, step, &weight, set_of, sets, nullptr, codes.shape(0));
+        forest_view(starts, slots, &step, &weight, set_of, sets, nullptr, codes.shape(0));
     const DrawnFrom parsed{sampling_of(sampling), n_all, first};
     const std::vector<std::uint32_t> chosen(rows.data(), rows.data() + rows.size());
     for (const std::uint32_t row : chosen)
@@ -232,7 +203,7 @@ void bind_for_codes(nb::module_& m) {
           nb::arg("monotonic").noconvert(), nb::arg("options"), nb::arg("n_jobs"),
           nb::arg("progress").none(), nb::arg("n_classes") = 2,
           "Grows trees on resampled rows: (starts, slots, step, weight, set of each slot, category "
-          "sets, importance of each feature in each tree).");
+          "sets, importance of each feature in each tree, share that each slot sends left).");
     const auto def = [&m](const char* name, auto function, const char* doc) {
         m.def(name, function, nb::arg("starts").noconvert(), nb::arg("slots").noconvert(),
               nb::arg("step").noconvert(), nb::arg("set_of").noconvert(),

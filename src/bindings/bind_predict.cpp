@@ -21,7 +21,8 @@ nb::tuple py_compile_tree(const Records& cells, const Records& tests, const Reco
     if (is_split.size() != tree.cells.size())
         throw nb::value_error("compile_tree: is_split and cells differ in length");
     FlatTree flat = compile_tree(tree, is_split.data());
-    return nb::make_tuple(to_records(std::move(flat.slots)), to_numpy(std::move(flat.target)));
+    return nb::make_tuple(to_records(std::move(flat.slots)), to_numpy(std::move(flat.target)),
+                          to_numpy(std::move(flat.test)));
 }
 
 FlatTree flat_tree(const Records& slots, const Vector<std::int32_t>& target,
@@ -124,10 +125,11 @@ void bind_for_codes(nb::module_& m) {
 }  // namespace
 
 void bind_predict(nb::module_& m) {
-    m.def("compile_tree", &py_compile_tree, nb::arg("cells").noconvert(),
-          nb::arg("tests").noconvert(), nb::arg("category_sets").noconvert(),
-          nb::arg("is_split").noconvert(),
-          "Freezes a subtree for scoring: (slots, the target of each slot).");
+    m.def(
+        "compile_tree", &py_compile_tree, nb::arg("cells").noconvert(),
+        nb::arg("tests").noconvert(), nb::arg("category_sets").noconvert(),
+        nb::arg("is_split").noconvert(),
+        "Freezes a subtree for scoring: (slots, the target of each slot, the number of its test).");
     bind_for_codes<std::uint8_t>(m);
     bind_for_codes<std::uint16_t>(m);
 }

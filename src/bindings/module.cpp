@@ -22,4 +22,5 @@ NB_MODULE(_core, m) {
     treerank::bind_geometric(m);
     treerank::bind_prune(m);
     treerank::bind_predict(m);
+    treerank::bind_attributions(m);
 }

@@ -206,7 +206,7 @@ def grow_forest(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), 
 @overload
 def grow_forest(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int, progress: object | None, n_classes: int = 2) -> tuple:
     """
-    Grows trees on resampled rows: (starts, slots, step, weight, set of each slot, category sets, importance of each feature in each tree).
+    Grows trees on resampled rows: (starts, slots, step, weight, set of each slot, category sets, importance of each feature in each tree, share that each slot sends left).
     """
 
 @overload
@@ -265,7 +265,7 @@ class BoostingRounds:
 
     def grow(self, first: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], bits: int, scale: float, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)] | None, chosen: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], options: dict, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')] | None, n_jobs: int) -> object:
         """
-        A ranking tree grown on gradients and curvatures, rounded to so many bits; `scale` units of weight make one row. Moves the scores of the rows it is grown on (None: all), where scores are given. None where all gradients are 0, else (slots, value of each slot, cell or category set of each slot, category sets, importance).
+        A ranking tree grown on gradients and curvatures, rounded to so many bits; `scale` units of weight make one row. Moves the scores of the rows it is grown on (None: all), where scores are given. None where all gradients are 0, else (slots, value of each slot, cell or category set of each slot, category sets, importance, share that each slot sends left).
         """
 
 def expand_boxes(nodes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], max_nodes: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]:
@@ -299,7 +299,9 @@ def held_out_paths(left: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(No
     """
 
 def compile_tree(cells: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], tests: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], is_split: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)]) -> tuple:
-    """Freezes a subtree for scoring: (slots, the target of each slot)."""
+    """
+    Freezes a subtree for scoring: (slots, the target of each slot, the number of its test).
+    """
 
 @overload
 def apply(slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_jobs: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
@@ -323,3 +325,24 @@ def sum_over_rows(slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None)
     """
     For each pair of codes of two features (-1: none), the sum over rows of the value of the cell in which a row ends with these codes.
     """
+
+@overload
+def attribute_paths(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], at_end: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], left_share: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], interactions: bool, max_paths: int, n_orders: int, n_jobs: int) -> tuple: ...
+
+@overload
+def attribute_paths(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], at_end: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], left_share: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], interactions: bool, max_paths: int, n_orders: int, n_jobs: int) -> tuple:
+    """
+    Path-dependent attributions, summed over the trees: (rows x features, or rows x features x features, flat; the expected value; whether all trees are exact).
+    """
+
+@overload
+def attribute_baseline(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], at_end: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], baseline: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], interactions: bool, n_jobs: int) -> tuple: ...
+
+@overload
+def attribute_baseline(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], at_end: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], baseline: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], interactions: bool, n_jobs: int) -> tuple:
+    """
+    Interventional attributions against the rows of a baseline, in the same form.
+    """
+
+def count_paths(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], at_end: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """The number of paths through each tree."""

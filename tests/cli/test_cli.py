@@ -13,6 +13,7 @@ from saved_models import loans, new_rows, numbers
 
 import treerank
 from treerank import RankingForest, TreeRank, baselines
+from treerank.inspection import reasons
 
 pytest.importorskip("typer", reason="typer is not installed")
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -59,9 +60,9 @@ def folder(tmp_path_factory):
     return folder
 
 
-def in_python(folder, name):
+def in_python(folder, name, table="new"):
     model = treerank.load(folder / f"{name}.model")
-    rows = pd.read_csv(folder / "new.csv", dtype={"member": str})
+    rows = pd.read_csv(folder / f"{table}.csv", dtype={"member": str})
     return model, rows, model.score_samples(rows[model.feature_names_in_])
 
 
@@ -251,6 +252,60 @@ def test_scores_go_to_every_format_and_to_the_standard_output(folder, tmp_path):
     result = run("score", folder / "tree.model", "-", given=(folder / "new.csv").read_bytes())
     table = read_csv(io.BytesIO(result.stdout.encode()))
     np.testing.assert_array_equal(table["score"], expected)
+
+
+@pytest.mark.parametrize("model", ["tree", "forest"])
+@pytest.mark.parametrize("name", ["new.csv", "new.parquet"])
+def test_reasons_are_those_of_python(folder, tmp_path, model, name):
+    out, codes = tmp_path / "scores.parquet", tmp_path / "codes.csv"
+    loaded, rows, _ = in_python(folder, model)
+    rows = rows[loaded.feature_names_in_]
+    feature = str(loaded.feature_names_in_[int(np.argmax(loaded.feature_importances_))])
+    codes.write_text(f"feature,code,text\n{feature},R1,\n")
+    result = run("score", folder / f"{model}.model", folder / name, "--out", out, "--reasons", "2",
+                 "--baseline", folder / "train.csv", "--direction", "up", "--codes", codes,
+                 "--id", "id")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    baseline = in_python(folder, model, "train")[1][loaded.feature_names_in_]
+    expected = reasons(loaded, rows, 2, baseline=baseline, direction="up", codes={feature: "R1"})
+    table = pd.read_parquet(out)
+    for k in range(2):
+        listed = [row[k] if k < len(row) else None for row in expected]
+        texts = ["" if r is None else r.text for r in listed]
+        assert table[f"reason_{k + 1}"].fillna("").tolist() == texts
+        said = table[f"reason_code_{k + 1}"]
+        assert said.notna().tolist() == [r is not None and r.feature == feature for r in listed]
+
+
+def test_reasons_without_a_baseline_say_values_alone(folder, tmp_path):
+    out = tmp_path / "scores.csv"
+    result = run("score", folder / "forest.model", folder / "new.csv", "--out", out,
+                 "--reasons", "1")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    table = read_csv(out)
+    assert table["reason_1"].str.len().gt(0).any()
+    assert "reason_2" not in table
+    assert "reason_code_1" not in table
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--reference", "best"], "without a baseline"),
+        (["--direction", "left"], "Got direction='left'"),
+        (["--codes", "FOLDER/new.csv"], "there is no column 'feature'"),
+        (["--baseline", "FOLDER/nothing.csv"], "there is no such file"),
+    ],
+)
+def test_wrong_reason_options_are_one_line(folder, tmp_path, options, message):
+    options = [option.replace("FOLDER", str(folder)) for option in options]
+    out = tmp_path / "scores.csv"
+    result = run("score", folder / "tree.model", folder / "new.csv", "--out", out, "--reasons", "2",
+                 *options)  # fmt: skip
+    assert result.exit_code == 2
+    assert message in result.output
+    assert result.output.count("\n") == 1
+    assert not out.exists()
 
 
 def test_blocks_add_up_to_the_whole(folder, tmp_path, monkeypatch):

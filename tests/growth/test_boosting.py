@@ -43,7 +43,7 @@ def grow(
         np.array(monotonic, dtype=np.int8), n_jobs,
     )  # fmt: skip
     scores = np.zeros(codes.shape[1]) if rows is None else None
-    slots, value, target, sets, importance = rounds.grow(
+    slots, value, target, sets, importance, _ = rounds.grow(
         *derivatives, bits, 1.0, rows, chosen, options, scores, n_jobs
     )
     is_set = slots.view(np.uint32)[:, 0] >= 1 << 31

@@ -30,6 +30,7 @@ from treerank._report._features import _sampled_dependence
 from treerank._report._ordinal import class_weights_of_sample
 from treerank._report._page import _tree_data
 from treerank._report._pictures import Picture, nice_ticks, path
+from treerank._report._reasons import reasons
 from treerank._report._render import area, number, percent, weight
 from treerank._report._roc import MAX_CUTS, cuts_of_cells, cuts_of_sample
 from treerank._report._sample import read_sample
@@ -331,10 +332,22 @@ def test_reasons_are_given_for_the_rows_asked_for(tree, data):
     assert "<summary>Row" not in report(tree, *data[2:], out=None, rows=0)
 
 
-def test_forests_say_why_they_have_no_reasons(forest, data):
-    _, page, found = read(forest, *data[2:])
-    assert "no tests to give as reasons" in "".join(page.words)
+def test_forests_say_what_moved_a_row(forest, data):
+    _, page, found = read(forest, *data[2:], rows=[3])
+    words = "".join(page.words)
+    assert "Row 3: score" in words
+    [row] = reasons(forest, read_sample(forest, *data[2:], None), np.array([3]))
+    assert row["moved_up"] or row["moved_down"]
+    for said in row["moved_up"] + row["moved_down"]:
+        assert said in words
+        assert "the population" in said
     assert found["tree"] is None
+
+
+def test_models_that_are_no_sum_of_trees_say_why_they_have_no_reasons(data):
+    model = RankingForest(n_estimators=3, aggregation="median_rank").fit(*data[:2])
+    _, page, _ = read(model, *data[2:])
+    assert "no tests to give as reasons" in "".join(page.words)
 
 
 @pytest.mark.parametrize("n_classes", [3, 4])

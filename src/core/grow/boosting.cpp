@@ -386,6 +386,12 @@ class Grower : public BoostingRounds {
         return true;
     }
 
+    float left_share(std::int32_t test) const {
+        if (test < 0) return 0;
+        const auto left = static_cast<double>(nodes_[tree_.tests[test].left].sum.weight);
+        return static_cast<float>(left / static_cast<double>(nodes_[test].sum.weight));
+    }
+
     BoostedTree compile_with_values() {
         std::vector<std::uint8_t> is_split;
         for (const Cell& cell : tree_.cells) is_split.push_back(cell.left >= 0);
@@ -394,6 +400,7 @@ class Grower : public BoostingRounds {
         grown.flat = compile_tree(tree_, is_split.data(), options_.by_stratum ? nullptr : &arrival);
         const auto& flat = grown.flat;
         for (std::uint32_t s = 0; s < flat.slots.size(); ++s) {
+            grown.left_share.push_back(left_share(flat.test[s]));
             const bool is_end = flat.slots[s].next == s;
             const std::int32_t leaf = options_.by_stratum ? -1 : arrival[s];
             grown.value.push_back(is_end ? step_of(cells_[flat.target[s]], leaf) : 0);

@@ -39,6 +39,7 @@ struct BoostingOptions {
 struct BoostedTree {
     FlatTree flat;
     std::vector<float> value;
+    std::vector<float> left_share;   // of a test: share of the weight that it sends left
     std::vector<double> importance;  // by feature: sum of the Newton gains
 };
 

@@ -35,13 +35,17 @@ FlatTree compile_tree(const RankTree& tree, const std::uint8_t* is_split,
     flat.category_sets = tree.category_sets;
     flat.slots.resize(1);
     flat.target.assign(1, -1);
+    flat.test.assign(1, -1);
     if (arrival != nullptr) arrival->assign(1, -1);
 
-    const auto write_test = [&](const LeafRankNode& node, std::uint32_t at) {
+    const auto write_test = [&](std::int32_t test, std::uint32_t at) {
+        const LeafRankNode& node = tree.tests[test];
         const auto next = static_cast<std::uint32_t>(flat.slots.size());
         if (next >= kNextMask - 2) throw std::length_error("the tree has too many tests");
         flat.slots.resize(next + 2);
         flat.target.resize(next + 2, -1);
+        flat.test.resize(next + 2, -1);
+        flat.test[at] = test;
         Slot& slot = flat.slots[at];
         slot = {next, static_cast<std::uint16_t>(node.condition.feature), 0};
         if (node.condition.categorical) {
@@ -86,7 +90,7 @@ FlatTree compile_tree(const RankTree& tree, const std::uint8_t* is_split,
                 entries[side[at.test] == 0 ? cell.left : cell.right].push_back(at.slot);
                 continue;
             }
-            const std::uint32_t next = write_test(node, at.slot);
+            const std::uint32_t next = write_test(at.test, at.slot);
             if (arrival != nullptr) {
                 arrival->push_back(node.left);
                 arrival->push_back(node.right);
@@ -101,6 +105,7 @@ FlatTree compile_tree(const RankTree& tree, const std::uint8_t* is_split,
         for (const std::uint32_t slot : entries[c]) {
             flat.slots[slot] = flat.slots[entries[c][0]];
             flat.target[slot] = flat.target[entries[c][0]];
+            flat.test[slot] = flat.test[entries[c][0]];
         }
     }
     return flat;

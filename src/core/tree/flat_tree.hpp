@@ -28,6 +28,7 @@ inline constexpr std::size_t kMaxFeatures = 65535;
 struct FlatTree {
     std::vector<Slot> slots;
     std::vector<std::int32_t> target;  // cell at the end of a walk; category set of a test
+    std::vector<std::int32_t> test;    // number of the test that a slot asks; -1 at an end
     std::vector<CategorySet> category_sets;
     bool any_categorical = false;
 };

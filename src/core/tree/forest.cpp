@@ -67,7 +67,14 @@ std::vector<double> importance_of(const RankTree& tree, std::size_t n_features) 
     return importance;
 }
 
-void keep_flat(FlatTree&& flat, ForestTree& kept) {
+void keep_flat(const RankTree& tree, FlatTree&& flat, ForestTree& kept) {
+    for (const std::int32_t test : flat.test) {
+        double share = 0;
+        if (test >= 0)
+            share =
+                sum_of(test_weight(tree, tree.tests[test].left)) / sum_of(test_weight(tree, test));
+        kept.left_share.push_back(static_cast<float>(share));
+    }
     kept.slots = std::move(flat.slots);
     if (flat.any_categorical) kept.set_of = std::move(flat.target);
     kept.category_sets = std::move(flat.category_sets);
@@ -78,7 +85,7 @@ void keep_flat(FlatTree&& flat, ForestTree& kept) {
 ForestTree compile_path(const RankTree& tree, double scale) {
     ForestTree kept;
     std::vector<std::int32_t> arrival;
-    keep_flat(compile_tree(tree, splits_of(tree).data(), &arrival), kept);
+    keep_flat(tree, compile_tree(tree, splits_of(tree).data(), &arrival), kept);
     std::vector<std::int32_t> parent(tree.tests.size(), -1);
     for (std::size_t t = 0; t < tree.tests.size(); ++t) {
         if (tree.tests[t].left < 0) continue;
@@ -176,7 +183,7 @@ ForestTree compile_strata(const RankTree& tree, const std::vector<StrataValues>&
         kept.step[kept.step.size() - n] += static_cast<float>(root);
     }
     kept.weight.assign(n, kNoParent);
-    keep_flat(std::move(flat), kept);
+    keep_flat(tree, std::move(flat), kept);
     return kept;
 }
 

@@ -30,6 +30,7 @@ struct ForestTree {
     std::vector<float> step;
     // of kMonotone: one after another for each shrinkage
     std::vector<float> weight;
+    std::vector<float> left_share;     // of a test: share of the weight that it sends left
     std::vector<std::int32_t> set_of;  // category set of a test; empty without categories
     std::vector<CategorySet> category_sets;
     std::vector<double> importance;  // by feature: sum of (Delta / 2)^2

@@ -164,7 +164,7 @@ def _grow_tree(
     )  # fmt: skip
     if grown is None:
         return None
-    slots, value, target, sets, importance = grown
+    slots, value, target, sets, importance, left_share = grown
     is_set = (slots.view(np.uint32)[:, 0] & CATEGORICAL) > 0
     return ForestArrays(
         starts=np.array([0, len(slots)], dtype=np.int64),
@@ -175,6 +175,7 @@ def _grow_tree(
         category_sets=sets,
         importance=importance[np.newaxis],
         at_end=np.ones(1, dtype=np.uint8),
+        left_share=left_share,
     )
 
 
@@ -220,4 +221,5 @@ def _join(trees: list[ForestArrays]) -> ForestArrays | None:
         category_sets=np.concatenate([tree.category_sets for tree in trees]),
         importance=np.concatenate([tree.importance for tree in trees]),
         at_end=np.ones(len(trees), dtype=np.uint8),
+        left_share=np.concatenate([tree.left_share for tree in trees]),
     )

@@ -41,7 +41,8 @@ def check_number(name: str, value: Any, minimum: float = 0.0) -> float:
     """Return a finite number >= minimum."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
     if not is_number or not math.isfinite(value) or value < minimum:
-        raise invalid_parameter(name, value, f"a finite number >= {minimum:g}")
+        bound = f" >= {minimum:g}" if math.isfinite(minimum) else ""
+        raise invalid_parameter(name, value, f"a finite number{bound}")
     return float(value)
 
 

@@ -9,10 +9,14 @@ from numpy.typing import NDArray
 
 from treerank._input.parameters import invalid_parameter, is_whole
 from treerank._reading.explanation import Explanation, Move, explain
+from treerank._reading.reasons import Reason
+from treerank._reading.reasons import reasons as reasons_of
+from treerank._reading.tree_sums import tree_sum
 from treerank._report._sample import ScoredRows
 from treerank._trees.ranking_tree import RankTree
 
 MAX_ROWS = 100
+MOST_REASONS = 4  # up, and down
 
 
 def choose_rows(rows: Any, sample: ScoredRows) -> NDArray[np.intp]:
@@ -38,21 +42,43 @@ def choose_rows(rows: Any, sample: ScoredRows) -> NDArray[np.intp]:
 
 
 def reasons(model: Any, sample: ScoredRows, rows: NDArray[np.intp]) -> list[dict[str, Any]] | None:
-    """Explain the rows; None for a model whose cells are not split by tests."""
-    if not isinstance(getattr(model, "tree_", None), RankTree) or len(rows) == 0:
+    """Explain the rows; None for a model whose score is no sum of trees of tests."""
+    try:
+        tree_sum(model)
+    except ValueError:
         return None
-    explained = explain(model, sample.table.take(rows).native)
+    if len(rows) == 0:
+        return []
+    chosen = sample.table.take(rows).native
+    moved = {
+        way: reasons_of(model, chosen, MOST_REASONS, baseline=sample.table.native, direction=way)
+        for way in ("up", "down")
+    }
+    explained: list[Explanation | None] = [None] * len(rows)
+    if isinstance(getattr(model, "tree_", None), RankTree):
+        explained = list(explain(model, chosen))
     return [
-        _format(explanation, model.classes_[sample.code[row]], int(sample.given[row]))
-        for row, explanation in zip(rows.tolist(), explained, strict=True)
+        {
+            "row": int(sample.given[row]),
+            "label": str(model.classes_[sample.code[row]]),
+            "score": float(sample.score[row]),
+            "moved_up": [_format_reason(reason) for reason in moved["up"][k]],
+            "moved_down": [_format_reason(reason) for reason in moved["down"][k]],
+            **_format_place(explained[k]),
+        }
+        for k, row in enumerate(rows.tolist())
     ]
 
 
-def _format(explanation: Explanation, label: Any, row: int) -> dict[str, Any]:
+def _format_reason(reason: Reason) -> str:
+    return f"{reason.attribution:+.3g}: {reason.text}"
+
+
+def _format_place(explanation: Explanation | None) -> dict[str, Any]:
+    """Stratum of a tree, the tests that lead to it, and what would move the row."""
+    if explanation is None:
+        return {"stratum": None, "up": [], "down": []}
     return {
-        "row": row,
-        "label": str(label),
-        "score": explanation.score,
         "stratum": explanation.stratum + 1,
         "n_strata": explanation.n_strata,
         "reasons": list(explanation.reasons),

@@ -55,6 +55,9 @@ class ForestArrays:
     category_sets: NDArray[np.uint8]
     importance: NDArray[np.float64]  # trees x features
     at_end: Any = None  # uint8, one a tree; None until folded
+    # float32, one a slot: share of the training weight that its test sends left; None in files of
+    # versions that did not keep it. Attributions average over it.
+    left_share: Any = None
     # Steps of the share above each class but the last (layers x slots), of which `step` is the
     # mean by `cut_weights`; None for two classes, whose only layer `step` is.
     layers: Any = None
@@ -169,6 +172,7 @@ class ForestArrays:
             set_of=self.set_of[at] if len(self.set_of) else self.set_of,
             importance=self.importance[number : number + 1],
             at_end=None if self.at_end is None else self.at_end[number : number + 1],
+            left_share=None if self.left_share is None else self.left_share[at],
         )
 
     def joined(self, more: ForestArrays) -> ForestArrays:
@@ -183,11 +187,17 @@ class ForestArrays:
             set_of=_join_sets(self, more),
             category_sets=np.concatenate([self.category_sets, more.category_sets]),
             importance=np.concatenate([self.importance, more.importance]),
+            left_share=_join_shares(self.left_share, more.left_share),
             layers=None if self.layers is None else np.hstack([self.layers, more.layers]),
             cut_weights=self.cut_weights,
             steps=None if self.steps is None else np.dstack([self.steps, more.steps]),
             shrinkages=self.shrinkages,
         )
+
+
+def _join_shares(a: Any, b: Any) -> Any:
+    """Shares of both forests; none where one of them has none."""
+    return None if a is None or b is None else np.concatenate([a, b])
 
 
 def _join_sets(a: ForestArrays, b: ForestArrays) -> NDArray[np.int32]:
@@ -215,12 +225,12 @@ def forest_from_core(
     shrinkages: tuple[float, ...],
 ) -> ForestArrays:
     """Wrap what the core has grown; `shrinkages` where each has steps of its own."""
-    starts, slots, step, weight, set_of, sets, importance = arrays
+    starts, slots, step, weight, set_of, sets, importance, left_share = arrays
     steps = step.reshape(-1, len(slots))
     n_layers = len(cut_weights) if len(steps) > 1 else 1
     trees = ForestArrays(
         starts, slots, steps[0], weight, set_of, sets, importance.reshape(-1, n_features),
-        cut_weights=cut_weights,
+        cut_weights=cut_weights, left_share=left_share,
     )  # fmt: skip
     trees = replace(trees, **_layered(steps[:n_layers], cut_weights))
     if len(shrinkages) == 0:

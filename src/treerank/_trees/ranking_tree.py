@@ -198,11 +198,29 @@ class RankTree(CellTree):
 
     @cached_property
     def _flat(self) -> tuple[Records, NDArray[np.int32]]:
-        slots, target = _core.compile_tree(
+        return self._compiled[:2]
+
+    @cached_property
+    def _compiled(self) -> tuple[Records, NDArray[np.int32], NDArray[np.int32]]:
+        slots, target, test = _core.compile_tree(
             _bytes(self.cells), _bytes(self.tests), _set_bytes(self.category_sets),
             self.is_split.astype(np.uint8),
         )  # fmt: skip
-        return slots, target
+        return slots, target, test
+
+    @property
+    def left_shares(self) -> NDArray[np.float64]:
+        """Share of the training weight that the test of each slot sends left; 0 at an end.
+
+        Beyond two classes, of the weight of the two that the split tells apart.
+        """
+        test = self._compiled[2]
+        weight = self.tests["negative"] + self.tests["positive"]
+        asks = test >= 0
+        shares = np.zeros(len(test))
+        left = self.tests["left"][test[asks]]
+        shares[asks] = weight[left] / weight[test[asks]]
+        return shares
 
     def encode(self, table: Table, binning: Binning, n_jobs: int = 1) -> Codes:
         """Codes of the rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,23 @@ from treerank.cli._sources import Source
 from treerank.cli._training import _list
 from treerank.export._walks import level_kind
 
+Columns = Callable[[Any, Any], dict[str, Any]]
 # The others take numbers alone.
 TAKE_FRAMES = (TreeRanker, RankingForest, BoostedTreeRank, GeometricRanker)
 
 
-def score_file(model: Any, source: Source, out: str, ids: Sequence[str], probability: bool) -> int:
-    """Score every row of a table; return their number."""
+def score_file(
+    model: Any,
+    source: Source,
+    out: str,
+    ids: Sequence[str],
+    probability: bool,
+    more_columns: Columns | None = None,
+) -> int:
+    """Score every row of a table; return their number.
+
+    `more_columns` makes further columns of a model and rows.
+    """
     types = column_types(model, source, source.header(), ids)
     features = [name for name in types if name not in ids]
     done = 0
@@ -37,7 +48,7 @@ def score_file(model: Any, source: Source, out: str, ids: Sequence[str], probabi
             if batch.num_rows == 0:
                 continue
             check_finite(source, batch, features, done)
-            write(_scored(model, batch, features, ids, probability))
+            write(_scored(model, batch, features, ids, probability, more_columns))
             done += batch.num_rows
         if done == 0:
             raise source.bad("there are column names but no rows.")
@@ -110,7 +121,12 @@ def check_finite(source: Source, batch: Any, features: list[str], done: int) -> 
 
 
 def _scored(
-    model: Any, batch: Any, features: list[str], ids: Sequence[str], probability: bool
+    model: Any,
+    batch: Any,
+    features: list[str],
+    ids: Sequence[str],
+    probability: bool,
+    more_columns: Columns | None,
 ) -> Any:
     """Columns of the output for one block."""
     columns = {name: batch.column(name) for name in ids}
@@ -128,6 +144,8 @@ def _scored(
         shares = model.predict_proba(rows)
         for k, label in enumerate(model.classes_):
             columns[f"probability_{label}"] = pa.array(np.ascontiguousarray(shares[:, k]))
+    if more_columns is not None:
+        columns |= more_columns(model, rows)
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 

@@ -11,6 +11,7 @@ import typer
 import treerank
 from treerank.cli._errors import BadInput, check_out, one_line_errors
 from treerank.cli._options import Delimiter, Encoding, Missing, Threads
+from treerank.cli._reasons import reason_columns
 from treerank.cli._scoring import score_file
 from treerank.cli._sources import Source
 
@@ -21,6 +22,22 @@ def score(
     out: Annotated[str, typer.Option(help="CSV, TSV or Parquet; - for stdout.")] = "-",
     id: Annotated[list[str] | None, typer.Option(help="Column to copy; repeatable.")] = None,
     probability: Annotated[bool, typer.Option(help="Write the class probabilities too.")] = False,
+    reasons: Annotated[
+        int, typer.Option(min=0, help="Write so many reasons for each score, in words.")
+    ] = 0,
+    baseline: Annotated[
+        str | None, typer.Option(help="Rows to compare with, for reasons: those of the training.")
+    ] = None,
+    reference: Annotated[
+        str, typer.Option(help="Which of them: population, approved or best.")
+    ] = "population",
+    cutoff: Annotated[float, typer.Option(help="Score that separates the approved.")] = 0.0,
+    direction: Annotated[
+        str, typer.Option(help="Which way is worse: down, or up where a high score is bad.")
+    ] = "down",
+    codes: Annotated[
+        str | None, typer.Option(help="Table of reason codes: feature, code and text.")
+    ] = None,
     threads: Threads = 2,
     delimiter: Delimiter = None,
     encoding: Encoding = "utf8",
@@ -34,7 +51,19 @@ def score(
             loaded.set_params(n_jobs=threads)
         if probability and not hasattr(loaded, "predict_proba"):
             raise BadInput(f"{model}: a {loaded.__class__.__name__} gives no probabilities.")
-        source = Source(data, delimiter, encoding, missing or ())
-        n_rows = score_file(loaded, source, out, id or (), probability)
+        if [data, baseline, codes].count("-") > 1:
+            raise BadInput("Got - twice; the standard input can be read once only.")
+        source, compared, table = (
+            None if path is None else Source(path, delimiter, encoding, missing or ())
+            for path in (data, baseline, codes)
+        )
+        assert source is not None
+        more = None
+        if reasons:
+            more = reason_columns(
+                loaded, reasons, compared, id or (), table,
+                reference=reference, cutoff=cutoff, direction=direction,
+            ).columns  # fmt: skip
+        n_rows = score_file(loaded, source, out, id or (), probability, more)
         if out != "-":
             print(f"Scored {n_rows:,} rows to {out}.", file=sys.stderr)

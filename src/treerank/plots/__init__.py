@@ -3,6 +3,11 @@
 A display holds arrays; ``plot(ax=None)`` draws them and can be called again.
 """
 
+from treerank.plots._attributions import (
+    AttributionDependenceDisplay,
+    BeeswarmDisplay,
+    WaterfallDisplay,
+)
 from treerank.plots._calibration import CalibrationDisplay
 from treerank.plots._class_rank import ClassRankDisplay
 from treerank.plots._decision import DecisionCurveDisplay
@@ -15,6 +20,8 @@ from treerank.plots._roc_surface import RocSurfaceDisplay
 from treerank.plots._tree import TreeDisplay
 
 __all__ = [
+    "AttributionDependenceDisplay",
+    "BeeswarmDisplay",
     "CalibrationDisplay",
     "ClassRankDisplay",
     "DecisionCurveDisplay",
@@ -25,4 +32,5 @@ __all__ = [
     "RocDisplay",
     "RocSurfaceDisplay",
     "TreeDisplay",
+    "WaterfallDisplay",
 ]

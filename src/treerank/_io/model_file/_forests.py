@@ -251,6 +251,7 @@ def pack_trees(trees: ForestArrays) -> dict[str, Any]:
         "cut_weights": trees.cut_weights,
         "at_end": trees.at_end,
         "importance": trees.importance,
+        "left_share": trees.left_share,
     }
 
 
@@ -261,7 +262,7 @@ def unpack_trees(node: Node, binning: Binning, n_cuts: int | None) -> ForestArra
     """
     fields = node.fields(
         "starts", "kind", "feature", "cut", "next", "set", "category_sets", "step", "layers",
-        "cut_weights", "at_end", "importance",
+        "cut_weights", "at_end", "importance", optional=("left_share",),
     )  # fmt: skip
     starts = fields["starts"].array("<i8", (None,))
     n_trees = len(starts) - 1
@@ -303,7 +304,13 @@ def unpack_trees(node: Node, binning: Binning, n_cuts: int | None) -> ForestArra
         category_sets=np.ascontiguousarray(sets).view(np.uint8).reshape(len(sets), 32),
         importance=fields["importance"].array("<f8", (n_trees, len(binning.levels)), low=0.0),
         at_end=fields["at_end"].array("|u1", (n_trees,), high=1),
+        left_share=_unpack_shares(fields.get("left_share"), n),
     )
+
+
+def _unpack_shares(node: Node | None, n: int) -> Any:
+    """Share of the weight that each slot sends left; version 0.1.0 did not write it."""
+    return None if node is None or node.is_null else node.array("<f4", (n,), low=0.0, high=1.0)
 
 
 def _check_walks(

@@ -1,0 +1,41 @@
+// The arrays of a forest as they cross from Python, checked before they index anything.
+#pragma once
+
+#include "bindings/arrays.hpp"
+#include "core/tree/forest.hpp"
+
+namespace treerank {
+
+using Slots = Records;
+
+// `step`, `weight` and `at_end` may be null.
+inline ForestView forest_view(const Vector<std::int64_t>& starts, const Slots& slots,
+                              const Vector<float>* step, const Vector<float>* weight,
+                              const Vector<std::int32_t>& set_of, const Records& sets,
+                              const Vector<std::uint8_t>* at_end, std::size_t n_features) {
+    const std::size_t n = slots.shape(0);
+    ForestView view;
+    if (starts.size() < 2 || starts.data()[0] != 0 || slots.shape(1) != sizeof(Slot) ||
+        sets.shape(1) != sizeof(CategorySet) || (step != nullptr && step->size() != n) ||
+        starts.data()[starts.size() - 1] != static_cast<std::int64_t>(n) ||
+        (weight != nullptr && weight->size() != n) || (set_of.size() != 0 && set_of.size() != n) ||
+        (at_end != nullptr && at_end->size() + 1 != starts.size()))
+        throw nb::value_error("forest: arrays that do not fit together");
+    view.slots = reinterpret_cast<const Slot*>(slots.data());
+    view.step = step != nullptr ? step->data() : nullptr;
+    view.weight = weight != nullptr ? weight->data() : nullptr;
+    view.set_of = set_of.size() != 0 ? set_of.data() : nullptr;
+    view.category_sets = reinterpret_cast<const CategorySet*>(sets.data());
+    view.n_sets = sets.shape(0);
+    view.starts = starts.data();
+    view.at_end = at_end != nullptr ? at_end->data() : nullptr;
+    view.n_trees = starts.size() - 1;
+    for (std::size_t t = 0; t < view.n_trees; ++t)
+        if (starts.data()[t] >= starts.data()[t + 1])
+            throw nb::value_error("forest: arrays that do not fit together");
+    if (!is_sound(view, n_features))
+        throw nb::value_error("forest: it is damaged, or was fitted to other features");
+    return view;
+}
+
+}  // namespace treerank

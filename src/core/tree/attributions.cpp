@@ -1,0 +1,196 @@
+#include "core/tree/attributions.hpp"
+
+#include <algorithm>
+
+#include "core/data/random.hpp"
+#include "core/tree/path_tree.hpp"
+#include "core/tree/sampled_orders.hpp"
+
+namespace treerank {
+
+namespace {
+
+constexpr std::size_t kMostRows = 4096;  // of a task: trees are written out once for so many
+
+// Codes of some rows of the features of a tree, rows side by side; the last row fills up.
+template <class Code>
+void copy_codes(const CodeMatrix<Code>& codes, const std::vector<std::uint32_t>& features,
+                std::size_t first, std::size_t n, std::vector<std::uint16_t>& block) {
+    block.resize(features.size() * kRowsAbreast);
+    for (std::size_t f = 0; f < features.size(); ++f) {
+        const Code* column = codes.column(features[f]) + first;
+        for (std::size_t r = 0; r < kRowsAbreast; ++r)
+            block[f * kRowsAbreast + r] = column[std::min(r, n - 1)];
+    }
+}
+
+// Adds the attributions of one tree for the rows [begin, end).
+template <class Code>
+void add_tree(const PathTree& tree, const CodeMatrix<Code>& codes, std::size_t begin,
+              std::size_t end, double* values) {
+    const AttributeBlock attribute = attribute_block();
+    const PathView view = view_of(tree);
+    std::vector<double> room(path_room(tree)), sums(tree.features.size() * kRowsAbreast);
+    std::vector<std::uint16_t> block;
+    for (std::size_t first = begin; first < end; first += kRowsAbreast) {
+        const std::size_t n = std::min(kRowsAbreast, end - first);
+        copy_codes(codes, tree.features, first, n, block);
+        std::fill(sums.begin(), sums.end(), 0.0);
+        attribute(view, {block.data(), sums.data(), room.data()});
+        for (std::size_t r = 0; r < n; ++r)
+            for (std::size_t f = 0; f < tree.features.size(); ++f)
+                values[(first + r) * codes.features + tree.features[f]] +=
+                    sums[f * kRowsAbreast + r];
+    }
+}
+
+// Interactions of the features of one path for one row: at an end each pair of features that the
+// path has tested gets half of the integral over the product of the others.
+template <class Code>
+class PairWalk {
+  public:
+    PairWalk(const PathTree& tree, const CodeMatrix<Code>& codes)
+        : tree_(tree),
+          codes_(codes),
+          n_(tree.n_points),
+          z_(tree.features.size(), 1.0),
+          passes_(tree.features.size(), 1),
+          times_(tree.features.size(), 0) {}
+
+    void walk(std::size_t row, double* pairs) {
+        row_ = row;
+        pairs_ = pairs;
+        if (!tree_.tests.empty()) visit(0);
+    }
+
+  private:
+    void visit(std::size_t number) {
+        const PathTest& test = tree_.tests[number];
+        const std::uint32_t f = test.feature;
+        const bool left = test.goes_left(codes_.column(tree_.features[f])[row_]);
+        const bool passes = passes_[f];
+        if (times_[f]++ == 0) path_.push_back(f);
+        for (std::size_t side = 0; side < 2; ++side) {
+            z_[f] = test.z[side];
+            passes_[f] = passes && left == (side == 0);
+            if (test.child[side] < 0)
+                add(test.value[side]);
+            else
+                visit(static_cast<std::size_t>(test.child[side]));
+        }
+        z_[f] = test.z_before;
+        passes_[f] = passes;
+        if (--times_[f] == 0) path_.pop_back();
+    }
+
+    void add(double value) {
+        const std::size_t m = path_.size(), p = codes_.features;
+        product_.assign(n_, value);
+        gain_.resize(m * n_);
+        for (std::size_t i = 0; i < m; ++i) {
+            const double z = z_[path_[i]], o = passes_[path_[i]] ? 1.0 : 0.0;
+            for (std::size_t q = 0; q < n_; ++q) {
+                const double t = tree_.points[q], passing = t * o + (1 - t) * z;
+                product_[q] *= passing;
+                gain_[i * n_ + q] = passing > 0 ? (o - z) / passing : 0.0;
+            }
+        }
+        for (std::size_t q = 0; q < n_; ++q) product_[q] *= tree_.weights[q] / 2;
+        for (std::size_t i = 0; i < m; ++i)
+            for (std::size_t j = 0; j < i; ++j) {
+                double sum = 0;
+                for (std::size_t q = 0; q < n_; ++q)
+                    sum += product_[q] * gain_[i * n_ + q] * gain_[j * n_ + q];
+                const std::size_t a = tree_.features[path_[i]], b = tree_.features[path_[j]];
+                pairs_[a * p + b] += sum;
+                pairs_[b * p + a] += sum;
+            }
+    }
+
+    const PathTree& tree_;
+    const CodeMatrix<Code>& codes_;
+    const std::size_t n_;
+    std::size_t row_ = 0;
+    double* pairs_ = nullptr;
+    std::vector<double> z_;
+    std::vector<std::uint8_t> passes_;
+    std::vector<std::uint32_t> times_, path_;
+    std::vector<double> product_, gain_;
+};
+
+}  // namespace
+
+void fill_diagonals(std::size_t begin, std::size_t end, std::size_t p, const double* features,
+                    double* pairs) {
+    for (std::size_t row = begin; row < end; ++row)
+        for (std::size_t i = 0; i < p; ++i) {
+            double* line = pairs + (row * p + i) * p;
+            double rest = features[row * p + i];
+            for (std::size_t j = 0; j < p; ++j)
+                if (j != i) rest -= line[j];
+            line[i] = rest;
+        }
+}
+
+std::vector<double> count_paths(const ForestView& forest) {
+    std::vector<double> counts;
+    for (std::size_t t = 0; t < forest.n_trees; ++t) {
+        const Slot* slots = forest.slots + forest.starts[t];
+        const auto n = static_cast<std::size_t>(forest.starts[t + 1] - forest.starts[t]);
+        std::vector<double> ways(n, 1.0);
+        for (std::size_t s = n; s-- > 0;)
+            if (slots[s].next != s) {
+                const std::size_t next = slots[s].next & kNextMask;
+                ways[s] = ways[next] + ways[next + 1];
+            }
+        counts.push_back(ways[0]);
+    }
+    return counts;
+}
+
+template <class Code>
+Attributions attribute_paths(const AttributedForest& forest, const CodeMatrix<Code>& codes,
+                             const AttributionOptions& options, ThreadPool& pool) {
+    const std::size_t n = codes.rows, p = codes.features;
+    const std::vector<double> paths = count_paths(forest.walks);
+    Attributions found;
+    std::vector<double> features(n * p, 0.0);
+    if (options.interactions) found.values.assign(n * p * p, 0.0);
+    // Rows are dealt out to all threads alike; a row's sums do not depend on how.
+    const std::size_t rounds = (n + kMostRows * pool.size() - 1) / (kMostRows * pool.size());
+    const std::size_t n_tasks = std::max<std::size_t>(rounds * pool.size(), 1);
+    std::vector<double> expected(n_tasks, 0.0);
+    pool.run(n_tasks, [&](std::size_t task) {
+        const std::size_t begin = task * n / n_tasks, end = (task + 1) * n / n_tasks;
+        if (begin == end && task > 0) return;
+        for (std::size_t t = 0; t < forest.walks.n_trees; ++t) {
+            pool.check();
+            if (paths[t] > static_cast<double>(options.max_paths)) {
+                expected[task] += sample_orders(forest, t, codes, begin, end, options.n_orders,
+                                                pool, features.data());
+                continue;
+            }
+            const PathTree tree = expand_paths(forest, t);
+            expected[task] += tree.expected;
+            add_tree(tree, codes, begin, end, features.data());
+            if (!options.interactions) continue;
+            PairWalk<Code> pairs(tree, codes);
+            for (std::size_t row = begin; row < end; ++row)
+                pairs.walk(row, found.values.data() + row * p * p);
+        }
+        if (options.interactions)
+            fill_diagonals(begin, end, p, features.data(), found.values.data());
+    });
+    found.expected = expected[0];
+    for (const double count : paths)
+        found.exact = found.exact && count <= static_cast<double>(options.max_paths);
+    if (!options.interactions) found.values = std::move(features);
+    return found;
+}
+
+template Attributions attribute_paths(const AttributedForest&, const CodeMatrix<std::uint8_t>&,
+                                      const AttributionOptions&, ThreadPool&);
+template Attributions attribute_paths(const AttributedForest&, const CodeMatrix<std::uint16_t>&,
+                                      const AttributionOptions&, ThreadPool&);
+
+}  // namespace treerank

@@ -1,0 +1,68 @@
+// Attributions: a score shared out over the features, exactly (Shapley values).
+//
+// The game: a set S of features follows the row; the others are averaged, by the training
+// weights in the nodes (path-dependent) or over the rows of a baseline (interventional). What a
+// feature gets is its mean contribution to the value over all orders in which features join S.
+//
+// Path-dependent values are added up along paths. For the features on the path to an end, let o
+// be 1 where the row passes all tests of the feature, else 0, and z the product of the shares of
+// weight that the tests send along the path. The chance that a feature lets a row through is
+// t o + (1 - t) z if it joins S with probability t, and the Shapley value of feature i is the
+// integral over t of (o_i - z_i) times the product over the other features (Owen's multilinear
+// extension). That is a polynomial, for which Gauss-Legendre quadrature is exact; at each of its
+// nodes a product is carried down the tree and sums are carried up, as in Linear TreeSHAP
+// (Yu et al., 2022).
+//
+// A slot of merged cells can be reached by several paths; each path is attributed on its own. A
+// tree with more than max_paths of them is estimated: contributions along orders drawn at random,
+// each order and its reverse. These, too, sum to the score.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/data/types.hpp"
+#include "core/tree/forest.hpp"
+#include "core/util/thread_pool.hpp"
+
+namespace treerank {
+
+// Trees whose sum is attributed. Arriving at a slot adds step (in single precision, as scores
+// are added up); if the tree's at_end is set, only the end of a walk does.
+struct AttributedForest {
+    ForestView walks;                    // its `step` is not used
+    const double* step = nullptr;        // by slot
+    const double* left_share = nullptr;  // by slot, for path-dependent values
+};
+
+struct AttributionOptions {
+    std::size_t max_paths = 20000;  // of a tree, beyond which it is estimated
+    std::size_t n_orders = 8;       // drawn for each such tree, an even number
+    bool interactions = false;      // pairs of features instead of features
+};
+
+// Sums over the trees. Features: rows x features. Interactions: rows x features x features,
+// halved off the diagonal, which holds what is left of each feature's attribution.
+struct Attributions {
+    std::vector<double> values;
+    double expected = 0;
+    bool exact = true;
+};
+
+template <class Code>
+Attributions attribute_paths(const AttributedForest& forest, const CodeMatrix<Code>& codes,
+                             const AttributionOptions& options, ThreadPool& pool);
+
+template <class Code>
+Attributions attribute_baseline(const AttributedForest& forest, const CodeMatrix<Code>& codes,
+                                const CodeMatrix<Code>& baseline, const AttributionOptions& options,
+                                ThreadPool& pool);
+
+// What pairs leave of each feature's attribution goes to the diagonal; rows [begin, end).
+void fill_diagonals(std::size_t begin, std::size_t end, std::size_t n_features,
+                    const double* features, double* pairs);
+
+// The number of paths through each tree; infinite where doubles end.
+std::vector<double> count_paths(const ForestView& forest);
+
+}  // namespace treerank

@@ -1,0 +1,237 @@
+"""Global importance, with how well it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from treerank._input.frames import frame_of
+from treerank._input.labels import check_known_labels
+from treerank._input.parameters import check_integer
+from treerank._input.seed import seed_of
+from treerank._input.validation import _feature_names
+from treerank._reading.attributions import attributions
+from treerank._reading.reasons import check_groups
+from treerank.metrics._delong import difference_limits
+from treerank.metrics._input import check_level, check_ordered
+from treerank.metrics._ordinal import _placements
+from treerank.metrics._structural import Spread, spread_of_mean
+
+Floats = NDArray[np.float64]
+DRAWS_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class Importance:
+    """How much a model depends on each feature, or group of features.
+
+    Attributes
+    ----------
+    names : list of str
+        Features or groups, the most important first.
+    values : array
+    lower, upper : arrays
+        Limits of the confidence intervals.
+    level : float
+        Their confidence level.
+    kind : str
+        What the values are.
+    """
+
+    names: list[str]
+    values: Floats
+    lower: Floats
+    upper: Floats
+    level: float
+    kind: str
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return a data frame, one row a feature or group, the most important first.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            By default the first of these that is installed.
+        """
+        columns = {"feature": self.names, "importance": self.values}
+        return frame_of({**columns, "lower": self.lower, "upper": self.upper}, backend)
+
+
+def attribution_importance(
+    model: Any,
+    X: Any,
+    baseline: Any = None,
+    *,
+    groups: Mapping[str, Sequence[Any]] | None = None,
+    n_bootstrap: int = 1000,
+    level: float = 0.95,
+    random_state: Any = 0,
+) -> Importance:
+    """Mean absolute attribution of each feature, with intervals by a bootstrap of the rows.
+
+    Says how far a feature moves scores, for better or worse: what the model does, not whether it
+    is right.
+
+    Parameters
+    ----------
+    model, X, baseline
+        As in :func:`attributions`.
+    groups : mapping of str to sequence of features, optional
+        Features whose attributions are added up before the absolute value is taken.
+    n_bootstrap : int, default=1000
+        Number of samples of rows.
+    level : float, default=0.95
+    random_state : int, RandomState or None, default=0
+
+    Returns
+    -------
+    Importance
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from treerank import TreeRank
+    >>> from treerank.inspection import attribution_importance
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> found = attribution_importance(TreeRank().fit(X, y), X)
+    >>> bool(found.lower[0] < found.values[0] < found.upper[0])
+    True
+    """
+    level = check_level(level)
+    n_draws = check_integer("n_bootstrap", n_bootstrap, 2) or 2
+    found = attributions(model, X, baseline)
+    members = check_groups(groups, found.feature_names)
+    sizes = np.column_stack([np.abs(found.values[:, at].sum(axis=1)) for at in members.values()])
+    rng = np.random.default_rng(seed_of(random_state))
+    n = len(sizes)
+    means = []
+    for first in range(0, n_draws, DRAWS_AT_ONCE):
+        counts = rng.multinomial(n, np.full(n, 1 / n), size=min(DRAWS_AT_ONCE, n_draws - first))
+        means.append(counts @ sizes / n)
+    tail = (1 - level) / 2
+    lower, upper = np.quantile(np.concatenate(means), [tail, 1 - tail], axis=0)
+    values = sizes.mean(axis=0)
+    return _sorted(members, values, lower, upper, level, "mean absolute attribution")
+
+
+def auc_importance(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    groups: Mapping[str, Sequence[Any]] | None = None,
+    n_repeats: int = 5,
+    level: float = 0.95,
+    sample_weight: Any = None,
+    random_state: Any = 0,
+) -> Importance:
+    """Loss of AUC on held-out rows when a feature, or a group, is shuffled, with intervals.
+
+    Columns of a group are shuffled together: columns that say the same stand in for each other
+    when they are shuffled one by one. The intervals are those of DeLong's paired comparison,
+    widened by the spread over the repetitions. Beyond two classes the VUS takes the place of the
+    AUC.
+
+    Parameters
+    ----------
+    model : fitted estimator with `score_samples` and `classes_`
+    X : array-like or data frame of shape (n_samples, n_features)
+        Rows that the model was not fitted to.
+    y : array-like of shape (n_samples,)
+        Their labels.
+    groups : mapping of str to sequence of features, optional
+    n_repeats : int, default=5
+        How often a feature is shuffled.
+    level : float, default=0.95
+    sample_weight : array-like of shape (n_samples,), optional
+    random_state : int, RandomState or None, default=0
+
+    Returns
+    -------
+    Importance
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from treerank import TreeRank
+    >>> from treerank.inspection import auc_importance
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = TreeRank().fit(X[::2], y[::2])
+    >>> found = auc_importance(model, X[1::2], y[1::2])
+    >>> len(found), found.kind
+    (30, 'loss of AUC')
+    """
+    check_is_fitted(model)
+    level = check_level(level)
+    repeats = check_integer("n_repeats", n_repeats, 1) or 1
+    labels = check_known_labels(y, model.classes_)
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    names = _feature_names(model, frame if isinstance(frame, nw.DataFrame) else None)
+    members = check_groups(groups, names)
+    rng = np.random.default_rng(seed_of(random_state))
+    orders = [rng.permutation(len(labels)) for _ in range(repeats)]
+
+    def placed(rows: Any) -> tuple[Floats, Any]:
+        score = model.score_samples(rows)
+        sample = check_ordered(labels, score, sample_weight, model.classes_)
+        return _placements(sample), sample
+
+    whole, sample = placed(X)
+    top = sample.code == sample.classes.size - 1
+    limits = []
+    for at in members.values():
+        lost = np.array([whole - placed(_shuffled(frame, at, order))[0] for order in orders])
+        losses = np.average(lost[:, top], axis=1, weights=sample.weight[top])
+        limits.append(_limits(lost.mean(axis=0), losses, sample, level))
+    values, lower, upper = np.array(limits).T
+    kind = "loss of AUC" if len(model.classes_) == 2 else "loss of VUS"
+    return _sorted(members, values, lower, upper, level, kind)
+
+
+def _limits(lost: Floats, losses: Floats, sample: Any, level: float) -> tuple[float, float, float]:
+    """Mean loss, and its limits from the spread over rows and over repetitions."""
+    value = float(losses.mean())
+    spread = spread_of_mean(lost - value, sample.code, sample.weight)
+    if len(losses) > 1:
+        shuffling = losses.var(ddof=1) / len(losses)
+        error = float(np.sqrt(spread.error**2 + shuffling))
+        spread = Spread(error, spread.freedom, spread.smaller_class)
+    if not lost.any():  # a column that the model does not use
+        return 0.0, 0.0, 0.0
+    lower, upper, _, _ = difference_limits(value, spread, level)
+    return value, lower, upper
+
+
+def _shuffled(X: Any, at: list[int], order: NDArray[np.intp]) -> Any:
+    """Rows with some columns in another order."""
+    if isinstance(X, nw.DataFrame):
+        if X.implementation.is_pandas_like():  # which aligns columns by the index
+            rows = X.to_native().copy()
+            for j in at:
+                rows[rows.columns[j]] = rows[rows.columns[j]].array[order]
+            return rows
+        moved = X[order.tolist(), :]
+        return X.with_columns([moved[X.columns[j]] for j in at]).to_native()
+    rows = np.array(X)
+    rows[:, at] = rows[order][:, at]
+    return rows
+
+
+def _sorted(
+    members: dict[str, list[int]], values: Floats, lower: Floats, upper: Floats, level: float,
+    kind: str,
+) -> Importance:  # fmt: skip
+    order = np.argsort(-values, kind="stable")
+    names = list(members)
+    return Importance(
+        [names[j] for j in order], values[order], lower[order], upper[order], level, kind
+    )

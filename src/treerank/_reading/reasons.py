@@ -1,0 +1,305 @@
+"""Reasons: the features that moved a row down, or up, most, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._growth.trees import check_monotonic
+from treerank._input.parameters import check_choice, check_integer, check_number, is_whole
+from treerank._reading.attributions import Attributions, attributions, data_of, rows_of
+from treerank._reading.usual_values import UsualValues, format_value, is_missing, usual_values
+
+# Rows of the reference that a row is compared with; spread evenly over the ranking.
+MOST_ROWS = 128
+# Share of the reference that counts as the best of a model without strata.
+BEST_SHARE = 0.1
+REFERENCES = ("population", "approved", "best")
+
+Groups = dict[str, list[int]]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One reason why a row is not better (or not worse) placed.
+
+    Attributes
+    ----------
+    feature : str
+        Name of the feature, or of the group of features.
+    attribution : float
+        What it adds to the score: below 0 for reasons to be down, above 0 for reasons to be up.
+    value : number, level or None
+        The row's value of the feature; in a group, of the feature that counts most.
+    text : str
+        The value, and what is usual; or the text of the user's table.
+    code : str or None
+        The code of the user's table.
+    """
+
+    feature: str
+    attribution: float
+    value: Any
+    text: str
+    code: str | None = None
+
+    def __str__(self) -> str:
+        return self.text if self.code is None else f"{self.code} {self.text}"
+
+
+def reasons(
+    model: Any,
+    X: Any,
+    n: int = 4,
+    *,
+    baseline: Any = None,
+    reference: str = "population",
+    cutoff: float = 0.0,
+    direction: str = "down",
+    groups: Mapping[str, Sequence[Any]] | None = None,
+    codes: Mapping[Any, Any] | None = None,
+) -> list[list[Reason]]:
+    """Name for each row the features that moved it down, or up, most.
+
+    The attributions of the row against a reference, the largest first. A feature that works in
+    the row's favour is never a reason, nor is one whose value contradicts a monotone constraint:
+    where the score may only rise with a feature, a row above the reference's median is not told
+    that it is too low.
+
+    Parameters
+    ----------
+    model : TreeRank, LeafRank, RankingForest or BoostedTreeRank
+        Fitted; see :func:`attributions`.
+    X : array-like or data frame of shape (n_samples, n_features)
+        Rows to give reasons for.
+    n : int, default=4
+        Most reasons for a row.
+    baseline : array-like or data frame, optional
+        Rows that the reference is taken from, such as those of the training. Without them rows are
+        compared with the mean of the training rows, and reasons do not say what is usual.
+    reference : {"population", "approved", "best"}, default="population"
+        Compare with all rows of the baseline, with those on the better side of the cut-off, or
+        with those of the best stratum (of a model of many trees: the best tenth).
+    cutoff : float, default=0.0
+        Score that separates the approved from the others.
+    direction : {"down", "up"}, default="down"
+        Which way is worse. Where the last class is the bad one (a default, a disease), a high
+        score is bad news: ask for what moved rows "up". The approved and the best are then those
+        with low scores.
+    groups : mapping of str to sequence of features, optional
+        Features that are one reason, whose attributions are added up. Features without a group
+        stand for themselves.
+    codes : mapping, optional
+        From a feature or group to a code, or to a pair (code, text). The text replaces the words
+        that are made up here.
+
+    Returns
+    -------
+    list of list of Reason
+        One list for each row, the strongest reason first; ``str`` gives its words.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from treerank import RankingForest
+    >>> from treerank.inspection import reasons
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> X = X[["worst perimeter", "worst texture", "worst smoothness"]]
+    >>> model = RankingForest(n_estimators=20).fit(X, y)
+    >>> [found] = reasons(model, X[:1], n=1, baseline=X)
+    >>> print(found[0])
+    worst perimeter 184.6; half of the population have at most 97.66
+    """
+    n = check_integer("n", n, 1) or 1
+    check_choice("reference", reference, list(REFERENCES))
+    check_choice("direction", direction, ["down", "up"])
+    check_number("cutoff", cutoff, -np.inf)
+    if baseline is None and reference != "population":
+        raise ValueError(
+            f"Got reference={reference!r} without a baseline; expected rows to take it from."
+        )
+    sign = -1.0 if direction == "down" else 1.0
+    usual: list[UsualValues] | None = None
+    rows = None
+    if baseline is not None:
+        rows, usual = _reference_rows(model, baseline, reference, float(cutoff), sign)
+    found = attributions(model, X, rows)
+    names = found.feature_names
+    members = check_groups(groups, names)
+    table = _check_codes(codes, members)
+    contradicts = _contradictions(model, found, usual, sign)
+    return _choose(found, members, contradicts, usual, table, sign, n)
+
+
+def _reference_rows(
+    model: Any, baseline: Any, reference: str, cutoff: float, sign: float
+) -> tuple[Any, list[UsualValues]]:
+    """Rows to compare with, and what is usual among all rows of the reference."""
+    table = rows_of(model, baseline, "baseline")
+    better = -sign * model.score_samples(baseline)  # higher is better, whichever way that is
+    chosen = np.arange(table.n_rows)
+    called = "the population"
+    if reference == "approved":
+        chosen, called = np.flatnonzero(better >= -sign * cutoff), "the approved"
+        if len(chosen) == 0:
+            side = "at or above" if sign < 0 else "at or below"
+            raise ValueError(
+                f"Got a baseline without a row {side} cutoff={cutoff:g}; expected some rows that "
+                "are approved."
+            )
+    elif reference == "best":
+        count = 1 if hasattr(model, "partition_") else max(round(BEST_SHARE * len(better)), 1)
+        chosen, called = np.flatnonzero(better >= np.sort(better)[-count]), "the best"
+    data = data_of(table)[chosen]
+    usual = [
+        usual_values(name, data[:, j], bool(is_category), called)
+        for j, (name, is_category) in enumerate(
+            zip(table.names, model._binning.is_categorical, strict=True)
+        )
+    ]
+    order = chosen[np.argsort(better[chosen], kind="stable")]
+    if len(order) > MOST_ROWS:
+        places = (np.arange(MOST_ROWS) + 0.5) * len(order) / MOST_ROWS
+        order = order[places.astype(np.intp)]
+    return take_given(baseline, np.sort(order)), usual
+
+
+def take_given(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Some rows of an array or of a data frame, as it came."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return frame[rows.tolist(), :].to_native()
+    return np.asarray(X)[rows]
+
+
+def check_groups(groups: Mapping[str, Sequence[Any]] | None, names: list[str]) -> Groups:
+    """Positions of the features of each group; the others are groups of their own."""
+    members: Groups = {}
+    taken: dict[int, str] = {}
+    if groups is not None and not isinstance(groups, Mapping):
+        raise ValueError(f"Got groups={groups!r}; expected a mapping of names to features.")
+    for group, features in (groups or {}).items():
+        listed = [features] if isinstance(features, str) else list(features)
+        if len(listed) == 0:
+            raise ValueError(f"Got group {group!r} without a feature; expected one or more.")
+        members[str(group)] = []
+        for feature in listed:
+            at = _position(feature, names, f"in group {group!r}")
+            if at in taken:
+                raise ValueError(
+                    f"Got feature {names[at]!r} in groups {taken[at]!r} and {group!r}; expected "
+                    "each feature in one group at most."
+                )
+            taken[at] = str(group)
+            members[str(group)].append(at)
+    for j, name in enumerate(names):
+        if j not in taken:
+            if name in members:
+                raise ValueError(
+                    f"Got group {name!r} and a feature of that name outside it; expected another "
+                    "name for the group."
+                )
+            members[name] = [j]
+    return members
+
+
+def _position(feature: Any, names: list[str], where: str) -> int:
+    if isinstance(feature, str) and feature in names:
+        return names.index(feature)
+    if is_whole(feature) and 0 <= int(feature) < len(names):
+        return int(feature)
+    raise ValueError(
+        f"Got feature {feature!r} {where}; expected a column of the model, by name or by a "
+        f"position from 0 to {len(names) - 1}."
+    )
+
+
+def _check_codes(
+    codes: Mapping[Any, Any] | None, members: Groups
+) -> dict[str, tuple[str, str | None]]:
+    """Code and text of each feature or group that has them."""
+    table: dict[str, tuple[str, str | None]] = {}
+    if codes is not None and not isinstance(codes, Mapping):
+        raise ValueError(f"Got codes={codes!r}; expected a mapping of features to codes.")
+    for name, entry in (codes or {}).items():
+        if name not in members:
+            raise ValueError(
+                f"Got a code for {name!r}; expected a group, or a feature that is in none."
+            )
+        if isinstance(entry, str) or is_whole(entry):
+            table[name] = str(entry), None
+            continue
+        pair = list(entry) if isinstance(entry, Sequence) else []
+        if len(pair) != 2:
+            raise ValueError(
+                f"Got {entry!r} as the code of {name!r}; expected a code or a pair of code and "
+                "text."
+            )
+        table[name] = str(pair[0]), None if is_missing(pair[1]) else str(pair[1])
+    return table
+
+
+def _contradictions(
+    model: Any, found: Attributions, usual: list[UsualValues] | None, sign: float
+) -> NDArray[np.bool_]:
+    """Where a monotone feature is on the better side of what is usual, or no worse than it."""
+    contradicts = np.zeros(found.values.shape, dtype=bool)
+    given = getattr(model, "monotonic_cst", None)
+    if given is None or usual is None:
+        return contradicts
+    constraints = check_monotonic(given, found.feature_names, model._binning)
+    for j in np.flatnonzero(constraints):
+        median = usual[j].median
+        if median is None:
+            continue
+        values = found.data[:, j].astype(np.float64)
+        # A worse value lowers the score of reasons to be down, and raises that of reasons up.
+        contradicts[:, j] = (values - median) * float(constraints[j]) * sign <= 0
+    return contradicts
+
+
+def _choose(
+    found: Attributions,
+    members: Groups,
+    contradicts: NDArray[np.bool_],
+    usual: list[UsualValues] | None,
+    codes: dict[str, tuple[str, str | None]],
+    sign: float,
+    n: int,
+) -> list[list[Reason]]:
+    """Return the reasons of each row, strongest first."""
+    against = np.where(contradicts, 0.0, sign * found.values)  # above 0: a reason
+    names = list(members)
+    sums = np.column_stack([against[:, at].sum(axis=1) for at in members.values()])
+    order = np.argsort(-sums, axis=1, kind="stable")[:, :n]
+    chosen = []
+    for row, places in enumerate(order):
+        listed = []
+        for place in places[sums[row, places] > 0]:
+            at = members[names[place]]
+            j = at[int(np.argmax(against[row, at]))]
+            value = found.data[row, j]
+            words = (
+                f"{found.feature_names[j]} {format_value(value)}"
+                if usual is None
+                else usual[j].words(value)
+            )
+            if len(at) > 1:
+                words = f"{names[place]}: {words}"
+            code, text = codes.get(names[place], (None, None))
+            listed.append(
+                Reason(
+                    feature=names[place],
+                    attribution=float(sign * sums[row, place]),
+                    value=value.item() if isinstance(value, np.generic) else value,
+                    text=text or words,
+                    code=code,
+                )
+            )
+        chosen.append(listed)
+    return chosen

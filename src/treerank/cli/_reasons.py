@@ -1,0 +1,70 @@
+"""Reasons beside the scores: what they are compared with, their codes, and their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from treerank._reading.reasons import reasons
+from treerank._reading.tree_sums import tree_sum
+from treerank.cli._evaluation import read_rows
+from treerank.cli._sources import Source
+
+
+@dataclass(frozen=True)
+class ReasonColumns:
+    """Writes the reasons of rows as columns of text."""
+
+    n: int
+    options: Mapping[str, Any]  # of `inspection.reasons`
+    with_codes: bool
+
+    def columns(self, model: Any, rows: Any) -> dict[str, Any]:
+        """Make the columns: reason_1, reason_2, …; with codes, reason_code_1, … too."""
+        found = reasons(model, rows, self.n, **self.options)
+        columns = {}
+        for k in range(self.n):
+            listed = [row[k] if k < len(row) else None for row in found]
+            if self.with_codes:
+                codes = [None if reason is None else reason.code for reason in listed]
+                columns[f"reason_code_{k + 1}"] = pa.array(codes, pa.string())
+            texts = [None if reason is None else reason.text for reason in listed]
+            columns[f"reason_{k + 1}"] = pa.array(texts, pa.string())
+        return columns
+
+
+def reason_columns(
+    model: Any,
+    n: int,
+    baseline: Source | None,
+    ids: Sequence[str],
+    codes: Source | None,
+    **options: Any,
+) -> ReasonColumns:
+    """Read what reasons need; complain before anything is scored."""
+    tree_sum(model)
+    if baseline is not None:
+        apart = [name for name in ids if name in baseline.header()]
+        options["baseline"] = read_rows(model, baseline, None, apart).features
+    if codes is not None:
+        options["codes"] = _read_codes(codes)
+    return ReasonColumns(n, options, codes is not None)
+
+
+def _read_codes(source: Source) -> dict[str, tuple[str, str | None]]:
+    """Table of features, their codes and, where there is such a column, texts."""
+    names = source.header()
+    for name in ("feature", "code"):
+        if name not in names:
+            raise source.bad(f"there is no column {name!r}; expected feature, code and text.")
+    wanted: list[str] = [name for name in ("feature", "code", "text") if name in names]
+    table: dict[str, list[Any]] = source.read(wanted).to_pydict()
+    nothing: list[Any] = [None] * len(table["feature"])
+    texts = table.get("text", nothing)
+    return {
+        str(feature): (str(code), str(text) if text else None)
+        for feature, code, text in zip(table["feature"], table["code"], texts, strict=True)
+    }

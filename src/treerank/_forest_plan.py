@@ -37,7 +37,7 @@ WHOLE_TREES = 20_000
 RANDOM_CUT_ROWS = 5_000
 # From so many rows on other plans may be better, and out-of-bag rows tell which; so many trees at
 # least, or the race would cost more than it gains. Merged cells take too long beyond the last.
-RIVAL_ROWS, RIVAL_TREES, MERGED_ROWS = 5_000, 32, 50_000
+RIVAL_ROWS, RIVAL_TREES, MERGED_ROWS = 10_000, 32, 50_000
 # Where splitters other than LeafRank stop by default, as they do in TreeRank.
 SPLITTER_DEPTH, SPLITTER_LEAF = 10, 5
 

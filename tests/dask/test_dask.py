@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from treerank import LeafRank, RankingForest, TreeRank
+from treerank import LeafRank, RankingForest, TreeRank, _forest_plan
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -631,3 +631,15 @@ def test_workers_without_the_package_or_with_another_version_are_refused(threads
 
 def test_the_module_says_what_it_has():
     assert set(treerank.dask.__all__) == {"ClusterError", "DaskRankingForest", "DaskTreeRank"}
+
+
+def test_a_forest_chooses_the_plan_that_it_chooses_in_memory(threads, monkeypatch):
+    monkeypatch.setattr(_forest_plan, "RIVAL_ROWS", 400)
+    x, y = table(500)
+    settings = {"n_estimators": 32, "random_state": 3}
+    memory = RankingForest(**settings).fit(x, y)
+    model = DaskRankingForest(client=threads, **settings)
+    model.fit(cut_array(x, [200, 300]), cut_array(y, [200, 300]))
+    assert len(memory.plan_.oob_auc) == 3
+    assert model.plan_ == memory.plan_
+    np.testing.assert_array_equal(model.to_local().score_samples(x), memory.score_samples(x))

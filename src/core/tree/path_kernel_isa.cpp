@@ -26,6 +26,19 @@ TREERANK_INLINE const LanesAt& at(const double* place) {
 }
 #define TREERANK_ALL(value) ((value) - Lanes{})
 
+constexpr std::size_t kUnrolled = 4;  // vectors that share the numbers of a test
+
+struct Masks {
+    Mask own[kUnrolled], live[kUnrolled];
+
+    [[gnu::always_inline]] inline Masks(const double* own_rows, const double* live_rows) {
+        for (std::size_t u = 0; u < kUnrolled; ++u) {
+            own[u] = at(own_rows + u * kLanes) > Lanes{};
+            live[u] = at(live_rows + u * kLanes) > Lanes{};
+        }
+    }
+};
+
 // Where the rows are at a test: 1 or 0 each.
 struct Rows {
     double own[2][kRowsAbreast];  // goes to this side, and has failed no test of the feature
@@ -98,13 +111,17 @@ class Walk {
         const double* above = products_ + depth * n_ * kRowsAbreast;
         double* below = products_ + (depth + 1) * n_ * kRowsAbreast;
         const Lanes failed = TREERANK_ALL(share);
-        for (std::size_t first = 0; first < kRowsAbreast; first += kLanes) {
-            const Mask own = at(own_rows + first) > Lanes{}, live = at(live_rows + first) > Lanes{};
+        for (std::size_t first = 0; first < kRowsAbreast; first += kUnrolled * kLanes) {
+            const Masks rows(own_rows + first, live_rows + first);
             for (std::size_t q = 0; q < n_; ++q) {
-                const std::size_t place = q * kRowsAbreast + first;
                 const Lanes a = TREERANK_ALL(numbers[kOwn * n_ + q]);
                 const Lanes b = TREERANK_ALL(numbers[kOther * n_ + q]);
-                at(below + place) = at(above + place) * (own ? a : live ? b : failed);
+                for (std::size_t u = 0; u < kUnrolled; ++u) {
+                    const std::size_t place = q * kRowsAbreast + first + u * kLanes;
+                    at(below + place) = at(above + place) * (rows.own[u]    ? a
+                                                             : rows.live[u] ? b
+                                                                            : failed);
+                }
             }
         }
     }
@@ -115,18 +132,21 @@ class Walk {
                    std::size_t depth, double* gains) {
         double* sums = sums_ + depth * n_ * kRowsAbreast;
         const double* below = sums_ + (depth + 1) * n_ * kRowsAbreast;
-        for (std::size_t first = 0; first < kRowsAbreast; first += kLanes) {
-            const Mask own = at(own_rows + first) > Lanes{}, live = at(live_rows + first) > Lanes{};
-            Lanes gain = {};
+        for (std::size_t first = 0; first < kRowsAbreast; first += kUnrolled * kLanes) {
+            const Masks rows(own_rows + first, live_rows + first);
+            Lanes gain[kUnrolled] = {};
             for (std::size_t q = 0; q < n_; ++q) {
-                const std::size_t place = q * kRowsAbreast + first;
                 const Lanes a = TREERANK_ALL(numbers[kOwnGain * n_ + q]);
                 const Lanes b = TREERANK_ALL(numbers[kOtherGain * n_ + q]);
-                const Lanes sum = at(below + place);
-                at(sums + place) = First ? sum : at(sums + place) + sum;
-                gain += sum * (own ? a : b);
+                for (std::size_t u = 0; u < kUnrolled; ++u) {
+                    const std::size_t place = q * kRowsAbreast + first + u * kLanes;
+                    const Lanes sum = at(below + place);
+                    at(sums + place) = First ? sum : at(sums + place) + sum;
+                    gain[u] += sum * (rows.own[u] ? a : b);
+                }
             }
-            at(gains + first) += live ? gain : Lanes{};
+            for (std::size_t u = 0; u < kUnrolled; ++u)
+                at(gains + first + u * kLanes) += rows.live[u] ? gain[u] : Lanes{};
         }
     }
 
@@ -137,21 +157,24 @@ class Walk {
         const double* above = products_ + depth * n_ * kRowsAbreast;
         double* sums = sums_ + depth * n_ * kRowsAbreast;
         const Lanes failed = TREERANK_ALL(share);
-        for (std::size_t first = 0; first < kRowsAbreast; first += kLanes) {
-            const Mask own = at(own_rows + first) > Lanes{}, live = at(live_rows + first) > Lanes{};
-            Lanes gain = {};
+        for (std::size_t first = 0; first < kRowsAbreast; first += kUnrolled * kLanes) {
+            const Masks rows(own_rows + first, live_rows + first);
+            Lanes gain[kUnrolled] = {};
             for (std::size_t q = 0; q < n_; ++q) {
-                const std::size_t place = q * kRowsAbreast + first;
                 const Lanes a = TREERANK_ALL(numbers[kOwn * n_ + q]);
                 const Lanes b = TREERANK_ALL(numbers[kOther * n_ + q]);
                 const Lanes a_gain = TREERANK_ALL(numbers[kOwnGain * n_ + q]);
                 const Lanes b_gain = TREERANK_ALL(numbers[kOtherGain * n_ + q]);
-                const Lanes product = at(above + place);
-                const Lanes sum = product * (own ? a : live ? b : failed);
-                at(sums + place) = First ? sum : at(sums + place) + sum;
-                gain += product * (own ? a_gain : b_gain);
+                for (std::size_t u = 0; u < kUnrolled; ++u) {
+                    const std::size_t place = q * kRowsAbreast + first + u * kLanes;
+                    const Lanes product = at(above + place);
+                    const Lanes sum = product * (rows.own[u] ? a : rows.live[u] ? b : failed);
+                    at(sums + place) = First ? sum : at(sums + place) + sum;
+                    gain[u] += product * (rows.own[u] ? a_gain : b_gain);
+                }
             }
-            at(gains + first) += live ? gain : Lanes{};
+            for (std::size_t u = 0; u < kUnrolled; ++u)
+                at(gains + first + u * kLanes) += rows.live[u] ? gain[u] : Lanes{};
         }
     }
 

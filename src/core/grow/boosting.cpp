@@ -123,13 +123,6 @@ class Grower : public BoostingRounds {
     ThreadPool* pool_for(std::size_t n, std::size_t least) const {
         return pool_->size() > 1 && n >= least ? pool_ : nullptr;
     }
-    template <class Job>
-    void share_out(ThreadPool* pool, std::size_t n, const Job& job) const {
-        if (pool != nullptr)
-            pool->run(n, job);
-        else
-            for (std::size_t i = 0; i < n; ++i) job(i);
-    }
 
     OwnHistogram new_histogram() { return {histograms_.take(), GiveBack{&histograms_}}; }
 
@@ -189,7 +182,7 @@ class Grower : public BoostingRounds {
         // Two threads would hardly save the time to call the second.
         const bool pays = counter_.size() * (pool_->size() - 1) >= kBinsForTeam;
         ThreadPool* pool = pays ? pool_ : nullptr;
-        share_out(pool, chosen_.size(), [&](std::size_t i) {
+        run_in(pool, chosen_.size(), [&](std::size_t i) {
             const std::int32_t feature = chosen_[i];
             cuts[i] =
                 search.best(histogram + counter_.offset(feature), table_.features.n_codes[feature],
@@ -323,11 +316,11 @@ class Grower : public BoostingRounds {
             leaf.first = to;
             to += leaf.n;
         }
-        share_out(pool_for(cell.n, kRowsForTeam), leaves.size(), [&](std::size_t i) {
+        run_in(pool_for(cell.n, kRowsForTeam), leaves.size(), [&](std::size_t i) {
             std::copy_n(rows_.data() + from[i], leaves[i].rows.n,
                         scratch_.data() + leaves[i].rows.first);
         });
-        share_out(pool_for(cell.n, kRowsForTeam), leaves.size(), [&](std::size_t i) {
+        run_in(pool_for(cell.n, kRowsForTeam), leaves.size(), [&](std::size_t i) {
             const Segment& leaf = leaves[i].rows;
             std::copy_n(scratch_.data() + leaf.first, leaf.n, rows_.data() + leaf.first);
         });

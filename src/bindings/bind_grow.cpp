@@ -22,13 +22,14 @@ namespace {
 // Rows that count in one tree. With weights a row's repeats are not used.
 std::vector<Row> rows_of_sample(const std::uint8_t* labels, const std::uint8_t* repeats,
                                 const std::int64_t* weights, std::size_t n) {
-    std::vector<Row> rows;
-    rows.reserve(n);
+    std::vector<Row> rows(n);
+    std::size_t n_kept = 0;  // no branch: which rows a fold holds out cannot be foreseen
     for (std::size_t i = 0; i < n; ++i) {
         const std::uint8_t repeat = repeats != nullptr ? repeats[i] : 1;
-        if (repeat == 0 || (weights != nullptr && weights[i] == 0)) continue;
-        rows.push_back(pack_row(static_cast<std::uint32_t>(i), labels[i] != 0, repeat));
+        rows[n_kept] = pack_row(static_cast<std::uint32_t>(i), labels[i] != 0, repeat);
+        n_kept += repeat != 0 && (weights == nullptr || weights[i] != 0);
     }
+    rows.resize(n_kept);
     return rows;
 }
 

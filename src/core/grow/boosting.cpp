@@ -17,7 +17,10 @@ namespace treerank {
 
 namespace {
 
-constexpr std::size_t kWorkForTeam = std::size_t{1} << 16;  // rows times features
+// Work that is worth calling the pool: rows to count, rows to move, bins to search.
+constexpr std::size_t kCountForTeam = std::size_t{1} << 14;
+constexpr std::size_t kRowsForTeam = std::size_t{1} << 16;
+constexpr std::size_t kBinsForTeam = std::size_t{1} << 14;
 constexpr std::size_t kRowsPerTask = 16384;
 
 // Rows [first, first + n) of the grower, which all reach the same place.
@@ -117,22 +120,16 @@ class Grower : public BoostingRounds {
     std::int8_t sign_of(std::int32_t feature) const { return table_.features.monotonic[feature]; }
     double value(const Segment& at) const { return at.bounds.clip(scale_.value(at.sum)); }
 
-    ThreadPool* pool_for(std::size_t n) const {
-        return pool_->size() > 1 && n * chosen_.size() >= kWorkForTeam ? pool_ : nullptr;
-    }
-    template <class Job>
-    void share_out(ThreadPool* pool, std::size_t n, const Job& job) const {
-        if (pool != nullptr)
-            pool->run(n, job);
-        else
-            for (std::size_t i = 0; i < n; ++i) job(i);
+    ThreadPool* pool_for(std::size_t n, std::size_t least) const {
+        return pool_->size() > 1 && n >= least ? pool_ : nullptr;
     }
 
     OwnHistogram new_histogram() { return {histograms_.take(), GiveBack{&histograms_}}; }
 
     OwnHistogram count(const Segment& at) {
         OwnHistogram histogram = new_histogram();
-        counter_.count(rows_.data() + at.first, at.n, histogram.get(), pool_for(at.n));
+        counter_.count(rows_.data() + at.first, at.n, histogram.get(),
+                       pool_for(at.n, kCountForTeam));
         return histogram;
     }
 
@@ -182,7 +179,10 @@ class Grower : public BoostingRounds {
         const NewtonSearch search(at.sum, at.bounds, scale_, options_.min_weight_leaf,
                                   options_.independent_weight, row_variance(at));
         std::vector<NewtonCut> cuts(chosen_.size());
-        share_out(pool_for(counter_.size() / 16), chosen_.size(), [&](std::size_t i) {
+        // Two threads would hardly save the time to call the second.
+        const bool pays = counter_.size() * (pool_->size() - 1) >= kBinsForTeam;
+        ThreadPool* pool = pays ? pool_ : nullptr;
+        run_in(pool, chosen_.size(), [&](std::size_t i) {
             const std::int32_t feature = chosen_[i];
             cuts[i] =
                 search.best(histogram + counter_.offset(feature), table_.features.n_codes[feature],
@@ -205,7 +205,7 @@ class Grower : public BoostingRounds {
                           const CategorySet& set) {
         return partition_by_condition<Code, PackedCount>(
             condition, set, table_.codes, rows_.data() + at.first, at.n, scratch_.data() + at.first,
-            pool_for(at.n));
+            pool_for(at.n, kRowsForTeam));
     }
 
     // A leaf of the LeafRank tree that is being grown.
@@ -316,11 +316,11 @@ class Grower : public BoostingRounds {
             leaf.first = to;
             to += leaf.n;
         }
-        share_out(pool_for(cell.n), leaves.size(), [&](std::size_t i) {
+        run_in(pool_for(cell.n, kRowsForTeam), leaves.size(), [&](std::size_t i) {
             std::copy_n(rows_.data() + from[i], leaves[i].rows.n,
                         scratch_.data() + leaves[i].rows.first);
         });
-        share_out(pool_for(cell.n), leaves.size(), [&](std::size_t i) {
+        run_in(pool_for(cell.n, kRowsForTeam), leaves.size(), [&](std::size_t i) {
             const Segment& leaf = leaves[i].rows;
             std::copy_n(scratch_.data() + leaf.first, leaf.n, rows_.data() + leaf.first);
         });

@@ -16,11 +16,6 @@ constexpr std::size_t kCompactShare = 4;
 constexpr std::size_t kCacheBytes = 512 * 1024;
 constexpr std::size_t kColumnsPerPass = 4;  // that are copied together
 
-void run_in(ThreadPool* pool, std::size_t n, const std::function<void(std::size_t)>& job) {
-    if (pool != nullptr) return pool->run(n, job);
-    for (std::size_t i = 0; i < n; ++i) job(i);
-}
-
 void append_tests(Growing& from, Cell& cell, RankTree& tree, bool take) {
     cell.first_test = static_cast<std::int32_t>(tree.tests.size());
     if (take && tree.tests.empty()) {

@@ -1,23 +1,16 @@
 #include "core/histogram/gradient_histogram.hpp"
 
-#include <functional>
-
 namespace treerank {
 
 namespace {
 
-constexpr std::size_t kFeaturesPerPass = 4;
+constexpr std::size_t kFeaturesPerPass = 8;
 constexpr std::size_t kRowsPerBlock = 1024;  // they stay in the cache for all features
 constexpr std::size_t kRowsAhead = 64;       // that are fetched while others are gathered
 constexpr std::size_t kLine = 64;            // bytes of a line of cache
 constexpr std::size_t kRowsPerTask = 8192;
 constexpr std::size_t kRowsPerPart = 8192;  // the least that is worth a histogram of its own
 constexpr std::size_t kBinsPerTask = 1024;
-
-void run_in(ThreadPool* pool, std::size_t n, const std::function<void(std::size_t)>& job) {
-    if (pool != nullptr) return pool->run(n, job);
-    for (std::size_t i = 0; i < n; ++i) job(i);
-}
 
 // Independent histograms keep several chains of load, addition and store in flight.
 template <std::size_t K, class Code, class Bin>
@@ -88,8 +81,9 @@ void GradientCounter<Code, Rows>::count_block(const Row* rows, std::size_t n, st
         const std::size_t row = row_id(rows[i]);
         gathered[i] = Rows::make(records_.gradient(row), weights_ != nullptr ? weights_[row] : 1);
     }
-    for (std::size_t first = 0; first < chosen_.size(); first += kFeaturesPerPass) {
-        const std::size_t k = std::min(kFeaturesPerPass, chosen_.size() - first);
+    const std::size_t p = chosen_.size(), passes = (p + kFeaturesPerPass - 1) / kFeaturesPerPass;
+    for (std::size_t pass = 0; pass < passes; ++pass) {
+        const std::size_t first = pass * p / passes, k = (pass + 1) * p / passes - first;
         count_some<Code>(records_, chosen_.data() + first, k, rows, n, gathered, offset_.data(),
                          bins);
     }

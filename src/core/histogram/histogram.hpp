@@ -36,10 +36,7 @@ void count_features(const CodeMatrix<Code>& codes, const std::int64_t* weights, 
         }
         kernels<Code, Count>().count(rows, n, weights, columns, codes.step, histograms, k);
     };
-    if (pool != nullptr)
-        pool->run(passes, pass);
-    else
-        for (std::size_t p = 0; p < passes; ++p) pass(p);
+    run_in(pool, passes, pass);
 }
 
 }  // namespace treerank

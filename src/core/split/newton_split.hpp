@@ -77,7 +77,9 @@ class NewtonSearch {
     // only fall (-1) with the feature; 0: both.
     NewtonCut best(const GradientSum* counts, std::int32_t n_codes, bool categorical,
                    std::int8_t sign) const {
-        return categorical ? best_set(counts, n_codes) : best_threshold(counts, n_codes, sign);
+        if (categorical) return best_set(counts, n_codes);
+        return sign == 0 && bounds_.free() ? best_threshold<true>(counts, n_codes, 0)
+                                           : best_threshold<false>(counts, n_codes, sign);
     }
 
   private:
@@ -86,9 +88,17 @@ class NewtonSearch {
                scale_.hessian(left) >= kLeastHessian && scale_.hessian(right) >= kLeastHessian;
     }
 
+    // Free: neither a sign nor bounds are to be kept.
+    template <bool Free>
     double gain_of(const GradientSum& left, std::int8_t sign) const {
         const GradientSum right = node_ - left;
         if (!admissible(left, right)) return 0;
+        if constexpr (Free) {
+            const double g = scale_.gradient(left), h = scale_.hessian(left);
+            const double other_g = scale_.gradient(right), other_h = scale_.hessian(right);
+            return g * g / scale_.curvature(h) + other_g * other_g / scale_.curvature(other_h) -
+                   node_gain_;
+        }
         if (sign != 0) {
             const double rise =
                 bounds_.clip(scale_.value(right)) - bounds_.clip(scale_.value(left));
@@ -97,6 +107,7 @@ class NewtonSearch {
         return scale_.gain(left, bounds_) + scale_.gain(right, bounds_) - node_gain_;
     }
 
+    template <bool Free>
     NewtonCut best_threshold(const GradientSum* counts, std::int32_t n_codes,
                              std::int8_t sign) const {
         NewtonCut best;
@@ -110,8 +121,8 @@ class NewtonSearch {
             best_is_last = false;
             left = left + counts[code];
             last = code;
-            const double without = gain_of(left, sign);
-            const double with = missing.weight > 0 ? gain_of(left + missing, sign) : 0;
+            const double without = gain_of<Free>(left, sign);
+            const double with = missing.weight > 0 ? gain_of<Free>(left + missing, sign) : 0;
             if (std::max(without, with) > best.gain) {
                 best.gain = std::max(without, with);
                 best.cut = last;

@@ -232,16 +232,18 @@ std::vector<std::int64_t> weigh_leaves(const FlatTree& tree, const CodeMatrix<Co
     std::vector<std::vector<std::int64_t>> weights(n_tasks);
     pool.run(n_tasks, [&](std::size_t t) {
         weights[t].resize(n_cells * rows.n_classes);
-        std::vector<std::uint32_t> chosen;
+        std::vector<std::uint32_t> chosen(kRowsPerTask);
         std::vector<std::int32_t> cells(kRowsPerTask);
         const std::size_t last = (t + 1) * codes.rows / n_tasks;
         for (std::size_t first = t * codes.rows / n_tasks; first < last; first += kRowsPerTask) {
             pool.check();
-            chosen.clear();
-            for (std::size_t row = first; row < std::min(first + kRowsPerTask, last); ++row)
-                if (rows.weight(row) > 0) chosen.push_back(static_cast<std::uint32_t>(row));
-            walker.walk([&](std::size_t i) { return chosen[i]; }, chosen.size(), cells.data());
-            for (std::size_t i = 0; i < chosen.size(); ++i)
+            std::size_t n = 0;  // no branch: which rows are chosen cannot be foreseen
+            for (std::size_t row = first; row < std::min(first + kRowsPerTask, last); ++row) {
+                chosen[n] = static_cast<std::uint32_t>(row);
+                n += rows.weight(row) > 0;
+            }
+            walker.walk([&](std::size_t i) { return chosen[i]; }, n, cells.data());
+            for (std::size_t i = 0; i < n; ++i)
                 weights[t][cells[i] * rows.n_classes + rows.labels[chosen[i]]] +=
                     rows.weight(chosen[i]);
         }

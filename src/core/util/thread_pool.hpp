@@ -85,6 +85,13 @@ class ThreadPool {
     std::vector<std::thread> workers_;
 };
 
+// The same by the caller alone where there is no pool.
+template <class Job>
+void run_in(ThreadPool* pool, std::size_t n, const Job& job) {
+    if (pool != nullptr) return pool->run(n, job);
+    for (std::size_t i = 0; i < n; ++i) job(i);
+}
+
 // Tasks that make further tasks, for threads that take whichever is next. Oldest
 // first: the largest parts of a recursion come early, so that no thread is left
 // with a large one at the end.

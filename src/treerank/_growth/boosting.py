@@ -109,7 +109,8 @@ def boost(
         )  # fmt: skip
     for number in range(plan.n_rounds):
         with stage("gradients"):
-            first, second = LOSSES[plan.loss](scores, rows.rank, weight, rows.n_classes)
+            loss = LOSSES[plan.loss]
+            first, second = loss(scores, rows.rank, weight, rows.n_classes, plan.n_jobs)
         with stage("grow"):
             tree = _grow_tree(rounds, rows, (first, second), plan, number, scores)
         if tree is None:

@@ -1,0 +1,191 @@
+"""What a fit makes of its cores: pruning beside growth, rounds of boosting beside LightGBM's."""
+
+import contextlib
+import io
+import time
+from collections.abc import Callable
+from functools import partial
+from statistics import median
+from typing import Any
+
+import joblib
+
+from benchmarks.common import Figure, Times, describe, figure_table, machine, publish
+from benchmarks.speed import Data, make_data
+from treerank import BoostedTreeRank, LeafRank, TreeRank
+
+RIVAL = "LightGBM"
+RATE, LEAST_ROWS, L2 = 0.05, 5, 5.0
+# 32 leaves a tree, all features; LightGBM's trees have 31.
+OURS: dict[str, dict[str, Any]] = {
+    "ordinary trees of depth 5": {"max_depth": 5, "leafrank_depth": 1},
+    "ranking trees of 2 x 4": {"max_depth": 2, "leafrank_depth": 4},
+}
+
+
+def timed(call: Callable[[], Any]) -> Times:
+    """Seconds of one call."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    call()
+    return Times(time.perf_counter() - wall, time.process_time() - cpu)
+
+
+def take_turns(calls: dict[str, Callable[[], Times]], repetitions: int) -> dict[str, list[Times]]:
+    """Times of calls that take turns, so that a busy spell of the machine meets all of them."""
+    found: dict[str, list[Times]] = {name: [] for name in calls}
+    for _ in range(repetitions):
+        for name, call in calls.items():
+            found[name].append(call())
+    return found
+
+
+def middle(times: list[Times], threads: int) -> float:
+    """Median: processor seconds of one thread, seconds on the wall of several."""
+    return median(t.cpu if threads == 1 else t.wall for t in times)
+
+
+def threads_to_try() -> list[int]:
+    """One, two, and all that there are."""
+    return sorted({1, 2, joblib.cpu_count()})
+
+
+# ---- Trees ----
+
+
+def tree(n_jobs: int, **changes: Any) -> TreeRank:
+    """Return the tree of the figures: as it comes, but for the splitter, which is not chosen."""
+    return TreeRank(LeafRank(), n_jobs=n_jobs, **changes)
+
+
+def trees(data: Data, repetitions: int) -> list[Figure]:
+    """Cost of pruning and shrinkage, and gain by threads."""
+    n = len(data[1])
+    figures, alone = [], {}
+    for threads in threads_to_try():
+        calls = {
+            "unpruned": partial(
+                timed, lambda t=threads: tree(t, pruning=None, shrinkage=None).fit(*data)
+            ),
+            "default": partial(timed, lambda t=threads: tree(t).fit(*data)),
+        }
+        times = take_turns(calls, repetitions)
+        wall = {name: median(t.wall for t in found) for name, found in times.items()}
+        if threads == 1:
+            unpruned, default = (middle(times[name], 1) for name in calls)
+            alone = wall
+            figures.append(
+                Figure(f"tree, {n:,} x 20, one thread: pruned and shrunk, times the unpruned fit",
+                       default / unpruned, target=2.5,
+                       note=f"{default:.2f} s against {unpruned:.2f} s")
+            )  # fmt: skip
+        else:
+            figures.append(
+                Figure(f"tree, {n:,} x 20, {threads} threads: times faster than one",
+                       alone["default"] / wall["default"],
+                       target=5 if threads >= 16 else None, bound="at least",
+                       note=f"{alone['default']:.2f} s against {wall['default']:.2f} s")
+            )  # fmt: skip
+    return figures
+
+
+def stages(data: Data) -> str:
+    """Seconds by stage of the default tree, as `verbose=2` prints them."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        tree(1, verbose=2).fit(*data)
+    return "seconds by stage\n" + said.getvalue().split("seconds by stage\n")[-1].rstrip("\n")
+
+
+# ---- Boosting ----
+
+
+def rival(n_rounds: int, n_jobs: int) -> Any:
+    """Return an unfitted LightGBM of 31 leaves."""
+    from lightgbm import LGBMClassifier  # noqa: PLC0415
+
+    return LGBMClassifier(
+        n_estimators=n_rounds, num_leaves=31, learning_rate=RATE, min_child_samples=LEAST_ROWS,
+        reg_lambda=L2, n_jobs=n_jobs, force_col_wise=True, verbose=-1,
+    )  # fmt: skip
+
+
+def ours(settings: dict[str, Any], n_rounds: int, n_jobs: int) -> BoostedTreeRank:
+    """Return an unfitted BoostedTreeRank of 32 leaves."""
+    return BoostedTreeRank(
+        n_rounds, learning_rate=RATE, min_samples_leaf=LEAST_ROWS, l2_regularization=L2,
+        max_features=None, n_jobs=n_jobs, **settings,
+    )  # fmt: skip
+
+
+def seconds_a_round(make: Callable[[int, int], Any], data: Data, rounds: int, jobs: int) -> Times:
+    """Seconds that one round adds to a fit: validation and binning cancel out."""
+    short = timed(lambda: make(1, jobs).fit(*data))
+    long = timed(lambda: make(1 + rounds, jobs).fit(*data))
+    return Times((long.wall - short.wall) / rounds, (long.cpu - short.cpu) / rounds)
+
+
+def boosting(data: Data, rounds: int, repetitions: int) -> list[Figure]:
+    """Rounds of boosting beside LightGBM's, for several numbers of threads."""
+    makes: dict[str, Callable[[int, int], Any]] = {
+        **{name: partial(ours, settings) for name, settings in OURS.items()},
+        RIVAL: rival,
+    }
+    figures = []
+    for threads in threads_to_try():
+        times = take_turns(
+            {
+                name: partial(seconds_a_round, make, data, rounds, threads)
+                for name, make in makes.items()
+            },
+            repetitions,
+        )
+        of_rival = middle(times[RIVAL], threads)
+        for name in OURS:
+            own = middle(times[name], threads)
+            figures.append(
+                Figure(f"a round, {name}, {len(data[1]):,} x 20, "
+                       f"{threads} thread{'s' if threads > 1 else ''}, over {RIVAL}'s time",
+                       own / of_rival, target=1,
+                       note=f"{1e3 * own:.1f} ms against {1e3 * of_rival:.1f} ms")
+            )  # fmt: skip
+    return figures
+
+
+PAGE = """# Every core at work
+
+{machine}
+
+Rows as on the page [Speed](speed.md). The tree is `TreeRank(LeafRank())`; unpruned, with
+`pruning=None, shrinkage=None`. Boosting: trees of 32 leaves on all features, either ordinary ones
+(`max_depth=5, leafrank_depth=1`) or ranking trees (`max_depth=2, leafrank_depth=4`), beside
+LightGBM's of 31, with the same learning rate, least number of rows in a leaf and penalty; the
+time of a round is what further rounds add to a fit, so that validation and binning do not count.
+Fits that are compared take turns, and the median of {repetitions} counts: processor seconds on
+one thread, seconds on the wall on several.
+
+{figures}
+
+Where the time of the default tree goes, {n_large:,} rows, one thread (`verbose=2`):
+
+```text
+{stages}
+```
+"""
+
+
+def run(quick: bool) -> None:
+    """Measure, print, and unless `quick` write the page."""
+    facts = machine()
+    scale, repetitions = (20, 1) if quick else (1, 5)
+    figures = []
+    for n_rows, rounds in ((200_000, 20), (1_000_000, 8)):
+        data = make_data(n_rows // scale)
+        figures += trees(data, repetitions)
+        figures += boosting(data, rounds, repetitions)
+    page = PAGE.format(
+        machine=describe(facts, "python -m benchmarks cores"), figures=figure_table(figures),
+        repetitions=repetitions, n_large=len(data[1]), stages=stages(data),
+    )  # fmt: skip
+    print(page)
+    if not quick:
+        publish("cores", page, figures, {"machine": facts})

@@ -35,7 +35,7 @@ from treerank._trees.packed_forest import ForestArrays
 
 MAX_DEPTH = 20
 # From so many rows on the trees may be larger.
-MANY_ROWS = 5_000
+DEEP_ROWS, MANY_ROWS = 20_000, 5_000
 # Where nothing is said: so many trees and such steps of few rows; of many rows larger steps, and as
 # many trees as rows held out ask for, up to a limit.
 FEW_ROWS_TREES, FEW_ROWS_RATE = 200, 0.05
@@ -77,7 +77,7 @@ class BoostedTreeRank(TreeEnsemble):
         Depth of the ranking trees, in splits of cells.
     leafrank_depth : int or "auto", default="auto"
         Depth of the tree inside a split. With 1 a ranking tree is an ordinary one. "auto": 2,
-        and 3 from 5,000 rows on.
+        and 3 from 20,000 rows on.
     min_samples_leaf : int or float, default=5
         Least weight of a leaf; below 1 a share of all rows.
     l2_regularization : float, default=5.0
@@ -255,7 +255,7 @@ class BoostedTreeRank(TreeEnsemble):
         check_choice("leaf_values", self.leaf_values, ["stratum", "leaf"])
         patience = check_integer("n_iter_no_change", self.n_iter_no_change, 1)
         n_rounds, rate, chooses = self._rounds(data)
-        leafrank_depth = 3 if data.table.n_rows >= MANY_ROWS else 2
+        leafrank_depth = 3 if data.table.n_rows >= DEEP_ROWS else 2
         if not (isinstance(self.leafrank_depth, str) and self.leafrank_depth == "auto"):
             leafrank_depth = _check_depth("leafrank_depth", self.leafrank_depth)
         assert patience is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,12 @@ class Column:
     def is_categorical(self) -> bool:
         """Whether the column holds levels rather than numbers."""
         return isinstance(self.values, list)
+
+    def take(self, rows: NDArray[np.intp]) -> Column:
+        """Return the values at these positions."""
+        if isinstance(self.values, list):
+            return replace(self, values=[self.values[i] for i in rows.tolist()])
+        return replace(self, values=self.values[rows])
 
 
 def frame_column(

@@ -52,6 +52,12 @@ class Table:
             return np.zeros(self.n_features, dtype=np.uint8)
         return np.array([column.is_categorical for column in self.columns], dtype=np.uint8)
 
+    def take(self, rows: NDArray[np.intp]) -> Table:
+        """Return the rows at these positions."""
+        matrix = None if self.matrix is None else self.matrix[rows]
+        columns = [column.take(rows) for column in self.columns]
+        return Table(len(rows), self.names, matrix, columns)
+
 
 @dataclass(frozen=True)
 class TrainingSize:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -141,7 +140,7 @@ def _reference_rows(
 ) -> tuple[Any, list[UsualValues]]:
     """Rows to compare with, and what is usual among all rows of the reference."""
     table = rows_of(model, baseline, "baseline")
-    better = -sign * model.score_samples(baseline)  # higher is better, whichever way that is
+    better = -sign * model.score_samples(table)  # higher is better, whichever way that is
     chosen = np.arange(table.n_rows)
     called = "the population"
     if reference == "approved":
@@ -166,15 +165,7 @@ def _reference_rows(
     if len(order) > MOST_ROWS:
         places = (np.arange(MOST_ROWS) + 0.5) * len(order) / MOST_ROWS
         order = order[places.astype(np.intp)]
-    return take_given(baseline, np.sort(order)), usual
-
-
-def take_given(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Some rows of an array or of a data frame, as it came."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return frame[rows.tolist(), :].to_native()
-    return np.asarray(X)[rows]
+    return table.take(np.sort(order)), usual
 
 
 def check_groups(groups: Mapping[str, Sequence[Any]] | None, names: list[str]) -> Groups:

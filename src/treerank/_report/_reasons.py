@@ -51,7 +51,7 @@ def reasons(model: Any, sample: ScoredRows, rows: NDArray[np.intp]) -> list[dict
         return []
     chosen = sample.table.take(rows).native
     moved = {
-        way: reasons_of(model, chosen, MOST_REASONS, baseline=sample.table.native, direction=way)
+        way: reasons_of(model, chosen, MOST_REASONS, baseline=sample.rows, direction=way)
         for way in ("up", "down")
     }
     explained: list[Explanation | None] = [None] * len(rows)

@@ -40,10 +40,12 @@ Collapses list_collapses(const HeldOutTree& tree) {
     Collapses collapses;
     for (std::size_t cell = tree.n_cells; cell-- > 0;)
         if (tree.left[cell] >= 0) collapses.cells.push_back(static_cast<std::int32_t>(cell));
-    std::stable_sort(collapses.cells.begin(), collapses.cells.end(),
-                     [&](std::int32_t a, std::int32_t b) {
-                         return tree.collapsed_at[a] < tree.collapsed_at[b];
-                     });
+    // Cells of one step from the last to the first: children before their parents.
+    std::sort(collapses.cells.begin(), collapses.cells.end(), [&](std::int32_t a, std::int32_t b) {
+        if (tree.collapsed_at[a] != tree.collapsed_at[b])
+            return tree.collapsed_at[a] < tree.collapsed_at[b];
+        return a > b;
+    });
     collapses.up_to.assign(tree.n_steps, 0);
     for (const std::int32_t cell : collapses.cells) ++collapses.up_to[tree.collapsed_at[cell]];
     std::partial_sum(collapses.up_to.begin(), collapses.up_to.end(), collapses.up_to.begin());

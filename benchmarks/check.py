@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import lightgbm
@@ -21,6 +22,8 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.common import Figure, best_times, figure_table
 from benchmarks.speed import Data, make_data
 from treerank import BoostedTreeRank, GeometricRanker, LeafRank, RankingForest, TreeRank
+from treerank.inspection import partial_dependence
+from treerank.metrics import auc_interval, ordinal_vus_score, ranking_distance, roc_band
 
 N_ROWS, QUICK_ROWS = 100_000, 20_000
 REPETITIONS = 3
@@ -67,6 +70,65 @@ def scoring_ratio(data: Data) -> Figure:
                   "x", target=2, bound="at least")  # fmt: skip
 
 
+def metrics() -> list[Figure]:
+    """Seconds of the processor for a million scores, and for other large inputs."""
+    rng = np.random.default_rng(0)
+    y, grades = rng.integers(0, 2, 1_000_000), rng.integers(0, 5, 1_000_000)
+    scores = rng.normal(size=1_000_000)
+    some, others = rng.normal(size=(2, 300_000))
+    calls: dict[str, tuple[Callable[[], Any], float]] = {
+        "interval of an AUC": (lambda: auc_interval(y, scores + y), 1.0),
+        "VUS of five grades": (lambda: ordinal_vus_score(grades, scores + grades), 0.5),
+        "band of a ROC curve": (lambda: roc_band(y, scores + y), 2.0),
+        "Kendall distance of 300,000 points": (lambda: ranking_distance(some, others), 2.0),
+    }
+    took = best_times({name: call for name, (call, _) in calls.items()}, REPETITIONS)
+    return [Figure(name, took[name].cpu, "s", target=most) for name, (_, most) in calls.items()]
+
+
+def dependence_ratio() -> Figure:
+    """Predictions for every point of a grid beside one walk of all rows."""
+    X, y = make_data(10_000)
+    model = TreeRank(pruning=None).fit(X, y)
+    grid = partial_dependence(model, X, 0).grid[0]
+    copy = X.copy()
+
+    def predict() -> None:
+        for value in grid:
+            copy[:, 0] = value
+            model.score_samples(copy)
+
+    calls: dict[str, Callable[[], Any]] = {
+        "walk": lambda: partial_dependence(model, X, 0),
+        "predict": predict,
+    }
+    took = best_times(calls, REPETITIONS)
+    return Figure("partial dependence beside predictions", took["predict"].cpu / took["walk"].cpu,
+                  "x", target=50, bound="at least")  # fmt: skip
+
+
+def scoring_stops(data: Data) -> list[Figure]:
+    """Every kind of scoring, on rows for which it would take much longer."""
+    X, y = data[0][:5_000], data[1][:5_000]
+    rows = np.tile(X, (2_000, 1))
+    models: dict[str, tuple[Any, str]] = {
+        "scores of a tree": (LeafRank(max_depth=None), "score_samples"),
+        "scores of a forest": (RankingForest(n_estimators=200, n_jobs=2), "score_samples"),
+        "leaves of a forest": (RankingForest(n_estimators=20), "apply"),
+        "scores of boosting": (BoostedTreeRank(200), "score_samples"),
+        "distances": (GeometricRanker(DecisionTreeClassifier(), ranking="global"), "score_samples"),
+    }
+
+    def repeat(method: Callable[[Any], Any]) -> None:
+        while True:  # only Ctrl-C ends it; a call that does not answer takes its own time
+            method(rows)
+
+    return [
+        stopping(name, partial(repeat, getattr(model.fit(X, y), method)))
+        for name, (model, method) in models.items()
+    ]
+
+
 def stopping(what: str, call: Callable[[], Any]) -> Figure:
     """Seconds from Ctrl-C to the end of a call that would take much longer."""
     pressed: list[float] = []
@@ -108,16 +170,16 @@ def run(quick: bool) -> None:
     data = make_data(QUICK_ROWS if quick else N_ROWS)
     X, y = data
     deep = LeafRank(max_depth=20)
-    many = RankingForest(n_estimators=200, n_jobs=2).fit(X[:20_000], y[:20_000])
-    wide = np.tile(X, (max(1, 4_000_000 // len(X)), 1))
     figures = [
         *ratios(data),
         scoring_ratio(data),
+        dependence_ratio(),
+        *metrics(),
         stopping("a fit", lambda: TreeRank(deep, max_depth=None, cv=200).fit(X, y)),
         stopping(
             "a fit of a forest", lambda: RankingForest(n_estimators=5_000, n_jobs=2).fit(X, y)
         ),
-        stopping("scoring", lambda: [many.score_samples(wide) for _ in range(20)]),
+        *scoring_stops(data),
         growth_of_time("a line of J48 text", read_long_j48, 20_000),
     ]
     print(figure_table(figures))

@@ -34,7 +34,7 @@ from treerank._select.quality import class_shares
 from treerank._trees.packed_forest import ForestArrays
 
 MAX_DEPTH = 20
-# From so many rows on the trees may be larger.
+# From so many rows on the trees are deeper, and from so many held-out rows choose their number.
 DEEP_ROWS, MANY_ROWS = 20_000, 5_000
 # Where nothing is said: so many trees and such steps of few rows; of many rows larger steps, and as
 # many trees as rows held out ask for, up to a limit.

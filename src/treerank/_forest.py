@@ -219,7 +219,7 @@ class RankingForest(ParquetFit, TreeEnsemble):
     oob_vus_: float
     oob_vus_interval_: VusInterval
     _encoding: Encoding | None  # for splitters other than LeafRank
-    _trees: Trees  # folded: one number a slot or cell
+    _trees: Trees  # shrinkage baked in: one number a slot or cell
     _before_shrinkage: Trees | None  # kept for a warm start
     _plan: ForestPlan
     _ranks: RankAggregation | None

@@ -29,8 +29,8 @@ from treerank._treerank import check_splitter
 from treerank._trees.packed_forest import Sampling
 
 AGGREGATIONS = ["posterior", "mean_rank", "median_rank", "kendall"]
-# Strengths of shrinkage that "oob" chooses from.
-STRENGTHS = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]
+# Amounts of shrinkage that "oob" chooses from.
+SHRINKAGES = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]
 # From this many rows on a tree is one LeafRank tree, grown to the end.
 WHOLE_TREES = 20_000
 # Half of the trees have random cuts up to twice as many rows, then a share that falls.
@@ -178,7 +178,7 @@ def _shrinkages(forest: Any, value: str, leaves_rows_out: bool) -> list[float]:
             "Got shrinkage='oob' with bootstrap=False; expected bootstrap=True, max_samples below "
             "the number of rows, or a number for shrinkage."
         )
-    return STRENGTHS
+    return SHRINKAGES
 
 
 def default_recipe(n_rows: int, value: str, n_classes: int) -> Recipe:

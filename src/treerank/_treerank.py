@@ -36,7 +36,7 @@ from treerank._select.penalty import (
     check_share_within,
     prune_by_penalty,
 )
-from treerank._select.pruning import NOISE_LIMIT, STRENGTHS, PruningPath, choose_subtree
+from treerank._select.pruning import NOISE_LIMIT, SHRINKAGES, PruningPath, choose_subtree
 from treerank._trees.ranking_tree import CellTree
 from treerank.splitters import DyadicGrid
 
@@ -358,7 +358,7 @@ class TreeRank(ParquetFit, TreeRanker):
             return np.array([np.nan])
         if isinstance(self.shrinkage, str):
             check_choice("shrinkage", self.shrinkage, ["cv", None])
-            return STRENGTHS
+            return SHRINKAGES
         return np.array([check_number("shrinkage", self.shrinkage)])
 
 

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from treerank import LeafRank, RankingForest, _core, _forest_plan, consensus
-from treerank._forest_plan import STRENGTHS, _kind_of, default_recipe
+from treerank._forest_plan import SHRINKAGES, _kind_of, default_recipe
 from treerank._select import plan_race, rank_aggregation
 from treerank._trees.packed_forest import Sampling
 from treerank._trees.ranking_tree import tree_from_core
@@ -261,9 +261,9 @@ def test_the_shrinkage_with_the_best_out_of_bag_auc_is_chosen():
     model = RankingForest(n_estimators=40).fit(x, y)
     aucs = [
         RankingForest(n_estimators=40, shrinkage=s, oob_score=True).fit(x, y).oob_auc_
-        for s in STRENGTHS
+        for s in SHRINKAGES
     ]
-    assert model.shrinkage_ == STRENGTHS[int(np.argmax(aucs))]
+    assert model.shrinkage_ == SHRINKAGES[int(np.argmax(aucs))]
 
 
 # --- the whole estimator ---
@@ -358,8 +358,8 @@ def test_shrinkage_under_constraints_is_chosen_out_of_bag():
     x, y = table(300, 3)
     given = {"n_estimators": 25, "monotonic_cst": [1, 0, 0]}
     chosen = RankingForest(**given).fit(x, y)
-    models = {s: RankingForest(**given, shrinkage=s, oob_score=True).fit(x, y) for s in STRENGTHS}
-    best = max(STRENGTHS, key=lambda s: models[s].oob_auc_)
+    models = {s: RankingForest(**given, shrinkage=s, oob_score=True).fit(x, y) for s in SHRINKAGES}
+    best = max(SHRINKAGES, key=lambda s: models[s].oob_auc_)
     assert chosen.shrinkage_ == best
     # The choice also stretches the scores, which keeps their order.
     assert np.corrcoef(chosen.score_samples(x), models[best].score_samples(x))[0, 1] > 1 - 1e-9
@@ -600,7 +600,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("splitter", [None, LogisticRegression()], ids=["LeafRank", "other"])
 def test_shares_are_stretched_to_fit_and_the_order_stays(splitter, monkeypatch):
-    monkeypatch.setattr("treerank._forest_plan.STRENGTHS", [200.0, 500.0])  # far too strong
+    monkeypatch.setattr("treerank._forest_plan.SHRINKAGES", [200.0, 500.0])  # far too strong
     x, y = table(1_500, 4, seed=3)
     given = {"splitter": splitter, "n_estimators": 30, "max_depth": 4}
     chosen = RankingForest(**given).fit(x[:1000], y[:1000])

@@ -2,18 +2,14 @@
 
 import multiprocessing
 import os
-import signal
 import subprocess
 import sys
-import time
-from functools import partial
 
 import numpy as np
 import oracles
 import pytest
-from sklearn.tree import DecisionTreeClassifier
 
-from treerank import BoostedTreeRank, GeometricRanker, LeafRank, RankingForest, TreeRank
+from treerank import LeafRank, TreeRank
 
 
 def table(n=20_000, p=5):
@@ -65,51 +61,6 @@ except KeyboardInterrupt:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
     )
     assert done.stdout.split() == ["stopped,", "threads", "1"], done.stdout + done.stderr
-
-
-def _stop(number, frame):
-    raise InterruptedError
-
-
-def _processor_time(call, *, stop_after=None):
-    """Seconds of the processor that a call takes, all threads together; a signal may stop it."""
-    begin = time.process_time()
-    if stop_after is None:
-        call()
-        return time.process_time() - begin
-    before = signal.signal(signal.SIGVTALRM, _stop)
-    try:
-        signal.setitimer(signal.ITIMER_VIRTUAL, stop_after)
-        with pytest.raises(InterruptedError):
-            call()
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
-    return time.process_time() - begin
-
-
-SCORING = {
-    "tree": (LeafRank(max_depth=None), lambda model, x: model.score_samples(x)),
-    "forest": (RankingForest(n_estimators=40), lambda model, x: model.score_samples(x)),
-    "leaves": (RankingForest(n_estimators=20), lambda model, x: model.apply(x)),
-    "boosted": (BoostedTreeRank(n_estimators=200), lambda model, x: model.score_samples(x)),
-    "geometric": (
-        GeometricRanker(DecisionTreeClassifier(), ranking="global"),
-        lambda model, x: model.score_samples(x),
-    ),
-}
-
-
-@pytest.mark.parametrize(("name", "n_jobs"), [*((name, 1) for name in SCORING), ("forest", 2)])
-def test_a_signal_stops_scoring_before_all_rows_are_scored(name, n_jobs):
-    model, score = SCORING[name]
-    x, y = table(5_000)
-    model = model.set_params(n_jobs=n_jobs).fit(x, y)
-    rows, whole = np.tile(x, (20, 1)), 0.0
-    while whole < 0.5:
-        rows = np.tile(rows, (3, 1))
-        whole = _processor_time(partial(score, model, rows))
-    assert _processor_time(partial(score, model, rows), stop_after=whole / 20) < whole / 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits as Linux has them")

@@ -4,7 +4,6 @@
 """
 
 import os
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -58,13 +57,11 @@ def test_damaged_files_are_refused_or_sound(tmp_path):
     rng = np.random.default_rng(int(os.environ.get("TREERANK_FUZZ_SEED", "0")))
     raws = [path.read_bytes() for path in FILES]
     seen = Counter()
-    slowest = 0.0
     out = tmp_path / "damaged"
     for _ in range(N_FILES):
         which = int(rng.integers(len(FILES)))
         raw, kind = mutate(raws[which], rng)
         out.write_bytes(raw)
-        start = time.perf_counter()
         try:
             model = treerank.load(out, max_bytes=LIMIT)
         except ModelFileError:
@@ -73,14 +70,12 @@ def test_damaged_files_are_refused_or_sound(tmp_path):
         except BaseException as error:
             error.add_note(f"The file that did it is {out}.")
             raise
-        finally:
-            slowest = max(slowest, time.perf_counter() - start)
         seen[kind, "sound"] += 1
         try:
             try_to_score(model, FILES[which])
         except BaseException as error:
             error.add_note(f"The file that did it is {out}.")
             raise
-    print(f"{N_FILES:,} files, slowest load {slowest:.2f} s; {sorted(seen.items())}")
+    print(f"{N_FILES:,} files; {sorted(seen.items())}")
     assert {kind for kind, _ in seen} == {kind.__name__ for kind in KINDS}
     assert {what for _, what in seen} == {"refused", "sound"}

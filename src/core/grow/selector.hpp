@@ -66,7 +66,7 @@ class Selector {
           cells_{&root} {}
 
     // Chooses the winners of a level, from the best cell to the worst; the cells of the level
-    // are in that order too. What a candidate adds is reckoned with the winners chosen so far.
+    // are in that order too. What a candidate adds is computed with the winners chosen so far.
     template <class Open>
     void choose(std::vector<Open>& level) {
         std::vector<Chains> worse(cells_.size());

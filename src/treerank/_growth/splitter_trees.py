@@ -158,7 +158,7 @@ def _choose_winners(
 ) -> None:
     """Split the cells of a level, from the best to the worst, where something is gained.
 
-    What a candidate adds to VUS is reckoned with the winners chosen so far; on ties the pair
+    What a candidate adds to VUS is computed with the winners chosen so far; on ties the pair
     of lower classes wins.
     """
     leaves: list[Node] = []

@@ -74,7 +74,7 @@ def frame_column(
 
 
 def raise_infinite(name: str, n_infinite: int, n_rows: int, first: int) -> None:
-    """Complain of rows that are infinite."""
+    """Raise for rows that are infinite."""
     raise ValueError(
         f"Column {name!r} contains infinity in {n_infinite:,} of {n_rows:,} rows (first: row "
         f"{first}); replace it by a number, or by NaN for missing."
@@ -108,7 +108,7 @@ def check_hashable(name: str, values: list[Any]) -> None:
 
 
 def raise_unsupported_type(name: str, series: nw.Series[Any]) -> None:
-    """Complain of dates and the like."""
+    """Raise for dates and the like."""
     raise ValueError(
         f"Column {name!r} has type {_type_name(series)}; expected numbers, text, booleans or "
         "categories. "

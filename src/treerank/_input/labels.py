@@ -47,7 +47,7 @@ def check_labels(
 
 
 def raise_missing_labels(n_missing: int, n_rows: int, first: int) -> None:
-    """Complain of rows that have no label."""
+    """Raise for rows that have no label."""
     raise ValueError(
         f"Input y contains NaN or missing labels in {n_missing:,} of {n_rows:,} rows "
         f"(first: row {first}); drop those rows."

@@ -21,11 +21,11 @@ from treerank._select.folds import Folds
 from treerank._trees.ranking_tree import CellTree
 
 # Strengths that shrinkage="cv" tries, in rows.
-STRENGTHS = np.concatenate([[0.0], np.geomspace(1.0, 1000.0, 10)])
+SHRINKAGES = np.concatenate([[0.0], np.geomspace(1.0, 1000.0, 10)])
 # Held-out AUCs closer than this, in standard errors of the best, are taken as equal:
 # then the smaller tree wins, and the shrinkage with the smaller Brier score.
 SMALLER_TREE_SLACK = 0.1
-STRENGTH_SLACK = 0.5
+SHRINKAGE_SLACK = 0.5
 # By default a tree is kept only if its held-out AUC lies this many standard errors (of a
 # random ranking) above 1/2: the best of many subtrees of noise lies a little above by chance.
 NOISE_LIMIT = 3.0
@@ -114,7 +114,7 @@ def choose_subtree(
     best_of_subtree = mean.max(axis=1)
     slack = 1.0 if one_standard_error else SMALLER_TREE_SLACK
     chosen = int(np.flatnonzero(best_of_subtree >= mean.max() - slack * error)[-1])
-    near = mean >= best_of_subtree[:, np.newaxis] - STRENGTH_SLACK * error
+    near = mean >= best_of_subtree[:, np.newaxis] - SHRINKAGE_SLACK * error
     shrinkage = np.argmin(np.where(near, brier, np.inf), axis=1)
     at = np.arange(n_subtrees), shrinkage
     chance, noise = _chance(held_out)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from treerank._growth.forest_rows import ForestRows, Unseen
 
 # What stands in for the chosen shrinkage where out-of-bag rows cannot choose.
-USUAL_STRENGTH = 10.0
+USUAL_SHRINKAGE = 10.0
 # Out-of-bag scores are means over fewer trees; a factor outside of these would follow their noise.
 SCALES = (1.0, 10.0)
 # Rows that decide among them: as many as tell their AUCs apart.
@@ -45,7 +45,7 @@ def choose_shrinkage(
         if len(shrinkages) == 1:
             return shrinkages[0]
         if len(np.unique(labels)) < len(classes):
-            return USUAL_STRENGTH
+            return USUAL_SHRINKAGE
         weight = None if some.units is None else some.units[used]
         worth = [ranking_quality(labels, m, classes, weight) for m in some.means[used].T]
         return shrinkages[int(np.argmax(worth))]

@@ -23,7 +23,7 @@ class BadInput(Exception):  # noqa: N818 - it is the user's, not the program's
 
 
 def check_out(path: str | Path | None, stdout: bool = False) -> None:
-    """Complain early of a file that could not be written; `stdout`: - is the standard output."""
+    """Raise early for a file that could not be written; `stdout`: - is the standard output."""
     if path is None or (stdout and str(path) == "-"):
         return
     path = Path(path)

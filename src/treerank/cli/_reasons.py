@@ -44,7 +44,7 @@ def reason_columns(
     codes: Source | None,
     **options: Any,
 ) -> ReasonColumns:
-    """Read what reasons need; complain before anything is scored."""
+    """Read what reasons need; raise before anything is scored."""
     tree_sum(model)
     if baseline is not None:
         apart = [name for name in ids if name in baseline.header()]

@@ -75,7 +75,7 @@ class Source:
         return Path(self.path).suffix in (".parquet", ".pq")
 
     def bad(self, text: str) -> BadInput:
-        """Complain of this table."""
+        """Return the error that names this table."""
         return BadInput(f"{self.label}: {text}")
 
     # --- text ---

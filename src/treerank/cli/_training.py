@@ -94,7 +94,7 @@ def read_training(source: Source, column_options: ColumnOptions) -> Training:
 
 
 def check_columns(source: Source, names: list[str], options: dict[str, Iterable[str]]) -> None:
-    """Complain of the first column that an option names and the table does not have."""
+    """Raise for the first column that an option names and the table does not have."""
     for option, given in options.items():
         for name in given:
             if name not in names:

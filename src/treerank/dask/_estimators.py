@@ -138,7 +138,7 @@ class DaskRankingForest(OnCluster, RankingForest):
 
 
 def other_splitter_error(splitter: Any, local: str) -> ValueError:
-    """Complain of a splitter that needs all rows of a cell in one place."""
+    """Return the error for a splitter that needs all rows of a cell in one place."""
     return ValueError(
         f"Got splitter={splitter!r}; expected None or a LeafRank: on a cluster no process has all "
         f"rows of a cell. Use {local}."
@@ -146,7 +146,7 @@ def other_splitter_error(splitter: Any, local: str) -> ValueError:
 
 
 def open_checkpoint(estimator: Any, cluster: Cluster, coded: CodedShards) -> GrowthCheckpoint:
-    """Log of this fit and no other."""
+    """Checkpoint of this fit and no other."""
     if estimator.checkpoint is None:
         return GrowthCheckpoint(None, "")
     content = DaskShards(cluster, coded.shards).added(tasks.content)

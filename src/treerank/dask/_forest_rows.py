@@ -130,7 +130,7 @@ def _unseen(
 
 
 def rank_aggregation_error(aggregation: Any) -> ValueError:
-    """Complain of an aggregation that needs all rows in one place."""
+    """Return the error for an aggregation that needs all rows in one place."""
     return ValueError(
         f"Got aggregation={aggregation!r}; expected 'posterior': a consensus of ranks puts all "
         "training rows in order, and on a cluster no process has them all. Use RankingForest."

@@ -58,7 +58,7 @@ class Node:
         return Node(value, f"{self.path}{step}", self._read_member, self.max_bytes)
 
     def error(self, expected: str) -> ModelFileError:
-        """Complain of this value."""
+        """Return the error that names this value."""
         return ModelFileError(
             f"Got {reprlib.repr(self.value)} at {self.path or 'the top'}; expected {expected}."
         )

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from treerank._base import TreeEnsemble, check_max_bins
-from treerank._binning.binning import Coded, code_table
+from treerank._base import TreeEnsemble
+from treerank._binning.binning import Coded
 from treerank._binning.encoding import Encoding, fit_encoding
 from treerank._forest_plan import plan_forest
 from treerank._growth.forest import ForestPlan, Trees
@@ -18,9 +18,9 @@ from treerank._growth.splitter_choice import with_max_features
 from treerank._growth.trees import check_monotonic
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_choice, check_integer, check_n_jobs
-from treerank._input.stages import record_stages, stage
-from treerank._input.validation import Table, TrainingData, all_or_nothing, validate_training_data
-from treerank._io.parquet import ParquetFit
+from treerank._input.stages import stage
+from treerank._input.validation import Table, TrainingData
+from treerank._io.parquet import CodedFit
 from treerank._leafrank import LeafRank
 from treerank._select.plan_race import ForestChoice, race
 from treerank._select.quality import class_shares
@@ -49,7 +49,7 @@ FITTED_SOMETIMES = [
 
 
 @insert_shared_docs
-class RankingForest(ParquetFit, TreeEnsemble):
+class RankingForest(CodedFit, TreeEnsemble):
     """Learn to rank with many randomised ranking trees.
 
     Each tree is grown on a bootstrap sample with features drawn at random, for the cells of
@@ -295,17 +295,7 @@ class RankingForest(ParquetFit, TreeEnsemble):
         -------
         self
         """
-        with all_or_nothing(self), record_stages(self.verbose):
-            with stage("validate"):
-                data = validate_training_data(
-                    self, X, y, sample_weight, self.categorical_features,
-                    label_order=self.label_order,
-                )  # fmt: skip
-                before, n_jobs = self._plan_fit(data), check_n_jobs(self.n_jobs)
-                max_bins = check_max_bins(self.max_bins, data.table.n_rows)
-            with stage("bin"):
-                coded = code_table(data.table, data.weights, max_bins, n_jobs)
-            self._fit_coded(data, coded, before)
+        self._fit_table(X, y, sample_weight)
         return self
 
     def _plan_fit(self, data: TrainingData) -> Trees | None:

@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._base import TreeRanker, check_max_bins
-from treerank._binning.binning import Coded, code_table
+from treerank._base import TreeRanker
+from treerank._binning.binning import Coded
 from treerank._growth.local import LocalRows, TrainingRows
 from treerank._growth.splitter_choice import as_splitter
 from treerank._growth.splitter_trees import is_function
@@ -24,9 +24,9 @@ from treerank._input.parameters import (
     invalid_parameter,
 )
 from treerank._input.seed import seed_of
-from treerank._input.stages import record_stages, stage
-from treerank._input.validation import Table, TrainingData, all_or_nothing, validate_training_data
-from treerank._io.parquet import ParquetFit
+from treerank._input.stages import stage
+from treerank._input.validation import Table, TrainingData
+from treerank._io.parquet import CodedFit
 from treerank._leafrank import DATA_PARAMETERS, LeafRank
 from treerank._select.penalty import (
     USUAL_CONSTANTS,
@@ -42,7 +42,7 @@ from treerank.splitters import DyadicGrid
 
 
 @insert_shared_docs
-class TreeRank(ParquetFit, TreeRanker):
+class TreeRank(CodedFit, TreeRanker):
     """Learn to rank with a tree whose leaves are strata, best first.
 
     A cell is split into a better and a worse part so that the AUC grows most, again and
@@ -221,17 +221,7 @@ class TreeRank(ParquetFit, TreeRanker):
         -------
         self
         """
-        with all_or_nothing(self), record_stages(self.verbose):
-            with stage("validate"):
-                data = validate_training_data(
-                    self, X, y, sample_weight, self.categorical_features,
-                    label_order=self.label_order,
-                )  # fmt: skip
-                plan, n_jobs = self._plan_fit(data), check_n_jobs(self.n_jobs)
-                max_bins = check_max_bins(self.max_bins, data.table.n_rows)
-            with stage("bin"):
-                coded = code_table(data.table, data.weights, max_bins, n_jobs)
-            self._fit_coded(data, coded, plan)
+        self._fit_table(X, y, sample_weight)
         return self
 
     def _plan_fit(self, data: TrainingData) -> TreeRankOptions:

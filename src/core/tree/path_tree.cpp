@@ -7,24 +7,11 @@ namespace treerank {
 namespace {
 
 // Writes out one tree, depth first.
-class Expansion {
+class Expansion : private AttributedTree {
   public:
     Expansion(const AttributedForest& forest, std::size_t tree, PathTree& paths)
-        : slots_(forest.walks.slots + forest.walks.starts[tree]),
-          step_(forest.step + forest.walks.starts[tree]),
-          share_(forest.left_share + forest.walks.starts[tree]),
-          set_of_(forest.walks.set_of != nullptr ? forest.walks.set_of + forest.walks.starts[tree]
-                                                 : nullptr),
-          sets_(forest.walks.category_sets),
-          at_end_(forest.walks.at_end[tree] != 0),
-          paths_(paths) {
-        const auto n =
-            static_cast<std::size_t>(forest.walks.starts[tree + 1] - forest.walks.starts[tree]);
-        for (std::uint32_t s = 0; s < n; ++s)
-            if (!is_end(s)) paths_.features.push_back(slots_[s].feature);
-        std::sort(paths_.features.begin(), paths_.features.end());
-        paths_.features.erase(std::unique(paths_.features.begin(), paths_.features.end()),
-                              paths_.features.end());
+        : AttributedTree(forest, tree), paths_(paths) {
+        list_features(paths_.features);
         z_.assign(paths_.features.size(), 1.0);
         times_.assign(paths_.features.size(), 0);
     }
@@ -39,7 +26,6 @@ class Expansion {
     }
 
   private:
-    bool is_end(std::uint32_t s) const { return slots_[s].next == s; }
     double value_of(std::uint32_t s, float sum) const {
         return at_end_ ? step_[s] : static_cast<double>(sum);
     }
@@ -78,12 +64,6 @@ class Expansion {
         return number;
     }
 
-    const Slot* slots_;
-    const double* step_;
-    const double* share_;
-    const std::int32_t* set_of_;
-    const CategorySet* sets_;
-    const bool at_end_;
     PathTree& paths_;
     std::vector<double> z_;             // by feature, along the path
     std::vector<std::uint32_t> times_;  // how often the path has tested a feature

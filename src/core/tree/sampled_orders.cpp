@@ -14,27 +14,17 @@ constexpr std::size_t kAbreast = 16;  // rows whose weights flow through the tre
 // Where the weight of some rows flows when some features follow the rows and the others part it
 // by the training weights. Slots of merged cells gather what comes by several ways.
 template <class Code>
-class Flow {
+class Flow : private AttributedTree {
   public:
     Flow(const AttributedForest& forest, std::size_t tree, const CodeMatrix<Code>& codes)
-        : slots_(forest.walks.slots + forest.walks.starts[tree]),
-          step_(forest.step + forest.walks.starts[tree]),
-          share_(forest.left_share + forest.walks.starts[tree]),
-          set_of_(forest.walks.set_of != nullptr ? forest.walks.set_of + forest.walks.starts[tree]
-                                                 : nullptr),
-          sets_(forest.walks.category_sets),
-          at_end_(forest.walks.at_end[tree] != 0),
-          n_slots_(
-              static_cast<std::size_t>(forest.walks.starts[tree + 1] - forest.walks.starts[tree])),
+        : AttributedTree(forest, tree),
           codes_(codes),
           follows_(codes.features, 0),
           ways_(n_slots_, 0),
           reached_(n_slots_, 0),
           left_(n_slots_ * kAbreast),
           weight_(n_slots_ * kAbreast) {
-        for (std::size_t s = 0; s < n_slots_; ++s)
-            if (slots_[s].next != s) features_.push_back(slots_[s].feature);
-        std::sort(features_.begin(), features_.end());
+        list_features(features_);
         features_.erase(std::unique(features_.begin(), features_.end()), features_.end());
     }
 
@@ -43,7 +33,7 @@ class Flow {
     // Looks at n rows from `first` on; the last one fills up.
     void take(std::size_t first, std::size_t n) {
         for (std::size_t s = 0; s < n_slots_; ++s) {
-            if (slots_[s].next == s) continue;
+            if (is_end(s)) continue;
             const Code* column = codes_.column(slots_[s].feature) + first;
             ways_[s] = 0;
             for (std::size_t r = 0; r < kAbreast; ++r) {
@@ -104,13 +94,6 @@ class Flow {
         return static_cast<std::uint16_t>(code - shift) <= slots_[s].cut;
     }
 
-    const Slot* slots_;
-    const double* step_;
-    const double* share_;
-    const std::int32_t* set_of_;
-    const CategorySet* sets_;
-    const bool at_end_;
-    const std::size_t n_slots_;
     const CodeMatrix<Code>& codes_;
     std::vector<std::int32_t> features_;
     std::vector<std::uint8_t> follows_;  // by feature

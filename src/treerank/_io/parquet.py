@@ -19,7 +19,7 @@ from sklearn.utils.validation import validate_data
 import treerank
 from treerank import _core
 from treerank._base import check_max_bins
-from treerank._binning.binning import Binning, Coded, fit_binning
+from treerank._binning.binning import Binning, Coded, code_table, fit_binning
 from treerank._growth.progress import Report, progress_bar
 from treerank._input import column_stats
 from treerank._input.blocks import block_table, join, table_seen
@@ -33,6 +33,7 @@ from treerank._input.validation import (
     all_or_nothing,
     check_number_of_features,
     check_rows_of_classes,
+    validate_training_data,
     wanted_categories,
 )
 from treerank._input.weights import (
@@ -51,8 +52,8 @@ from treerank._leafrank import LeafRank
 KEPT_VERSION = 2
 
 
-class ParquetFit:
-    """Adds `fit_parquet` to an estimator that works on codes."""
+class CodedFit:
+    """Fits an estimator that works on codes: to a table in memory, or by `fit_parquet`."""
 
     verbose: int
 
@@ -63,6 +64,20 @@ class ParquetFit:
     def _fit_coded(self, data: TrainingData, coded: Coded, plan: Any) -> None:
         """Fit to the coded rows."""
         raise NotImplementedError
+
+    def _fit_table(self: Any, X: Any, y: Any, sample_weight: Any) -> None:
+        """Validate, bin and fit a table in memory."""
+        with all_or_nothing(self), record_stages(self.verbose):
+            with stage("validate"):
+                data = validate_training_data(
+                    self, X, y, sample_weight, self.categorical_features,
+                    label_order=self.label_order,
+                )  # fmt: skip
+                plan, n_jobs = self._plan_fit(data), check_n_jobs(self.n_jobs)
+                max_bins = check_max_bins(self.max_bins, data.table.n_rows)
+            with stage("bin"):
+                coded = code_table(data.table, data.weights, max_bins, n_jobs)
+            self._fit_coded(data, coded, plan)
 
     def fit_parquet(
         self,

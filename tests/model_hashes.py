@@ -21,9 +21,9 @@ HASHES = Path(__file__).parent / "fixtures" / "model_hashes.json"
 N = 900
 
 TREES = {
-    "default": TreeRank(),
-    "one standard error": TreeRank(one_standard_error=True),
-    "own order": TreeRank(shrinkage=None),
+    "default": TreeRank(LeafRank()),
+    "one standard error": TreeRank(LeafRank(), one_standard_error=True),
+    "own order": TreeRank(LeafRank(), shrinkage=None),
     "unpruned": TreeRank(pruning=None, shrinkage=None, min_samples_leaf=1),
     "penalty": TreeRank(pruning="penalty", shrinkage=4.0),
     "deep": TreeRank(LeafRank(max_depth=4, criterion="entropy")),
@@ -31,7 +31,7 @@ TREES = {
     "pruned leaves": TreeRank(LeafRank(max_depth=4, pruning="cv"), cv=3),
     "drawn": TreeRank(LeafRank(max_depth=3, max_features=2), max_features=3, random_state=5),
     "auc": TreeRank(LeafRank(max_depth=2, criterion="auc"), max_bins=32),
-    "cell mean": TreeRank(missing="cell_mean"),
+    "cell mean": TreeRank(LeafRank(), missing="cell_mean"),
     "adjacent": TreeRank(LeafRank(max_depth=2), tournament="adjacent", tournament_gain="local"),
 }
 FORESTS = {

@@ -986,3 +986,30 @@ def shapley_interactions(value, n):
             found[i, j] += weight * (every[both] - every[one] - every[other] + neither)
         found[j, i] = found[i, j]
     return found + np.diag(shapley_values(value, n)[0] - found.sum(axis=1))
+
+
+def level_statistic(level, fold, labels, weight, row):
+    """Mean rank of the classes among rows of a row's level in other folds, shrunk; None: no row.
+
+    `row` None: of every level, by all rows.
+    """
+    others = np.ones(len(level), dtype=bool) if row is None else fold != fold[row]
+    others &= level > 0
+    share = np.array([weight[others & (labels == c)].sum() for c in range(labels.max() + 1)])
+    share = share / share.sum()
+    rank = np.array([share[:c].sum() + share[c] / 2 for c in range(len(share))])[labels]
+    groups = {k: np.flatnonzero(others & (level == k)) for k in np.unique(level[others])}
+    size = {k: weight[rows].sum() for k, rows in groups.items()}
+    mean = {k: (weight[rows] * rank[rows]).sum() / size[k] for k, rows in groups.items()}
+    n = sum(size.values())
+    overall = sum(size[k] * mean[k] for k in groups) / n
+    amount = max(n, 1.0)
+    if len(groups) >= 2 and n > len(groups):
+        within = sum(
+            (weight[rows] * (rank[rows] - mean[k]) ** 2).sum() for k, rows in groups.items()
+        ) / (n - len(groups))
+        spread = sum(size[k] * (mean[k] - overall) ** 2 for k in groups)
+        between = (spread - (len(groups) - 1) * within) / (n - sum(s**2 for s in size.values()) / n)
+        amount = float(np.clip(within / between, 1.0, n)) if between > 0 else n
+    shrunk = {k: (size[k] * mean[k] + amount * overall) / (size[k] + amount) for k in groups}
+    return shrunk if row is None else shrunk.get(level[row])

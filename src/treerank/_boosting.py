@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 
 from treerank import _core
 from treerank._base import TreeEnsemble, check_max_bins
-from treerank._binning.binning import code_table
+from treerank._binning.category_statistics import code_training_data
 from treerank._growth.boosting import Boosted, BoostingPlan, BoostingRows, boost, boosting_units
 from treerank._growth.progress import progress_bar
 from treerank._growth.trees import check_monotonic
@@ -97,6 +97,7 @@ class BoostedTreeRank(TreeEnsemble):
         Stop after so many trees that brought nothing better.
     {label_order}
     {categorical_features}
+    {categories}
     {monotonic_cst}
     max_bins : int, default=255
         Bins for each numeric feature.
@@ -156,6 +157,7 @@ class BoostedTreeRank(TreeEnsemble):
         n_iter_no_change: int = 50,
         label_order: Any = None,
         categorical_features: Any = "from_dtype",
+        categories: str = "auto",
         monotonic_cst: Any = None,
         max_bins: int = 255,
         n_jobs: int | None = None,
@@ -177,6 +179,7 @@ class BoostedTreeRank(TreeEnsemble):
         self.n_iter_no_change = n_iter_no_change
         self.label_order = label_order
         self.categorical_features = categorical_features
+        self.categories = categories
         self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
         self.n_jobs = n_jobs
@@ -226,7 +229,8 @@ class BoostedTreeRank(TreeEnsemble):
                 n_jobs = check_n_jobs(self.n_jobs)
                 max_bins = check_max_bins(self.max_bins, data.table.n_rows)
             with stage("bin"):
-                coded = code_table(data.table, data.weights, max_bins, n_jobs)
+                seed = seed_of(self.random_state)
+                coded = code_training_data(data, max_bins, self.categories, seed, n_jobs)
             self._binning, codes = coded.binning, coded.codes
             plan = self._plan(data)
             units, scale = boosting_units(data.weights)

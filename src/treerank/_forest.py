@@ -106,6 +106,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         Keep the trees of the last fit and add more, up to `n_estimators`. The data must be
         the same.
     {categorical_features}
+    {categories}
     {monotonic_cst}
     {max_bins}
     n_jobs : int, optional
@@ -181,6 +182,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         random_cut_share: Any = "auto",
         warm_start: bool = False,
         categorical_features: Any = "from_dtype",
+        categories: str = "auto",
         monotonic_cst: Any = None,
         max_bins: Any = "auto",
         n_jobs: int | None = None,
@@ -203,6 +205,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         self.random_cut_share = random_cut_share
         self.warm_start = warm_start
         self.categorical_features = categorical_features
+        self.categories = categories
         self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
         self.n_jobs = n_jobs

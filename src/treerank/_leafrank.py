@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._base import TreeRanker, check_max_bins
-from treerank._binning.binning import code_table
+from treerank._binning.category_statistics import code_training_data
 from treerank._growth.trees import LeafRankOptions, TreeRankOptions, check_monotonic, grow_trees
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import (
@@ -24,7 +24,8 @@ from treerank._input.validation import all_or_nothing, validate_training_data
 
 # What LeafRank needs on its own but takes from TreeRank when it splits for one.
 DATA_PARAMETERS = (
-    "categorical_features", "missing", "monotonic_cst", "max_bins", "n_jobs", "random_state",
+    "categorical_features", "categories", "missing", "monotonic_cst", "max_bins", "n_jobs",
+    "random_state",
 )  # fmt: skip
 
 
@@ -59,6 +60,7 @@ class LeafRank(TreeRanker):
         judged on the rows it holds out. A cell in which no test stands up to that is not
         split. Growth takes up to three times as long.
     {categorical_features}
+    {categories}
     {missing}
     {monotonic_cst}
     {max_bins}
@@ -101,6 +103,7 @@ class LeafRank(TreeRanker):
         max_features: Any = None,
         pruning: str | None = None,
         categorical_features: Any = "from_dtype",
+        categories: str = "auto",
         missing: str = "learned",
         monotonic_cst: Any = None,
         max_bins: Any = "auto",
@@ -115,6 +118,7 @@ class LeafRank(TreeRanker):
         self.max_features = max_features
         self.pruning = pruning
         self.categorical_features = categorical_features
+        self.categories = categories
         self.missing = missing
         self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
@@ -174,7 +178,8 @@ class LeafRank(TreeRanker):
                 missing=check_choice("missing", self.missing, ["learned", "cell_mean"]),
             )
             max_bins = check_max_bins(self.max_bins, table.n_rows)
-            coded = code_table(table, data.weights, max_bins, n_jobs)
+            seed = seed_of(self.random_state)
+            coded = code_training_data(data, max_bins, self.categories, seed, n_jobs)
             monotonic = check_monotonic(self.monotonic_cst, table.names, coded.binning)
             [tree] = grow_trees(coded, data, monotonic, options, None, n_jobs, verbose=0)
             self._keep(tree, coded.binning, table.names, data.classes, np.nan, monotonic)

@@ -38,7 +38,7 @@ def test_levels_that_are_tuples_are_learnt_from_as_text_is_and_come_back(tmp_pat
     if n_levels == 1:  # nothing to learn from the level: without this there is no boundary
         X["x"] += 3 * y
     inner = model.tree if isinstance(model, GeometricRanker) else model
-    inner.set_params(categorical_features=["place"])
+    inner.set_params(categorical_features=["place"], categories="levels")
     as_text = X.assign(place=X["place"].map(str))
     expected = model.fit(as_text, y).score_samples(as_text)
     again = come_back(model.fit(X, y), X, tmp_path)

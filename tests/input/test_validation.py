@@ -85,7 +85,7 @@ def test_more_levels_than_codes_share_one():
     level = rng.integers(0, 600, size=4_000)
     y = (rng.random(4_000) < np.where(level % 2 == 0, 0.9, 0.1)).astype(int)
     x = pd.DataFrame({"shop": np.char.add("s", level.astype(str))})
-    model = TreeRank().fit(x, y)
+    model = TreeRank(categories="levels").fit(x, y)
     levels = model._binning.levels[0]
     assert len(levels) == 255
     assert isinstance(levels[-1], tuple)

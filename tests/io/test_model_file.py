@@ -225,7 +225,8 @@ def test_levels_of_every_kind_and_shared_codes_come_back(tmp_path):
         }
     )
     y = (X["many"].cat.codes % 7 + X["flag"] + rng.normal(size=3000) > 3).astype(int)
-    model = TreeRank(categorical_features=np.array(["many", "mixed", "flag"])).fit(X, y)
+    names = np.array(["many", "mixed", "flag"])
+    model = TreeRank(categorical_features=names, categories="levels").fit(X, y)
     treerank.save(model, tmp_path / "model")
     again = treerank.load(tmp_path / "model")
     assert again._binning.levels == model._binning.levels

@@ -130,7 +130,7 @@ def test_long_lists_of_levels_are_cut_short():
     town = rng.integers(0, 600, 6_000)
     frame = pd.DataFrame({"town": np.char.add("t", np.char.zfill(town.astype(str), 3))})
     y = (rng.random(6_000) < np.where(town < 40, 0.95, 0.05)).astype(int)
-    model = LeafRank().fit(frame, y)
+    model = LeafRank(categories="levels").fit(frame, y)
     for rule, side in zip(model.partition_.rules(), [True, False], strict=True):
         assert len(rule) < 100
         listed = rule.split("any of ")[1].split(", ")
@@ -142,7 +142,9 @@ def test_long_lists_of_levels_are_cut_short():
         assert told == n_found
     assert max(map(len, str(explain(model, frame[:1])[0]).split("\n"))) < 100
     few = frame[town < 60]
-    short = LeafRank().fit(few, (rng.random(len(few)) < (town[town < 60] < 10)).astype(int))
+    short = LeafRank(categories="levels").fit(
+        few, (rng.random(len(few)) < (town[town < 60] < 10)).astype(int)
+    )
     assert (
         short.partition_.rules()[0] == f"town is any of {', '.join(f't{i:03d}' for i in range(10))}"
     )

@@ -43,11 +43,20 @@ class Binning:
     levels: list[list[Any] | None]
     code_type: np.dtype[Any]
     has_missing: NDArray[np.bool_]  # seen in the training rows
+    # Categories whose codes follow the labels: growth cuts them like numbers.
+    by_statistic: frozenset[int] = frozenset()
 
     @property
     def is_categorical(self) -> NDArray[np.uint8]:
         """One flag a feature."""
         return np.array([levels is not None for levels in self.levels], dtype=np.uint8)
+
+    @property
+    def grown_as_sets(self) -> NDArray[np.uint8]:
+        """One flag a feature: whether growth looks for sets of its codes, in any order."""
+        flags = self.is_categorical
+        flags[list(self.by_statistic)] = 0
+        return flags
 
     @property
     def n_codes(self) -> NDArray[np.int32]:

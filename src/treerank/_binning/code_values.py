@@ -31,6 +31,8 @@ def code_values(coded: Coded) -> Floats:
         if binning.levels[j] is None:
             part[0, 1:] = _bin_means(sample.values(j), sample.weights, thresholds)
             part[1, 1:] = np.append(thresholds, np.inf)
+        elif j in binning.by_statistic:  # its codes are in order, and are their own values
+            part[:] = np.arange(n_codes)
         parts.append(part)
     return np.ascontiguousarray(np.hstack(parts))
 

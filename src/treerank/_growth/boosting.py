@@ -15,6 +15,7 @@ from treerank._growth.progress import Report
 from treerank._input.stages import stage
 from treerank._input.weights import Weights
 from treerank._select.quality import ranking_quality
+from treerank._trees.level_sets import forest_with_sets
 from treerank._trees.packed_forest import ForestArrays, Sampling
 
 FloatArray = NDArray[np.float64]
@@ -104,7 +105,7 @@ def boost(
     trees: list[ForestArrays] = []
     with stage("grow"):
         rounds = _core.BoostingRounds(
-            rows.codes, rows.units, binning.n_codes, binning.is_categorical, plan.monotonic,
+            rows.codes, rows.units, binning.n_codes, binning.grown_as_sets, plan.monotonic,
             plan.n_jobs,
         )  # fmt: skip
     for number in range(plan.n_rounds):
@@ -134,7 +135,9 @@ def boost(
     n_kept = int(np.argmax(qualities)) + 1 if qualities else len(trees)
     for tree in trees[n_kept:]:
         scores -= tree.total(rows.codes, plan.n_jobs)
-    return Boosted(_join(trees[:n_kept]), start, scores, np.array(qualities))
+    joined = _join(trees[:n_kept])
+    kept = None if joined is None else forest_with_sets(joined, binning)
+    return Boosted(kept, start, scores, np.array(qualities))
 
 
 def _grow_tree(

@@ -15,6 +15,7 @@ from treerank._growth.progress import progress_bar
 from treerank._growth.splitter_forest import grow_splitter_forest
 from treerank._growth.trees import TreeRankOptions
 from treerank._input.validation import TrainingData, class_sizes
+from treerank._trees.level_sets import forest_with_sets
 from treerank._trees.packed_forest import ForestArrays, Sampling, forest_from_core
 from treerank._trees.ranking_tree import cut_weights
 from treerank._trees.splitter_forest import SplitterForest
@@ -86,10 +87,11 @@ def _grow_in_core(
     options = core_options(plan, first, data.weights.scale, data.weights.design_effect)
     with progress_bar("growing", plan.verbose) as progress:
         grown = _core.grow_forest(
-            codes, data.labels, data.weights.as_units, binning.n_codes, binning.is_categorical,
+            codes, data.labels, data.weights.as_units, binning.n_codes, binning.grown_as_sets,
             monotonic, options, n_jobs, progress, len(data.classes),
         )  # fmt: skip
-    return wrap_forest(grown, plan, data.table.n_features, class_sizes(data))
+    trees = wrap_forest(grown, plan, data.table.n_features, class_sizes(data))
+    return forest_with_sets(trees, binning)
 
 
 def core_options(

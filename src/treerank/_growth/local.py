@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank import _core
 from treerank._binning.binning import Binning, Coded
 from treerank._binning.encoding import Encoding, Matrix, fit_encoding
 from treerank._growth.splitter_trees import grow_cell_trees
 from treerank._growth.trees import TreeRankOptions, grow_trees
-from treerank._input.validation import TrainingData
+from treerank._input.validation import Table, TrainingData
 from treerank._select.folds import Folds, assign_folds
 from treerank._select.pruning import HeldOut, count_held_out
 from treerank._trees.ranking_tree import CellTree
@@ -41,6 +42,9 @@ class TrainingRows(Protocol):
 
     def folds(self, cv: Any, seed: int) -> Any:
         """Deal the rows out to folds; None when a class is too small for any."""
+
+    def sample(self, limit: int, seed: int) -> TrainingRows:
+        """At most about so many of the rows, in memory; the same object if there are no more."""
 
     def grow(self, options: TreeRankOptions, folds: Any) -> Sequence[CellTree]:
         """Grow a tree on all rows, then one without each fold."""
@@ -75,6 +79,28 @@ class LocalRows:
         """How features are coded."""
         return self.coded.binning
 
+    def sample(self, limit: int, seed: int) -> TrainingRows:
+        """At most about so many of the rows; the same object if there are no more."""
+        if self.data.table.n_rows <= limit:
+            return self
+        bounds = sample_bounds(np.bincount(self.data.labels), limit)
+        hashes = _core.row_hashes(self.coded.codes, self.data.labels, seed, self.n_jobs)
+        chosen = np.flatnonzero(hashes <= bounds[self.data.labels])
+        return self.take(chosen)
+
+    def take(self, rows: NDArray[np.intp]) -> LocalRows:
+        """Some of the rows."""
+        data, coded = self.data, self.coded
+        table = Table(len(rows), data.table.names, None, [])
+        return replace(
+            self,
+            data=TrainingData(
+                table, data.classes, data.labels[rows], data.weights.take(rows), len(rows),
+                slice(None),
+            ),
+            coded=replace(coded, codes=np.ascontiguousarray(coded.codes[:, rows])),
+        )  # fmt: skip
+
     def folds(self, cv: Any, seed: int) -> Folds | None:
         """Deal the rows out to folds."""
         return assign_folds(cv, self.coded.codes, self.data, seed, self.n_jobs)
@@ -99,3 +125,13 @@ class LocalRows:
     @cached_property
     def _encoded(self) -> tuple[Encoding, Matrix]:
         return fit_encoding(self.data.table, self.binning, self.data.weights)
+
+
+def sample_bounds(sizes: NDArray[np.integer[Any]], limit: int) -> NDArray[np.uint64]:
+    """Hashes up to which rows of each class are in a sample that has as many of each, if it can.
+
+    Rows are in it or not by their content, whatever their order and wherever they are.
+    """
+    share = np.minimum(1.0, limit / len(sizes) / np.maximum(sizes, 1))
+    bounds = np.floor(share * 2.0**53).astype(np.uint64) << np.uint64(11)
+    return np.where(share >= 1.0, np.uint64(2**64 - 1), bounds)

@@ -181,6 +181,21 @@ def class_weights(
     return [_units_by(shard.labels, sample.of(shard), n_classes) for sample in samples]
 
 
+def class_rows(shard: Shard, n_classes: int) -> list[NDArray[np.intp]]:
+    """Number of rows of each class."""
+    return [np.bincount(shard.labels, minlength=n_classes)]
+
+
+def take_sample(shard: Shard, seed: int, bounds: NDArray[np.uint64] | None) -> Shard:
+    """Rows whose hashes are up to the bound of their class; None: all."""
+    if bounds is None:
+        return shard
+    hashes = _core.row_hashes(shard.codes, shard.labels, seed)
+    chosen = np.flatnonzero(hashes <= bounds[shard.labels])
+    codes = np.ascontiguousarray(shard.codes[:, chosen])
+    return Shard(codes, shard.labels[chosen], shard.weights.take(chosen), shard.first_row)
+
+
 def content(shard: Shard) -> list[NDArray[np.uint64]]:
     """Sums, modulo 2^64, that tell one table of coded and labelled rows from another."""
     hashes = _core.row_hashes(shard.codes, shard.labels, 0)

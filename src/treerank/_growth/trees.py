@@ -15,6 +15,7 @@ from treerank._growth.progress import progress_bar
 from treerank._input.parameters import invalid_parameter
 from treerank._input.validation import TrainingData
 from treerank._select.folds import Folds
+from treerank._trees.level_sets import tree_with_sets
 from treerank._trees.ranking_tree import RankTree, tree_from_core
 
 
@@ -93,11 +94,12 @@ def grow_trees(
 
     def grow(repeats: Any, units: Any, first_tree: int) -> list[RankTree]:
         grown = _core.grow_trees(
-            codes, labels, repeats, units, binning.n_codes, binning.is_categorical, monotonic,
+            codes, labels, repeats, units, binning.n_codes, binning.grown_as_sets, monotonic,
             options.for_core(weights.scale, weights.design_effect, first_tree), n_jobs, progress,
             values, len(data.classes),
         )  # fmt: skip
-        return [tree_from_core(arrays, weights.scale) for arrays in grown]
+        trees = [tree_from_core(arrays, weights.scale) for arrays in grown]
+        return [tree_with_sets(tree, binning) for tree in trees]
 
     with progress_bar("growing", verbose) as progress:
         units = [sample.units[rows] for sample in samples if sample.units is not None]

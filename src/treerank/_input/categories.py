@@ -20,6 +20,24 @@ class SharedLevels(tuple[Any, ...]):
     __slots__ = ()
 
 
+def flat_levels(levels: list[Any]) -> list[Any]:
+    """Every level, also those that share a code."""
+    return [
+        member
+        for level in levels
+        for member in (level if isinstance(level, SharedLevels) else (level,))
+    ]
+
+
+def format_level(level: Any) -> str:
+    """Name of a level; of those that share a code the first two, and how many they are."""
+    if not isinstance(level, SharedLevels):
+        return str(level)
+    if len(level) <= 3:
+        return ", ".join(map(str, level))
+    return f"{level[0]}, {level[1]}, … ({len(level):,} levels)"
+
+
 @dataclass(frozen=True)
 class Factor:
     """Levels of the rows, without an object a row.

@@ -7,7 +7,7 @@ rescaled to average 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
 from typing import Any
@@ -50,6 +50,14 @@ class Weights:
         """Whole numbers whatever the form; None when every row counts once."""
         return self.repeats.astype(np.int64) if self.repeats is not None else self.units
 
+    def take(self, rows: NDArray[np.intp]) -> Weights:
+        """Weights of some of the rows, in the units of all."""
+        return replace(
+            self,
+            repeats=None if self.repeats is None else self.repeats[rows],
+            units=None if self.units is None else self.units[rows],
+        )
+
     def where(self, kept: NDArray[np.bool_]) -> Weights:
         """Weights of the rows that are kept, 0 for all others."""
         if self.units is not None:
@@ -57,6 +65,18 @@ class Weights:
         if self.repeats is None:
             return Weights(repeats=kept.astype(np.uint8))
         return Weights(repeats=np.where(kept, self.repeats, np.uint8(0)))
+
+
+def join_weights(parts: list[Weights]) -> Weights:
+    """Weights of rows that lie in several blocks, all of one form and in the same units."""
+    first = parts[0]
+    repeats = [part.repeats for part in parts if part.repeats is not None]
+    units = [part.units for part in parts if part.units is not None]
+    return replace(
+        first,
+        repeats=np.concatenate(repeats) if repeats else None,
+        units=np.concatenate(units) if units else None,
+    )
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,7 @@ def keep(
         "design_effect": data.weights.design_effect,
         "levels": [None if known is None else _format_levels(known) for known in binning.levels],
         "has_missing": binning.has_missing.tolist(),
+        "by_statistic": sorted(binning.by_statistic),
         "checksums": {
             "codes": checksums,
             "rows": {name: checksum(array) for name, array in arrays.items()},
@@ -191,6 +192,7 @@ def _restore(
         levels,
         codes.dtype,
         np.array(about["has_missing"], dtype=bool),
+        frozenset(about["by_statistic"]),
     )
     columns = [
         Column(name, rows[f"sample_{j}"] if levels[j] is None else [])

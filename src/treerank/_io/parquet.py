@@ -19,13 +19,20 @@ from sklearn.utils.validation import validate_data
 import treerank
 from treerank import _core
 from treerank._base import check_max_bins
-from treerank._binning.binning import Binning, Coded, code_table, fit_binning
+from treerank._binning.binning import Binning, Coded, encode_levels, fit_binning
+from treerank._binning.category_statistics import (
+    code_training_data,
+    features_by_statistic,
+    order_by_statistic,
+)
 from treerank._growth.progress import Report, progress_bar
 from treerank._input import column_stats
 from treerank._input.blocks import block_table, join, table_seen
+from treerank._input.categories import flat_levels
 from treerank._input.column_stats import BinningSample
 from treerank._input.label_blocks import LabelBlock, label_block
 from treerank._input.parameters import check_n_jobs
+from treerank._input.seed import seed_of
 from treerank._input.stages import record_stages, stage
 from treerank._input.validation import (
     Table,
@@ -41,6 +48,7 @@ from treerank._input.weights import (
     WeightSums,
     check_has_weight,
     check_weight_block,
+    join_weights,
     quantise,
     sum_weights,
 )
@@ -49,7 +57,7 @@ from treerank._io.parquet_files import ParquetFiles, feature_names, import_pyarr
 from treerank._leafrank import LeafRank
 
 # Raise it when the files of kept codes change.
-KEPT_VERSION = 2
+KEPT_VERSION = 3
 
 
 class CodedFit:
@@ -76,8 +84,20 @@ class CodedFit:
                 plan, n_jobs = self._plan_fit(data), check_n_jobs(self.n_jobs)
                 max_bins = check_max_bins(self.max_bins, data.table.n_rows)
             with stage("bin"):
-                coded = code_table(data.table, data.weights, max_bins, n_jobs)
+                seed = seed_of(self.random_state)
+                coded = code_training_data(data, max_bins, self._categories(), seed, n_jobs)
             self._fit_coded(data, coded, plan)
+
+    def _categories(self: Any) -> Any:
+        """How categories are split; splitters other than LeafRank see a column for each level."""
+        if isinstance(self.splitter, LeafRank | None):
+            return self.categories
+        if self.categories == "statistics":
+            raise ValueError(
+                f"Got categories='statistics' with splitter={self.splitter!r}; expected 'auto' or "
+                "'levels': only LeafRank splits categories by statistics."
+            )
+        return "levels"
 
     def fit_parquet(
         self,
@@ -220,6 +240,7 @@ class _Reading:
             "sample_weight": self.sample_weight,
             "columns": self.names,
             "categories": None if wanted is None else sorted(wanted),
+            "by_statistic": [str(self.estimator.categories), seed_of(self.estimator.random_state)],
             "label_order": None if order is None else np.asarray(order).tolist(),
             "max_bins": str(self.estimator.max_bins),
             "sample_rows": column_stats.SAMPLE_ROWS,
@@ -253,10 +274,17 @@ class _Reading:
         binning, sample = self._binning(data, has_weight, max_bins, n_jobs, progress)
         codes = new_codes(folder, (data.table.n_features, data.table.n_rows), binning.code_type)
         levels = binning.is_categorical.astype(bool).tolist()
+        ordered = features_by_statistic(self.estimator.categories, binning)
+        numbers = [np.empty(data.table.n_rows, dtype=np.int32) for _ in ordered]
+        every = [flat_levels(binning.levels[j] or []) for j in ordered]
         for rows, block in self._blocks(has_weight, n_jobs, progress, 0.5):
             table = block_table(block, self.names, levels)
             codes[:, rows] = binning.transform(table, n_jobs)
-        return Coded(codes, binning, sample)
+            for j, number, known in zip(ordered, numbers, every, strict=True):
+                number[rows] = encode_levels(table.columns[j], known)
+        seed = seed_of(self.estimator.random_state)
+        coded = Coded(codes, binning, sample)
+        return order_by_statistic(coded, ordered, numbers, data, max_bins, seed, n_jobs)
 
     def _labels_and_weights(self, n_jobs: int) -> tuple[TrainingData, NDArray[np.bool_] | None]:
         """Read the target and the weights; the rows that have weight, None for all."""
@@ -287,7 +315,7 @@ class _Reading:
         check_rows_of_classes(numbers, classes)
         kept = slice(None) if has_weight is None else np.flatnonzero(has_weight)
         table = Table(len(numbers), self.names, None, [])
-        units = _join_weights(weights, sums)
+        units = _quantised(weights, sums)
         return TrainingData(table, classes, numbers, units, n_rows, kept), has_weight
 
     def _weights(self, column: Any, first_row: int) -> NDArray[np.float64]:
@@ -358,15 +386,11 @@ def _units(weights: Weights, rows: slice) -> NDArray[np.int64] | None:
     ).as_units
 
 
-def _join_weights(weights: list[NDArray[np.float64]], sums: WeightSums) -> Weights:
+def _quantised(weights: list[NDArray[np.float64]], sums: WeightSums) -> Weights:
     """Units of all rows; each block is dropped when it is done."""
     if not weights or sums.largest_count == 1:
         return Weights()
     parts = []
     while weights:
         parts.append(quantise(weights.pop(0), sums))
-    first = parts[0]
-    if first.repeats is not None:
-        return Weights(repeats=np.concatenate([p.repeats for p in parts if p.repeats is not None]))
-    units = np.concatenate([p.units for p in parts if p.units is not None])
-    return Weights(units=units, scale=first.scale, design_effect=first.design_effect)
+    return join_weights(parts)

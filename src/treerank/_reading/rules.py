@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._binning.binning import Binning
-from treerank._input.categories import SharedLevels
+from treerank._input.categories import flat_levels
 from treerank._trees.boxes import MAX_BOXES, Allowed, Box, intersect, simplify
 from treerank._trees.cell_boxes import all_codes, side_boxes
 from treerank._trees.ranking_tree import RankTree
@@ -156,24 +156,16 @@ def _number(value: float) -> str:
 
 def _format_levels(name: str, values: Allowed, levels: list[Any]) -> str:
     verb, listed = shorter_list(values, levels)
-    said = [
-        f"one of {len(level)} rare levels" if isinstance(level, SharedLevels) else str(level)
-        for level in listed
-    ]
+    said = [str(level) for level in listed]
     if len(said) == 1:
         return f"{name} {verb} {said[0]}"
     if len(said) > LONGEST_LIST:
-        said = [*said[:FIRST_LEVELS], f"… ({count_levels(listed):,} levels)"]
+        said = [*said[:FIRST_LEVELS], f"… ({len(listed):,} levels)"]
     return f"{name} {verb} any of {', '.join(said)}"
 
 
 def shorter_list(values: Allowed, levels: list[Any]) -> tuple[str, list[Any]]:
     """Levels that are allowed, after "is", or those that are not, after "is not"."""
-    chosen = [level for i, level in enumerate(levels, start=1) if values >> i & 1]
-    others = [level for i, level in enumerate(levels, start=1) if not values >> i & 1]
+    chosen = flat_levels([level for i, level in enumerate(levels, start=1) if values >> i & 1])
+    others = flat_levels([level for i, level in enumerate(levels, start=1) if not values >> i & 1])
     return ("is not", others) if len(others) < len(chosen) else ("is", chosen)
-
-
-def count_levels(levels: list[Any]) -> int:
-    """Count levels, those that share a code too."""
-    return sum(len(level) if isinstance(level, tuple) else 1 for level in levels)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._input.categories import SharedLevels
+from treerank._input.categories import format_level
 from treerank._reading.dependence import partial_dependence
 from treerank._report._pictures import Picture, widened
 from treerank._report._sample import Floats, ScoredRows, responses
@@ -151,15 +151,11 @@ def _draw_dependence(
         picture = Picture(x_range=(values[0], values[-1]), **frame)
         picture.line(values, mean, "curve")
         return {"name": name, "picture": picture, "levels": [], "n_more": 0}
-    levels = [_format_level(level) for level in grid[:MAX_LEVELS]]
+    levels = [format_level(level) for level in grid[:MAX_LEVELS]]
     places = [(i + 0.5, str(i + 1)) for i in range(len(levels))]
     picture = Picture(x_range=(0, len(levels)), x_ticks=places, **frame)
     picture.dots([at for at, _ in places], mean[: len(levels)], "dot", radius=5)
     return {"name": name, "picture": picture, "levels": levels, "n_more": len(grid) - len(levels)}
-
-
-def _format_level(level: Any) -> str:
-    return f"one of {len(level)} rare levels" if isinstance(level, SharedLevels) else str(level)
 
 
 def table_names(table: RowTable, model: Any) -> list[str]:

@@ -100,6 +100,10 @@ class DaskShards:
         """Units of each class in the rows of each tree, summed over the shards."""
         return list(self.added(tasks.class_weights, samples, n_classes))
 
+    def class_rows(self, n_classes: int) -> Any:
+        """Number of rows of each class, summed over the shards."""
+        return self.added(tasks.class_rows, n_classes)[0]
+
     def ask(self, request: Request, afresh: bool) -> list[Any]:
         """Ask all shards and add the answers up.
 

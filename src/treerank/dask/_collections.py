@@ -13,11 +13,13 @@ from sklearn.utils.validation import validate_data
 from treerank import _core
 from treerank._base import check_max_bins
 from treerank._binning.binning import Binning, fit_binning
+from treerank._binning.category_statistics import features_by_statistic
 from treerank._growth.shards import Shard
 from treerank._input import column_stats
 from treerank._input.blocks import TableStats, block_table, join, table_seen
 from treerank._input.column_stats import BinningSample
 from treerank._input.label_blocks import LabelStats, label_block
+from treerank._input.seed import seed_of
 from treerank._input.validation import Table, check_number_of_features, wanted_categories
 from treerank._input.weights import (
     WeightSums,
@@ -26,6 +28,7 @@ from treerank._input.weights import (
     quantise,
     sum_weights,
 )
+from treerank.dask._category_statistics import order_on_cluster, with_level_numbers
 from treerank.dask._cluster import Cluster
 
 
@@ -95,10 +98,17 @@ def code_blocks(cluster: Cluster, estimator: Any, given: Blocks) -> CodedShards:
     bound = _core.sample_bound(n_rows, column_stats.SAMPLE_ROWS)
     looked = _compute(cluster, _look_at_features, numbered, bound, sums, names, wanted)
     sample, columns = join(looked).finalize(names, wanted)
-    binning = fit_binning(sample, columns, check_max_bins(estimator.max_bins, n_rows), 1)
-    coding = cluster.give((binning, names, classes, sums), len(blocks))
+    max_bins = check_max_bins(estimator.max_bins, n_rows)
+    binning = fit_binning(sample, columns, max_bins, 1)
+    ordered = features_by_statistic(estimator.categories, binning)
+    coding = cluster.give((binning, ordered, names, classes, sums), len(blocks))
     shards = _start(cluster, _code, numbered, coding)
     weights = quantise(None if sums is None else np.ones(1), sums)
+    if ordered:
+        shards, binning = order_on_cluster(
+            cluster, shards, binning, ordered, max_bins, len(classes), weights.scale,
+            seed_of(estimator.random_state),
+        )  # fmt: skip
     return CodedShards(
         shards, first_rows, names, classes, binning, sample, n_rows, weights.scale,
         weights.design_effect,
@@ -331,8 +341,9 @@ def _check_columns(number: int, X: Any, names: list[str]) -> None:
 
 
 def _code(number: int, X: Any, y: Any, weight: Any, first_row: int, coding: Any) -> Shard:
-    binning, names, classes, sums = coding
+    binning, ordered, names, classes, sums = coding
     X, y, weight = _rows_with_weight(number, X, y, weight)
     table = block_table(X, names, binning.is_categorical.astype(bool).tolist())
     labels = label_block(y).numbers(classes)
-    return Shard(binning.transform(table), labels, quantise(weight, sums), first_row)
+    codes = with_level_numbers(binning.transform(table), table, binning, ordered)
+    return Shard(codes, labels, quantise(weight, sums), first_row)

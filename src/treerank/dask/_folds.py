@@ -37,6 +37,18 @@ def deal_out(cluster: Cluster, shards: list[Any], cv: Any, seed: int, n_classes:
         raise invalid_parameter("cv", cv, "an integer >= 2: rows are on the workers of a cluster")
     wanted = check_integer("cv", cv, 2)
     assert wanted is not None
+    dealt, sizes = place_in_order(cluster, shards, seed, n_classes)
+    n_folds = min(wanted, int(sizes.min()))
+    if n_folds < 2:
+        warn_of_tiny_class()
+        return shards, n_folds
+    return dealt, n_folds
+
+
+def place_in_order(
+    cluster: Cluster, shards: list[Any], seed: int, n_classes: int
+) -> tuple[list[Any], NDArray[np.int64]]:
+    """Shards that know the place of each row among those of its class; the rows of each class."""
     bits = min(MAX_BITS, max(1, 2 * cluster.n_workers - 1).bit_length())
     submit = cluster.submit
     keys = [submit(bucket_keys, shard, seed, bits) for shard in shards]
@@ -45,17 +57,13 @@ def deal_out(cluster: Cluster, shards: list[Any], cv: Any, seed: int, n_classes:
         for b in range(1 << bits)
     ]
     totals = np.array(cluster.result([submit(itemgetter(1), bucket) for bucket in ranked]))
-    n_folds = min(wanted, int(totals.sum(axis=0).min()))
-    if n_folds < 2:
-        warn_of_tiny_class()
-        return shards, n_folds
     offsets = np.cumsum(totals, axis=0) - totals
-    dealt = [
+    placed = [
         submit(place_rows, shard, [submit(_place, bucket, i) for bucket in ranked], seed, bits,
                offsets)
         for i, shard in enumerate(shards)
     ]  # fmt: skip
-    return dealt, n_folds
+    return placed, totals.sum(axis=0)
 
 
 def _item(keys: list[Keys], number: int) -> Keys:

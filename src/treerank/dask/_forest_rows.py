@@ -15,6 +15,7 @@ from treerank._growth.forest_rows import Unseen
 from treerank._growth.level_wise import TreeSpec, grow_level_trees
 from treerank._growth.progress import progress_bar
 from treerank._growth.shards import AllRows, Drawn, Shard
+from treerank._trees.level_sets import forest_with_sets
 from treerank._trees.packed_forest import ForestArrays, Sampling
 from treerank.dask._checkpoint import GrowthCheckpoint
 from treerank.dask._cluster import Cluster, DaskShards
@@ -69,6 +70,7 @@ class DaskForestRows:
                 grown = self.checkpoint.grow(partial(grow_level_trees, self._shards, some, setting))
                 arrays = _core.pack_forest(grown, n_classes, options, n_features)
                 packed = wrap_forest(arrays, plan, n_features, self.sizes)
+                packed = forest_with_sets(packed, self.coded.binning)
                 forest = packed if forest is None else forest.joined(packed)
                 if progress is not None:
                     progress((done + first + len(some)) / n_trees)

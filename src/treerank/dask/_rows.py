@@ -14,10 +14,14 @@ from treerank._binning.binning import Binning, Coded
 from treerank._binning.code_values import code_values
 from treerank._growth import shards as tasks
 from treerank._growth.level_wise import Setting, TreeSpec, grow_level_trees
+from treerank._growth.local import LocalRows, TrainingRows, sample_bounds
 from treerank._growth.progress import progress_bar
-from treerank._growth.shards import AllRows, RowSelection, WithoutFold
+from treerank._growth.shards import AllRows, RowSelection, Shard, WithoutFold
 from treerank._growth.trees import TreeRankOptions
+from treerank._input.validation import Table, TrainingData
+from treerank._input.weights import join_weights
 from treerank._select.pruning import HeldOut
+from treerank._trees.level_sets import tree_with_sets
 from treerank._trees.ranking_tree import CellTree, RankTree, tree_from_core
 from treerank.dask._checkpoint import GrowthCheckpoint
 from treerank.dask._cluster import Cluster, DaskShards
@@ -43,7 +47,7 @@ def setting_of(
         nothing = np.empty((len(coded.names), 0), dtype=binning.code_type)
         values = code_values(Coded(nothing, binning, coded.sample))
     return Setting(
-        binning.n_codes, binning.is_categorical, monotonic, len(coded.classes), coded.n_rows,
+        binning.n_codes, binning.grown_as_sets, monotonic, len(coded.classes), coded.n_rows,
         values, gathered, MOVED_BYTES * n_workers / row_bytes,
     )  # fmt: skip
 
@@ -81,6 +85,26 @@ class DaskRows:
         self._dealt = dealt
         return n_folds if n_folds >= 2 else None
 
+    def sample(self, limit: int, seed: int) -> TrainingRows:
+        """At most about so many of the rows, brought into this process."""
+        n_classes = len(self.classes)
+        sizes = self._shards.class_rows(n_classes)
+        bounds = sample_bounds(sizes, limit) if sizes.sum() > limit else None
+        taken = [
+            self.cluster.submit(tasks.take_sample, shard, seed, bounds)
+            for shard in self.coded.shards
+        ]
+        return self._in_memory(self.cluster.result(taken))
+
+    def _in_memory(self, parts: list[Shard]) -> LocalRows:
+        labels = np.concatenate([part.labels for part in parts])
+        table = Table(len(labels), self.names, None, [])
+        weights = join_weights([part.weights for part in parts])
+        data = TrainingData(table, self.classes, labels, weights, len(labels), slice(None))
+        codes = np.ascontiguousarray(np.concatenate([part.codes for part in parts], axis=1))
+        coded = Coded(codes, self.binning, self.coded.sample)
+        return LocalRows(data, coded, self.monotonic, None, 1, self.verbose)
+
     def grow(self, options: TreeRankOptions, folds: int | None) -> Sequence[CellTree]:
         """Grow a tree on all rows, then one without each fold, in lockstep."""
         scale = self.coded.scale
@@ -93,7 +117,8 @@ class DaskRows:
         with progress_bar("growing", self.verbose) as progress:
             grow = partial(grow_level_trees, self._shards, specs, setting, progress=progress)
             grown = self.checkpoint.grow(grow)
-        return [tree_from_core(arrays, scale) for arrays in grown]
+        trees = [tree_from_core(arrays, scale) for arrays in grown]
+        return [tree_with_sets(tree, self.binning) for tree in trees]
 
     def held_out(self, trees: Sequence[CellTree], folds: int | None) -> list[HeldOut]:
         """Count the rows of each fold in the cells of the tree that has not seen them."""

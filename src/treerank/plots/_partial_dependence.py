@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._input.categories import SharedLevels
+from treerank._input.categories import format_level
 from treerank._input.parameters import invalid_parameter
 from treerank._reading.dependence import PartialDependence, partial_dependence
 from treerank.plots._axes import LITERAL, require_pyplot
@@ -175,7 +175,7 @@ def _edges(grid: NDArray[Any]) -> NDArray[np.float64]:
 def _name_axis(axis: Any, name: str, grid: NDArray[Any]) -> None:
     axis.set_label_text(name, **LITERAL)
     if grid.dtype == object:
-        said = [f"{len(v)} rare levels" if isinstance(v, SharedLevels) else str(v) for v in grid]
+        said = list(map(format_level, grid))
         crowded = axis.axis_name == "x" and sum(map(len, said)) > 24
         slant = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
         axis.set_ticks(np.arange(len(grid)), said, **LITERAL, **slant)

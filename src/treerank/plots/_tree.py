@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank._base import TreeRanker
 from treerank._binning.binning import Binning
 from treerank._input.parameters import check_choice, check_integer, check_number, invalid_parameter
-from treerank._reading.rules import count_levels, format_boxes, shorter_list, simple_side
+from treerank._reading.rules import format_boxes, shorter_list, simple_side
 from treerank._trees.boxes import Box
 from treerank._trees.ranking_tree import RankTree
 from treerank._trees.splitter_tree import SplitterTree, format_splitter
@@ -286,7 +286,7 @@ def _format_condition(feature: int, codes: int, binning: Binning, names: list[st
     if levels is None or len(said) <= LONGEST_TEXT:
         return said
     known = format_boxes([{feature: codes & ~1}], binning, names)
-    n_levels = count_levels(shorter_list(codes, levels)[1])
+    n_levels = len(shorter_list(codes, levels)[1])
     last = known.rfind(", ", 0, LONGEST_TEXT)
     if last < 0:  # the first level is that long
         return said

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._binning.binning import MAX_LEVELS, UINT8_BINS, UINT16_BINS, Binning
-from treerank._input.categories import SharedLevels
+from treerank._input.categories import SharedLevels, flat_levels
 from treerank._input.columns import is_missing
 from treerank._io.model_file._nodes import Node
 from treerank._io.model_file._values import SCALARS, pack_value, unpack_value
@@ -48,8 +48,7 @@ def pack_binning(binning: Binning) -> list[dict[str, Any]]:
         if levels is None:
             packed.append({"kind": "number", "thresholds": thresholds, "missing": bool(missing)})
         else:
-            said = _pack_levels(levels)
-            packed.append({"kind": "category", "levels": said, "missing": bool(missing)})
+            packed.append({"kind": "category", **_pack_levels(levels), "missing": bool(missing)})
     return packed
 
 
@@ -62,15 +61,15 @@ def unpack_binning(node: Node, n_features: int) -> Binning:
     levels: list[list[Any] | None] = []
     missing = []
     for item in items:
-        fields = item.fields("kind", "missing", optional=("thresholds", "levels"))
+        fields = item.fields("kind", "missing", optional=("thresholds", "levels", "shared"))
         if fields["kind"].choice("number", "category") == "number":
             fields = item.fields("kind", "missing", "thresholds")
             thresholds.append(_thresholds(fields["thresholds"]))
             levels.append(None)
         else:
-            fields = item.fields("kind", "missing", "levels")
+            fields = item.fields("kind", "missing", "levels", optional=("shared",))
             thresholds.append(np.empty(0))
-            levels.append(_levels(fields["levels"]))
+            levels.append(_levels(fields["levels"], fields.get("shared")))
         missing.append(fields["missing"].flag())
     binning = Binning(thresholds, levels, np.dtype(np.uint16), np.array(missing, dtype=bool))
     if int(binning.n_codes.max()) <= UINT8_BINS + 1:
@@ -85,23 +84,36 @@ def _thresholds(node: Node) -> NDArray[np.float64]:
     return thresholds
 
 
-def _pack_levels(levels: list[Any]) -> list[Any]:
-    """Levels by code; a tuple in the last place holds those that share a code, if only one."""
+def _pack_levels(levels: list[Any]) -> dict[str, Any]:
+    """Levels by code, and which entries are tuples of levels that share a code.
+
+    Where that is the last alone, as it is for categories split by sets, a tuple in the last place
+    says so by itself: files of earlier versions have no more.
+    """
     said = [pack_value(level, "a level of a category") for level in levels]
-    if levels and isinstance(levels[-1], tuple) and not isinstance(levels[-1], SharedLevels):
+    shared = [i for i, level in enumerate(levels) if isinstance(level, SharedLevels)]
+    if any(i < len(levels) - 1 for i in shared):
+        return {"levels": said, "shared": shared}
+    if levels and isinstance(levels[-1], tuple) and not shared:
         said[-1] = {"tuple": [said[-1]]}
-    return said
+    return {"levels": said}
 
 
-def _levels(node: Node) -> list[Any]:
+def _levels(node: Node, shared: Node | None) -> list[Any]:
     """Reverse of `_pack_levels`."""
     levels = [unpack_value(item) for item in node.items()]
     if len(levels) > MAX_LEVELS:
         raise node.error(f"at most {MAX_LEVELS} levels")
-    single = levels
-    if levels and isinstance(levels[-1], tuple):
-        single = [*levels[:-1], *levels[-1]]
-        levels[-1] = SharedLevels(levels[-1]) if len(levels[-1]) > 1 else single[-1]
+    if shared is not None:
+        for item in shared.items():
+            place = item.integer(0, len(levels) - 1)
+            if not isinstance(levels[place], tuple) or len(levels[place]) < 2:
+                raise item.error("the place of a tuple of levels")
+            levels[place] = SharedLevels(levels[place])
+    elif levels and isinstance(levels[-1], tuple):
+        several = len(levels[-1]) > 1
+        levels[-1:] = [SharedLevels(levels[-1])] if several else levels[-1]
+    single = flat_levels(levels)
     if not all(map(_is_level, single)) or len(set(single)) < len(single):
         raise node.error("levels that are numbers, text, booleans or tuples, all different")
     return levels

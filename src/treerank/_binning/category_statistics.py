@@ -1,0 +1,198 @@
+"""Category statistics: the levels of a category in the order of the labels of their rows.
+
+A category of many levels is cut like a number: its codes follow each level's share of positives
+(beyond two classes, its mean rank among the classes), shrunk towards the mean of all rows. A
+training row is coded by what the rows of the *other* folds say of its level, so that its own label
+never reaches its code. A level that they do not know is missing there, as an unseen level is when
+rows are scored: what becomes of those is learned. After growth, tests become sets of levels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank import _core
+from treerank._binning.binning import (
+    MAX_LEVELS,
+    Binning,
+    Coded,
+    Codes,
+    code_table,
+    encode_levels,
+)
+from treerank._input.categories import SharedLevels, flat_levels
+from treerank._input.parameters import check_choice
+from treerank._input.validation import TrainingData
+
+N_FOLDS = 5
+FOLD_SALT = 0x6C6576656C73  # so that these folds are not those of pruning
+# Columns of more levels than these. Few levels tell as much as sets, which follow interactions too;
+# of 50 and more, trees, forests and boosting ranked better by statistics on most tables.
+MORE_LEVELS_THAN = {"auto": 50, "levels": None, "statistics": 2}
+
+Floats = NDArray[np.float64]
+
+
+def features_by_statistic(categories: Any, binning: Binning) -> list[int]:
+    """Features whose levels are to be ordered by the labels."""
+    check_choice("categories", categories, list(MORE_LEVELS_THAN))
+    most = MORE_LEVELS_THAN[categories]
+    if most is None:
+        return []
+    return [
+        j for j, levels in enumerate(binning.levels) if levels and len(flat_levels(levels)) > most
+    ]
+
+
+def code_training_data(
+    data: TrainingData, max_bins: int, categories: Any, seed: int, n_jobs: int
+) -> Coded:
+    """Bin a table that is in memory, its categories as the parameter says."""
+    coded = code_table(data.table, data.weights, max_bins, n_jobs)
+    features = features_by_statistic(categories, coded.binning)
+    numbers = [
+        encode_levels(data.table.columns[j], flat_levels(coded.binning.levels[j] or []))
+        for j in features
+    ]
+    return order_by_statistic(coded, features, numbers, data, max_bins, seed, n_jobs)
+
+
+def order_by_statistic(
+    coded: Coded,
+    features: list[int],
+    numbers: list[NDArray[np.int32]],
+    data: TrainingData,
+    max_bins: int,
+    seed: int,
+    n_jobs: int,
+) -> Coded:
+    """Code these features by the labels of their levels, whose numbers are given row by row."""
+    if not features:
+        return coded
+    content = np.vstack([coded.codes, *(level_bytes(number, coded.codes) for number in numbers)])
+    units, n_classes = data.weights.as_units, len(data.classes)
+    fold = _core.assign_folds(
+        content, data.labels, units, n_classes, N_FOLDS, seed ^ FOLD_SALT, n_jobs
+    )
+    orders = []
+    for j, number in zip(features, numbers, strict=True):
+        known = flat_levels(coded.binning.levels[j] or [])
+        counts = level_counts(number, len(known), fold, data.labels, units, n_classes)
+        order = order_levels(known, counts, data.weights.scale, max_bins)
+        coded.codes[j] = order.code_of[number, fold]
+        orders.append(order)
+    return replace(coded, binning=binning_by_statistic(coded.binning, features, orders))
+
+
+@dataclass(frozen=True)
+class LevelOrder:
+    """Codes of a category that follow the labels.
+
+    `code_of` is that of a training row by its level (from 1; 0 stands for missing) and its fold;
+    0 where the other folds do not know the level. `levels` are those of each code, for new rows.
+    """
+
+    code_of: NDArray[np.uint16]  # (levels + 1) x folds
+    levels: list[Any]
+
+
+def level_bytes(number: NDArray[np.int32], like: Codes) -> Codes:
+    """Numbers of levels in the form of codes, so that they are part of a row's content."""
+    parts = [(number >> shift) & 0xFF for shift in (0, 8, 16, 24)]
+    return np.array(parts, dtype=like.dtype)
+
+
+def level_counts(
+    number: NDArray[Any],
+    n_levels: int,
+    fold: NDArray[Any],
+    labels: NDArray[np.uint8],
+    units: NDArray[np.int64] | None,
+    n_classes: int,
+) -> NDArray[np.int64]:
+    """Units of each class by level and fold: whole numbers, which add up over parts of the rows."""
+    cell = (number.astype(np.int64) * N_FOLDS + fold) * n_classes + labels
+    counts = np.bincount(cell, weights=units, minlength=(n_levels + 1) * N_FOLDS * n_classes)
+    counts = counts.astype(np.int64).reshape(n_levels + 1, N_FOLDS, n_classes)
+    counts[0] = 0  # missing values say nothing of a level
+    return np.asarray(counts)
+
+
+def order_levels(
+    known: list[Any], counts: NDArray[np.int64], scale: float, max_bins: int
+) -> LevelOrder:
+    """Put the levels in the order of their statistic, and cut between them."""
+    weight = counts / scale
+    by_level = weight.sum(axis=1)
+    statistic = _shrunk_means(by_level)
+    by_others = [_shrunk_means(by_level - weight[:, f]) for f in range(N_FOLDS)]
+    every = np.arange(len(known), dtype=np.uint32)
+    [cuts] = _core.find_thresholds(
+        np.ascontiguousarray(statistic[1:, np.newaxis]), every, counts.sum(axis=(1, 2))[1:],
+        min(max_bins, MAX_LEVELS), 1,
+    )  # fmt: skip
+    code_of = _encode(np.column_stack(by_others), cuts)
+    return LevelOrder(code_of, _group(known, _encode(statistic[1:, np.newaxis], cuts)[:, 0]))
+
+
+def binning_by_statistic(
+    binning: Binning, features: list[int], orders: list[LevelOrder]
+) -> Binning:
+    """Binning in which the codes of these features are in order."""
+    levels = list(binning.levels)
+    for j, order in zip(features, orders, strict=True):
+        levels[j] = order.levels
+    return replace(binning, levels=levels, by_statistic=frozenset(features))
+
+
+def _shrunk_means(counts: Floats) -> Floats:
+    """Mean rank of each level's rows, shrunk by empirical Bayes; NaN for a level without rows.
+
+    `counts` are levels x classes. A class ranks by the share of rows below it and half of its own:
+    for two classes this is the share of positives, but for a constant and a factor.
+    """
+    total = counts.sum(axis=0)
+    share = total / max(total.sum(), 1.0)
+    rank = np.cumsum(share) - share / 2
+    weight = counts.sum(axis=1)
+    known = weight > 0
+    mean = np.full(len(counts), np.nan)
+    mean[known] = counts[known] @ rank / weight[known]
+    overall = float(share @ rank)
+    amount = _amount_of_shrinkage(counts[known], mean[known], rank, overall)
+    return np.asarray((weight * mean + amount * overall) / (weight + amount))
+
+
+def _amount_of_shrinkage(counts: Floats, mean: Floats, rank: Floats, overall: float) -> float:
+    """Rows of weight 1 that the mean of all is worth: variance within over between the levels.
+
+    By the method of moments, as in an analysis of variance with levels of unequal size.
+    """
+    weight = counts.sum(axis=1)
+    n, n_levels = float(weight.sum()), len(weight)
+    if n_levels < 2 or n <= n_levels:
+        return max(n, 1.0)
+    within = float((counts * (rank - mean[:, np.newaxis]) ** 2).sum()) / (n - n_levels)
+    spread = float(weight @ (mean - overall) ** 2) - (n_levels - 1) * within
+    between = spread / (n - float(weight @ weight) / n)
+    return float(np.clip(within / between, 1.0, n)) if between > 0 else n
+
+
+def _encode(values: Floats, cuts: Floats) -> NDArray[np.uint16]:
+    """Codes of columns of values that share their cuts, in the same shape."""
+    codes = np.empty(values.shape[::-1], dtype=np.uint16)
+    _core.encode(np.ascontiguousarray(values), [cuts] * values.shape[1], codes, 1)
+    return codes.T
+
+
+def _group(known: list[Any], codes: NDArray[Any]) -> list[Any]:
+    """Levels by code: one alone as it is, several as those that share it."""
+    groups: list[list[Any]] = [[] for _ in range(int(codes.max()))]
+    for level, code in zip(known, codes.tolist(), strict=True):
+        if code:  # 0: a level without rows
+            groups[code - 1].append(level)
+    return [group[0] if len(group) == 1 else SharedLevels(group) for group in groups]

@@ -1,0 +1,90 @@
+"""Category statistics on a cluster: counts of levels are added up, as in memory to the bit.
+
+Until they are, the numbers of the rows' levels follow the codes of a shard, four bytes each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._binning.binning import Binning, Codes, encode_levels
+from treerank._binning.category_statistics import (
+    FOLD_SALT,
+    N_FOLDS,
+    binning_by_statistic,
+    level_bytes,
+    level_counts,
+    order_levels,
+)
+from treerank._growth.shards import Shard
+from treerank._input.categories import flat_levels
+from treerank._input.validation import Table
+from treerank.dask._cluster import Cluster, DaskShards
+from treerank.dask._folds import place_in_order
+
+
+def with_level_numbers(codes: Codes, table: Table, binning: Binning, features: list[int]) -> Codes:
+    """Codes of some rows, followed by the numbers of their levels in these features."""
+    numbers = [
+        level_bytes(encode_levels(table.columns[j], flat_levels(binning.levels[j] or [])), codes)
+        for j in features
+    ]
+    return np.vstack([codes, *numbers])
+
+
+def order_on_cluster(
+    cluster: Cluster,
+    shards: list[Any],
+    binning: Binning,
+    features: list[int],
+    max_bins: int,
+    n_classes: int,
+    scale: float,
+    seed: int,
+) -> tuple[list[Any], Binning]:
+    """Shards whose codes of these features follow the labels of their levels, and their binning."""
+    placed, _ = place_in_order(cluster, shards, seed ^ FOLD_SALT, n_classes)
+    known = [flat_levels(binning.levels[j] or []) for j in features]
+    sizes = [len(levels) for levels in known]
+    counts = DaskShards(cluster, placed).added(_count_levels, sizes, n_classes)
+    orders = [
+        order_levels(levels, count, scale, max_bins)
+        for levels, count in zip(known, counts, strict=True)
+    ]
+    code_of = cluster.give([order.code_of for order in orders], len(placed))
+    coded = [cluster.submit(_code_levels, shard, features, code_of) for shard in placed]
+    return coded, binning_by_statistic(binning, features, orders)
+
+
+def _level_numbers(shard: Shard, n_features: int) -> list[NDArray[np.int32]]:
+    parts = shard.codes[len(shard.codes) - 4 * n_features :].astype(np.int32)
+    shifts = np.array([0, 8, 16, 24], dtype=np.int32)[:, np.newaxis]
+    return [(parts[first : first + 4] << shifts).sum(axis=0) for first in range(0, len(parts), 4)]
+
+
+def _folds_of(shard: Shard) -> NDArray[np.int64]:
+    assert shard.place is not None
+    return shard.place % N_FOLDS
+
+
+def _count_levels(shard: Shard, sizes: list[int], n_classes: int) -> list[NDArray[np.int64]]:
+    units, fold = shard.weights.as_units, _folds_of(shard)
+    numbers = _level_numbers(shard, len(sizes))
+    return [
+        level_counts(number, size, fold, shard.labels, units, n_classes)
+        for number, size in zip(numbers, sizes, strict=True)
+    ]
+
+
+def _code_levels(shard: Shard, features: list[int], code_of: list[NDArray[np.uint16]]) -> Shard:
+    """Shard without the numbers of levels: their codes are now those of their order."""
+    fold = _folds_of(shard)
+    codes = shard.codes[: len(shard.codes) - 4 * len(features)].copy()
+    numbers = _level_numbers(shard, len(features))
+    for j, number, of_level in zip(features, numbers, code_of, strict=True):
+        codes[j] = of_level[number, fold]
+    return replace(shard, codes=codes, place=None)

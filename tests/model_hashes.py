@@ -40,13 +40,14 @@ FORESTS = {
     "bagging": RankingForest.preset("bagging", n_estimators=6),
     "mean rank": RankingForest(n_estimators=6, aggregation="mean_rank"),
 }
+BOOSTING = {"l2_regularization": 5.0, "leafrank_depth": 2}
 BOOSTED = {
-    "boosting": BoostedTreeRank(12),
-    "pairwise": BoostedTreeRank(6, loss="pairwise", subsample=0.7),
+    "boosting": BoostedTreeRank(12, **BOOSTING),
+    "pairwise": BoostedTreeRank(6, loss="pairwise", subsample=0.7, **BOOSTING),
 }
 NUMBERS_ONLY = {
     "monotone": TreeRank(LeafRank(max_depth=2), monotonic_cst=[1, 0, -1, 0, 0]),
-    "monotone boosting": BoostedTreeRank(8, monotonic_cst=[1, 0, -1, 0, 0]),
+    "monotone boosting": BoostedTreeRank(8, monotonic_cst=[1, 0, -1, 0, 0], **BOOSTING),
     "grid": TreeRank(DyadicGrid(2), pruning=None, shrinkage=None),
     "leafrank": LeafRank(max_depth=3),
 }
@@ -87,6 +88,8 @@ def cases():
                 for name, model in {**every, **(NUMBERS_ONLY if kind == "numbers" else {})}.items():
                     if n_classes > 2 and name in TWO_CLASSES_ONLY:
                         continue
+                    if n_classes > 2 and isinstance(model, BoostedTreeRank):
+                        model = clone(model).set_params(loss="pairwise")  # noqa: PLW2901
                     if weight != "unit" and (kind, n_classes) == ("categories", 4):
                         continue
                     yield f"{name}, {n_classes} classes, {kind}, {weight}", (

@@ -11,46 +11,36 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
-from treerank import _core
-from treerank._base import TreeEnsemble, check_max_bins
-from treerank._binning.category_statistics import code_training_data
-from treerank._growth.boosting import Boosted, BoostingPlan, BoostingRows, boost, boosting_units
-from treerank._growth.progress import progress_bar
-from treerank._growth.trees import check_monotonic
-from treerank._input.parameter_docs import insert_shared_docs
-from treerank._input.parameters import (
-    check_choice,
-    check_integer,
-    check_max_features,
-    check_n_jobs,
-    check_number,
-    invalid_parameter,
-    is_whole,
+from treerank._base import TreeEnsemble
+from treerank._binning.binning import Binning, Coded
+from treerank._boosting_plan import plan_boosting
+from treerank._growth.boosting import (
+    Boosted,
+    BoostingPlan,
+    BoostingRows,
+    boost,
+    boost_bags,
+    boosting_units,
 )
-from treerank._input.seed import seed_of
-from treerank._input.stages import record_stages, stage
-from treerank._input.validation import TrainingData, all_or_nothing, validate_training_data
+from treerank._growth.progress import progress_bar
+from treerank._input.labels import check_labels
+from treerank._input.parameter_docs import insert_shared_docs
+from treerank._input.parameters import check_choice, check_n_jobs
+from treerank._input.stages import stage
+from treerank._input.validation import TrainingData, validate_rows
+from treerank._input.weights import check_weights, quantise
+from treerank._io.parquet import CodedFit
 from treerank._select.quality import class_shares
 from treerank._trees.packed_forest import ForestArrays
 
-MAX_DEPTH = 20
-# From so many rows on the trees are deeper, and from so many held-out rows choose their number.
-DEEP_ROWS, MANY_ROWS = 20_000, 5_000
-# Where nothing is said: so many trees and such steps of few rows; of many rows larger steps, and as
-# many trees as rows held out ask for, up to a limit.
-FEW_ROWS_TREES, FEW_ROWS_RATE = 200, 0.05
-MOST_TREES, MANY_ROWS_RATE = 1_500, 0.1
+# Of the rows, held out to choose the number of trees.
 CHOOSING_SHARE = 0.2
-# Of the rarest class, or the rows held out would say too little.
-LEAST_OF_CLASS = 50
 # A score that ranks no better than chance still needs a cut-off.
 LEAST_SLOPE = 1e-6
-# That all rows together can have.
-LARGEST_WEIGHT = 2**52
 
 
 @insert_shared_docs
-class BoostedTreeRank(TreeEnsemble):
+class BoostedTreeRank(CodedFit, TreeEnsemble):
     """Rank by a sum of shallow ranking trees, each grown to correct those before it.
 
     Ranking trees as the weak learners of boosting, as proposed in [1]_. Each round takes the
@@ -69,19 +59,21 @@ class BoostedTreeRank(TreeEnsemble):
         Share of the Newton step that is taken. Smaller ones need more trees. "auto": 0.1 where
         the number of trees is chosen on rows held out, else 0.05.
     loss : {"auto", "logistic", "pairwise", "rankboost"}, default="auto"
-        "logistic": minus the log-likelihood of two classes. "pairwise": ``log(1 + exp(s_j -
-        s_i))`` over the pairs of rows with label i above label j, which is smooth in the AUC's
-        place and ranks ordered classes too. "rankboost": ``exp(s_j - s_i)`` over the same pairs,
-        RankBoost's weights. "auto": logistic for two classes, pairwise beyond.
+        "logistic": minus the log-likelihood of two classes; beyond, of all ways to cut the
+        classes in two, with one score for all of them (proportional odds). "pairwise":
+        ``log(1 + exp(s_j - s_i))`` over the pairs of rows with label i above label j, which is
+        smooth in the AUC's place. "rankboost": ``exp(s_j - s_i)`` over the same pairs,
+        RankBoost's weights. "auto": logistic.
     max_depth : int, default=2
         Depth of the ranking trees, in splits of cells.
     leafrank_depth : int or "auto", default="auto"
         Depth of the tree inside a split. With 1 a ranking tree is an ordinary one. "auto": 2,
-        and 3 from 20,000 rows on.
+        and 3 from 20,000 rows on or beyond two classes.
     min_samples_leaf : int or float, default=5
         Least weight of a leaf; below 1 a share of all rows.
-    l2_regularization : float, default=5.0
-        Added to the curvature of a leaf: leaves of few rows move less.
+    l2_regularization : float or "auto", default="auto"
+        Added to the curvature of a leaf: leaves of few rows move less. "auto": 5 for two classes,
+        1 beyond.
     subsample : float, default=1.0
         Share of the rows, drawn anew for each tree.
     max_features : int, float, "sqrt", "log2" or None, default=0.5
@@ -89,12 +81,18 @@ class BoostedTreeRank(TreeEnsemble):
     leaf_values : {"stratum", "leaf"}, default="leaf"
         One value for each stratum of a ranking tree, or one for each leaf of the LeafRank trees
         that make it up, which is finer.
+    n_bags : int, default=1
+        Boost on so many bootstrap samples of the rows, each with all the trees; the score is the
+        mean of theirs. A few bags rank a little better, and take as many times as long.
     early_stopping : bool, default=False
         Keep the number of trees that has the highest AUC (VUS) on rows held out.
     validation_fraction : float, default=0.1
         Share of the rows held out for that.
     n_iter_no_change : int, default=50
         Stop after so many trees that brought nothing better.
+    warm_start : bool, default=False
+        Keep the trees of the last fit and add more, up to `n_estimators`. The data must be the
+        same.
     {label_order}
     {categorical_features}
     {categories}
@@ -148,13 +146,15 @@ class BoostedTreeRank(TreeEnsemble):
         max_depth: int = 2,
         leafrank_depth: Any = "auto",
         min_samples_leaf: Any = 5,
-        l2_regularization: float = 5.0,
+        l2_regularization: Any = "auto",
         subsample: float = 1.0,
         max_features: Any = 0.5,
         leaf_values: str = "leaf",
+        n_bags: int = 1,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 50,
+        warm_start: bool = False,
         label_order: Any = None,
         categorical_features: Any = "from_dtype",
         categories: str = "auto",
@@ -174,9 +174,11 @@ class BoostedTreeRank(TreeEnsemble):
         self.subsample = subsample
         self.max_features = max_features
         self.leaf_values = leaf_values
+        self.n_bags = n_bags
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
         self.label_order = label_order
         self.categorical_features = categorical_features
         self.categories = categories
@@ -195,12 +197,16 @@ class BoostedTreeRank(TreeEnsemble):
     _slopes: NDArray[np.float64]  # of the log-odds of "above class k", by the score
     _intercepts: NDArray[np.float64]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.loss != "logistic"
-        return tags
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Self:
         """Grow the trees.
 
         Parameters
@@ -213,103 +219,92 @@ class BoostedTreeRank(TreeEnsemble):
         sample_weight : array-like of shape (n_samples,), optional
             Only their ratios count. Small whole numbers stand for repeated rows; other
             weights are rescaled to average 1.
+        X_val, y_val : array-like, optional
+            Rows that say when to stop, in the place of a share of the training rows: the number
+            of trees with the highest AUC (VUS) on them is kept.
+        sample_weight_val : array-like, optional
+            Their weights.
 
         Returns
         -------
         self
         """
-        with all_or_nothing(self), record_stages(self.verbose):
-            with stage("validate"):
-                check_choice("loss", self.loss, ["auto", "logistic", "pairwise", "rankboost"])
-                data = validate_training_data(
-                    self, X, y, sample_weight, self.categorical_features,
-                    label_order=self.label_order,
-                    max_classes=2 if self.loss == "logistic" else _core.MAX_CLASSES,
-                )  # fmt: skip
-                n_jobs = check_n_jobs(self.n_jobs)
-                max_bins = check_max_bins(self.max_bins, data.table.n_rows)
-            with stage("bin"):
-                seed = seed_of(self.random_state)
-                coded = code_training_data(data, max_bins, self.categories, seed, n_jobs)
-            self._binning, codes = coded.binning, coded.codes
-            plan = self._plan(data)
-            units, scale = boosting_units(data.weights)
-            rank = data.labels.astype(np.intp)
-            effect = data.weights.design_effect
-            rows = BoostingRows(codes, rank, units, scale, effect, len(data.classes))
-            scores = None
-            if plan.is_refitted:
-                with stage("choose the number of trees"):
-                    plan, scores = self._choose_rounds(rows, plan)
-            rows, validation = self._hold_out(rows, plan, float(self.validation_fraction))
-            with progress_bar("boosting", self.verbose) as report:
-                boosted = boost(rows, validation, self._binning, plan, report)
-            if scores is not None:
-                boosted = boosted._replace(validation_scores=scores)
-            self.loss_ = plan.loss
-            self.classes_ = data.classes
-            self._keep(boosted, rows)
+        self._fit_table(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
         return self
 
-    def _plan(self, data: TrainingData) -> BoostingPlan:
-        """Check the parameters."""
-        two_classes = len(data.classes) == 2
-        loss = self.loss if self.loss != "auto" else "logistic" if two_classes else "pairwise"
-        check_choice("early_stopping", self.early_stopping, [True, False])
-        check_choice("leaf_values", self.leaf_values, ["stratum", "leaf"])
-        patience = check_integer("n_iter_no_change", self.n_iter_no_change, 1)
-        n_rounds, rate, chooses = self._rounds(data)
-        leafrank_depth = 3 if data.table.n_rows >= DEEP_ROWS else 2
-        if not (isinstance(self.leafrank_depth, str) and self.leafrank_depth == "auto"):
-            leafrank_depth = _check_depth("leafrank_depth", self.leafrank_depth)
-        assert patience is not None
-        for name in ("min_samples_leaf", "subsample", "validation_fraction"):
-            if check_number(name, getattr(self, name)) == 0:
-                raise invalid_parameter(name, getattr(self, name), "a number > 0")
-        if self.subsample > 1:
-            raise invalid_parameter("subsample", self.subsample, "a share in (0, 1]")
-        if self.validation_fraction >= 1:
-            raise invalid_parameter(
-                "validation_fraction", self.validation_fraction, "a share in (0, 1)"
-            )
-        least = float(self.min_samples_leaf)
-        if least > LARGEST_WEIGHT:
-            raise invalid_parameter("min_samples_leaf", self.min_samples_leaf, "at most 2**52")
-        return BoostingPlan(
-            loss=loss,
-            n_rounds=n_rounds,
-            learning_rate=rate,
-            max_depth=_check_depth("max_depth", self.max_depth),
-            leafrank_depth=leafrank_depth,
-            min_samples_leaf=least if least >= 1 else least * _total_weight(data),
-            l2=check_number("l2_regularization", self.l2_regularization),
-            subsample=float(self.subsample),
-            n_chosen=check_max_features("max_features", self.max_features, data.table.n_features),
-            monotonic=check_monotonic(self.monotonic_cst, data.table.names, self._binning),
-            by_stratum=self.leaf_values == "stratum",
-            patience=patience if self.early_stopping or chooses else 0,
-            is_refitted=chooses,
-            seed=seed_of(self.random_state),
-            n_jobs=check_n_jobs(self.n_jobs),
-        )
+    def _plan_fit(self, data: TrainingData) -> None:
+        check_choice("loss", self.loss, ["auto", "logistic", "pairwise", "rankboost"])
 
-    def _rounds(self, data: TrainingData) -> tuple[int, float, bool]:
-        """Trees at most, the learning rate, and whether rows held out choose the number."""
-        given, rate = self.n_estimators, self.learning_rate
-        chooses = False
-        if isinstance(given, str):
-            check_choice("n_estimators", given, ["auto"])
-            enough = np.bincount(data.labels).min() >= LEAST_OF_CLASS
-            chooses = data.table.n_rows >= MANY_ROWS and bool(enough) and not self.early_stopping
-            given = MOST_TREES if chooses or self.early_stopping else FEW_ROWS_TREES
-        if isinstance(rate, str):
-            check_choice("learning_rate", rate, ["auto"])
-            rate = MANY_ROWS_RATE if chooses else FEW_ROWS_RATE
-        n_rounds = check_integer("n_estimators", given, 1)
-        assert n_rounds is not None
-        if check_number("learning_rate", rate) == 0:
-            raise invalid_parameter("learning_rate", rate, "a number > 0")
-        return n_rounds, float(rate), chooses
+    def _fit_coded(
+        self, data: TrainingData, coded: Coded, plan: None, validation: Any = (None, None, None)
+    ) -> None:
+        """Fit to rows that are coded already."""
+        units, scale = boosting_units(data.weights)
+        rank = data.labels.astype(np.intp)
+        effect = data.weights.design_effect
+        rows = BoostingRows(coded.codes, rank, units, scale, effect, len(data.classes))
+        settings = plan_boosting(self, data, coded.binning, validation[0] is not None)
+        before = self._before(data, coded.binning)
+        self._binning, self.classes_ = coded.binning, data.classes
+        given = self._validation_rows(*validation)
+        self.loss_ = settings.loss
+        self._keep(*self._boost(rows, given, settings, before))
+
+    def _boost(
+        self,
+        rows: BoostingRows,
+        validation: BoostingRows | None,
+        plan: BoostingPlan,
+        before: Boosted | None,
+    ) -> tuple[Boosted, BoostingRows]:
+        """Choose the number of trees, if that is asked for, and grow them on rows not held out."""
+        scores = None
+        if plan.is_refitted:
+            with stage("choose the number of trees"):
+                plan, scores = self._choose_rounds(rows, plan)
+        if validation is None:
+            rows, validation = self._hold_out(rows, plan, float(self.validation_fraction))
+        with progress_bar("boosting", self.verbose) as report:
+            if self.n_bags > 1:
+                boosted = boost_bags(rows, self._binning, plan, self.n_bags, report)
+            else:
+                boosted = boost(rows, validation, self._binning, plan, report, before)
+        return (boosted if scores is None else boosted._replace(validation_scores=scores)), rows
+
+    def _before(self, data: TrainingData, binning: Binning) -> Boosted | None:
+        """Trees of the last fit to go on from, with a warm start."""
+        if not self.warm_start or not hasattr(self, "_trees"):
+            return None
+        same = binning.equals(self._binning) and np.array_equal(data.classes, self.classes_)
+        if not same:
+            raise ValueError(
+                "Got other data with warm_start=True; expected the rows and classes of the first "
+                "fit."
+            )
+        if self.n_estimators < self.n_estimators_:
+            raise ValueError(
+                f"Got n_estimators={self.n_estimators} with warm_start=True; expected at least the "
+                f"{self.n_estimators_} trees that there are."
+            )
+        return Boosted(self._trees, self._start, np.empty(0), np.empty(0))
+
+    def _validation_rows(self, X: Any, y: Any, sample_weight: Any) -> BoostingRows | None:
+        """Rows that are given to say when to stop."""
+        if (X is None) != (y is None) or (X is None and sample_weight is not None):
+            raise ValueError("Got one of X_val and y_val alone; expected both, or neither.")
+        if X is None:
+            return None
+        table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
+        codes = self._binning.transform(table, check_n_jobs(self.n_jobs))
+        n_rows, n_classes = codes.shape[1], len(self.classes_)
+        lacking = np.setdiff1d(self.classes_, np.asarray(y))
+        if len(lacking):
+            raise ValueError(
+                f"Got a y_val that lacks class {lacking[0]!r}; expected some rows of every class."
+            )
+        labels, _ = check_labels(y, n_rows, self.classes_, n_classes)
+        units, scale = boosting_units(quantise(check_weights(sample_weight, n_rows)))
+        return BoostingRows(codes, labels.astype(np.intp), units, scale, 1.0, n_classes)
 
     def _choose_rounds(
         self, rows: BoostingRows, plan: BoostingPlan
@@ -343,7 +338,8 @@ class BoostedTreeRank(TreeEnsemble):
     def _keep(self, boosted: Boosted, rows: BoostingRows) -> None:
         """Set the fitted attributes."""
         self._trees, self._start = boosted.trees, boosted.start
-        self.n_estimators_ = 0 if boosted.trees is None else boosted.trees.n_trees
+        n_trees = 0 if boosted.trees is None else boosted.trees.n_trees
+        self.n_estimators_ = n_trees // self.n_bags
         if hasattr(self, "validation_scores_"):
             del self.validation_scores_
         if len(boosted.validation_scores):
@@ -353,7 +349,7 @@ class BoostedTreeRank(TreeEnsemble):
             gains = boosted.trees.importance.sum(axis=0)
         self.feature_importances_ = gains / gains.sum() if gains.any() else gains
         self._slopes, self._intercepts = np.ones(1), np.zeros(1)
-        if self.loss_ != "logistic":
+        if self.loss_ != "logistic" or rows.n_classes > 2:
             self._slopes, self._intercepts = _log_odds(boosted.scores, rows)
             if rows.n_classes == 2:  # the score is known up to a constant: 0 is to be even odds
                 self._start += self._intercepts[0] / self._slopes[0]
@@ -381,24 +377,11 @@ class BoostedTreeRank(TreeEnsemble):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the class probabilities of each row, in the order of `classes_`.
 
-        For a pairwise loss, which knows no probabilities, those of a logistic regression of
-        the labels on the score.
+        Two classes of the logistic loss: those of the log-odds. Else those of a logistic
+        regression of the labels on the score, for each way to cut the classes in two.
         """
         scores = self.score_samples(X)
         return class_shares(expit(np.multiply.outer(scores, self._slopes) + self._intercepts))
-
-
-def _check_depth(name: str, depth: Any) -> int:
-    """Return the depth of a weak learner, which is shallow by its nature."""
-    whole = is_whole(depth) and 1 <= depth <= MAX_DEPTH
-    if not whole:
-        raise invalid_parameter(name, depth, f"an integer from 1 to {MAX_DEPTH}")
-    return int(depth)
-
-
-def _total_weight(data: TrainingData) -> float:
-    units = data.weights.as_units
-    return float(data.table.n_rows if units is None else units.sum() / data.weights.scale)
 
 
 def _log_odds(

@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 
 from treerank import BoostedTreeRank, _core
 from treerank._growth.boosting import boosting_units
-from treerank._growth.losses import LOSSES
+from treerank._growth.losses import LOSSES, CumulativeLogistic
 from treerank._input.weights import Weights
 from treerank.metrics import ordinal_vus_score
 
@@ -151,6 +151,36 @@ def test_gradient_of_pairs_is_that_of_the_definition(name, n_classes):
         up, down = (pair_loss(name, scores + s, rank, weight) for s in (step, -step))
         assert weight[i] * first[i] == pytest.approx((up - down) / 2e-5, rel=1e-5, abs=1e-7)
     assert (second > 0).all()
+
+
+def cut_loss(scores, constants, rank, weight):
+    """Logistic losses of all cuts of the classes, each divided by U (1 - U), by the definition."""
+    total = importance = 0.0
+    for k, constant in enumerate(constants):
+        above = rank > k
+        share = np.average(above, weights=weight)
+        gap = np.where(above, -(scores + constant), scores + constant)
+        total += weight @ np.logaddexp(0, gap) / (share * (1 - share))
+        importance += 1 / (share * (1 - share))
+    return total / importance
+
+
+def test_derivatives_of_cuts_are_those_of_the_definition_with_the_best_constants():
+    rng = np.random.default_rng(2)
+    rank, scores, weight = np.arange(30) % 4, rng.normal(size=30), rng.uniform(0.5, 2, 30)
+    loss = CumulativeLogistic(rank, weight, 4)
+    first, second = loss(scores)
+    best = loss.constants
+    for k, step in enumerate(0.05 * np.eye(3)):
+        for sign in (1, -1):
+            other = cut_loss(scores, best + sign * step, rank, weight)
+            assert other > cut_loss(scores, best, rank, weight), k
+    for i in range(0, 30, 4):
+        step = np.zeros(30)
+        step[i] = 1e-3
+        up, at, down = (cut_loss(scores + s, best, rank, weight) for s in (step, 0 * step, -step))
+        assert weight[i] * first[i] == pytest.approx((up - down) / 2e-3, rel=1e-4, abs=1e-6)
+        assert weight[i] * second[i] == pytest.approx((up - 2 * at + down) / 1e-6, rel=1e-3)
 
 
 def test_curvature_of_the_pairwise_loss_is_that_of_the_definition():
@@ -327,13 +357,13 @@ def test_probabilities_are_those_of_the_score(loss):
         np.testing.assert_allclose(shares[:, 1], expit(model.score_samples(X)))
 
 
-@pytest.mark.parametrize("loss", ["auto", "pairwise", "rankboost"])
+@pytest.mark.parametrize("loss", ["auto", "logistic", "pairwise", "rankboost"])
 def test_ordered_classes_are_ranked(loss):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 5))
     y = np.digitize(X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.normal(size=1500), [0.3, 1.5])
     model = BoostedTreeRank(60, loss=loss).fit(X[:1000], y[:1000])
-    assert model.loss_ == ("pairwise" if loss == "auto" else loss)
+    assert model.loss_ == ("logistic" if loss == "auto" else loss)
     found = model.score(X[1000:], y[1000:])
     assert found > 0.85  # 1/6 by chance
     assert found == ordinal_vus_score(y[1000:], model.score_samples(X[1000:]))
@@ -452,12 +482,6 @@ def test_bad_parameters_are_named(change, message):
         BoostedTreeRank(**change).fit(X, y)
 
 
-def test_logistic_loss_refuses_three_classes():
-    X, y = sample(n_classes=3)
-    with pytest.raises(ValueError, match="Only binary classification"):
-        BoostedTreeRank(loss="logistic").fit(X, y)
-
-
 def test_early_stopping_needs_two_rows_of_a_class():
     X, y = sample(60)
     y[:] = 0
@@ -522,3 +546,72 @@ def test_a_number_of_trees_that_is_given_holds():
     for name in ("n_estimators", "learning_rate"):
         with pytest.raises(ValueError, match=name):
             BoostedTreeRank(**{name: "many"}).fit(X, y)
+
+
+def test_rows_to_validate_on_say_when_to_stop():
+    X, y = many_rows(3_000)
+    learn, judge = slice(0, 2_000), slice(2_000, None)
+    model = BoostedTreeRank(300, learning_rate=0.3, n_iter_no_change=10)
+    model.fit(X[learn], y[learn], X_val=X[judge], y_val=y[judge])
+    assert model.n_estimators_ == np.argmax(model.validation_scores_) + 1 < 300
+    assert model.score(X[judge], y[judge]) == pytest.approx(model.validation_scores_.max())
+    weight = np.where(X[judge, 0] > 0, 3.0, 1.0)
+    model.fit(X[learn], y[learn], X_val=X[judge], y_val=y[judge], sample_weight_val=weight)
+    expected = roc_auc_score(y[judge], model.score_samples(X[judge]), sample_weight=weight)
+    assert model.validation_scores_.max() == pytest.approx(expected)
+
+
+def test_rows_to_validate_on_are_checked():
+    X, y = sample(200)
+    model = BoostedTreeRank(5)
+    for alone in ({"X_val": X}, {"y_val": y}, {"sample_weight_val": np.ones(200)}):
+        with pytest.raises(ValueError, match="expected both, or neither"):
+            model.fit(X, y, **alone)
+    with pytest.raises(ValueError, match="lacks class"):
+        model.fit(X, y, X_val=X[y == 1], y_val=y[y == 1])
+    with pytest.raises(ValueError, match="features"):
+        model.fit(X, y, X_val=X[:, :2], y_val=y)
+    assert not hasattr(model, "_trees")
+
+
+@pytest.mark.parametrize("loss", ["logistic", "pairwise"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_warm_start_goes_on_from_the_trees_of_the_last_fit(loss, n_classes):
+    X, y = sample(400, n_classes=n_classes)
+    model = BoostedTreeRank(6, loss=loss, warm_start=True, subsample=0.8).fit(X, y)
+    first = model._trees.slots
+    model.set_params(n_estimators=15).fit(X, y)
+    np.testing.assert_array_equal(model._trees.slots[: len(first)], first)
+    at_once = BoostedTreeRank(15, loss=loss, subsample=0.8).fit(X, y)
+    np.testing.assert_allclose(model.score_samples(X), at_once.score_samples(X), atol=2e-2)
+    assert model.n_estimators_ == 15
+    with pytest.raises(ValueError, match="at least the 15 trees"):
+        model.set_params(n_estimators=3).fit(X, y)
+    with pytest.raises(ValueError, match="other data"):
+        model.set_params(n_estimators=20).fit(X + 1, y)
+    with pytest.raises(ValueError, match="a number of trees to go on to"):
+        model.set_params(n_estimators="auto").fit(X, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_bags_score_by_the_mean_of_their_trees(n_classes):
+    X, y = sample(400, n_classes=n_classes)
+    model = BoostedTreeRank(12, n_bags=3, n_jobs=2).fit(X, y)
+    assert model.n_estimators_ == 12
+    assert model._trees.n_trees == 36
+    again = BoostedTreeRank(12, n_bags=3).fit(X, y)
+    np.testing.assert_array_equal(model.score_samples(X), again.score_samples(X))
+    assert model.score(X, y) > BoostedTreeRank(1).fit(X, y).score(X, y)
+    for other in ({"early_stopping": True}, {"warm_start": True}):
+        with pytest.raises(ValueError, match="expected n_bags=1"):
+            BoostedTreeRank(4, n_bags=2, **other).fit(X, y)
+
+
+def test_files_give_the_model_of_memory(tmp_path):
+    pytest.importorskip("pyarrow")
+    X, y = sample(500)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    frame.assign(y=y).to_parquet(tmp_path / "rows.parquet", row_group_size=120)
+    in_memory = BoostedTreeRank(20).fit(frame, y)
+    from_file = BoostedTreeRank(20).fit_parquet(tmp_path / "rows.parquet", target="y")
+    np.testing.assert_array_equal(from_file.score_samples(frame), in_memory.score_samples(frame))

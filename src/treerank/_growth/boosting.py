@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
-from treerank._growth.losses import LOSSES, start_score
+from treerank._growth.losses import make_loss, start_score
 from treerank._growth.progress import Report
 from treerank._input.stages import stage
 from treerank._input.weights import Weights
@@ -64,6 +64,13 @@ class BoostingRows(NamedTuple):
             return np.ones(len(self.rank))
         return np.asarray(self.units / self.scale)
 
+    def drawn(self, counts: NDArray[np.uint8]) -> BoostingRows:
+        """Rows that were drawn, each as often as it was."""
+        rows = np.flatnonzero(counts)
+        taken = self.take(rows)
+        times = counts[rows].astype(np.int64)
+        return taken._replace(units=times if taken.units is None else taken.units * times)
+
     def take(self, rows: NDArray[np.intp]) -> BoostingRows:
         """Some of the rows."""
         units = None if self.units is None else self.units[rows]
@@ -95,25 +102,27 @@ def boost(
     binning: Binning,
     plan: BoostingPlan,
     report: Report | None,
+    before: Boosted | None = None,
 ) -> Boosted:
-    """Grow the trees, one after the other."""
-    weight = rows.weight
-    start = start_score(plan.loss, rows.rank, weight)
-    scores = np.full(len(rows.rank), start)
-    held_out = None if validation is None else np.full(len(validation.rank), start)
-    qualities: list[float] = []
+    """Grow the trees, one after the other; those after `before`, if they are some already."""
+    start = start_score(plan.loss, rows.rank, rows.weight, rows.n_classes)
     trees: list[ForestArrays] = []
+    scores = np.full(len(rows.rank), start)
+    if before is not None and before.trees is not None:
+        start, trees = before.start, [before.trees]
+        scores = start + before.trees.total(rows.codes, plan.n_jobs)
+    held_out = None if validation is None else _HeldOut(validation, start, trees, plan)
     with stage("grow"):
         rounds = _core.BoostingRounds(
             rows.codes, rows.units, binning.n_codes, binning.grown_as_sets, plan.monotonic,
             plan.n_jobs,
         )  # fmt: skip
-    for number in range(plan.n_rounds):
+    loss = make_loss(plan.loss, rows.rank, rows.weight, rows.n_classes, plan.n_jobs)
+    for number in range(sum(tree.n_trees for tree in trees), plan.n_rounds):
         with stage("gradients"):
-            loss = LOSSES[plan.loss]
-            first, second = loss(scores, rows.rank, weight, rows.n_classes, plan.n_jobs)
+            derivatives = loss(scores)
         with stage("grow"):
-            tree = _grow_tree(rounds, rows, (first, second), plan, number, scores)
+            tree = _grow_tree(rounds, rows, derivatives, plan, number, scores)
         if tree is None:
             break
         if len(tree.slots) == 1:  # no split of these rows and features: others may have one
@@ -122,22 +131,75 @@ def boost(
         if plan.subsample < 1:
             with stage("update scores"):
                 scores += tree.total(rows.codes, plan.n_jobs)
-        if validation is not None and held_out is not None:
+        if held_out is not None:
             with stage("validation scores"):
-                held_out += tree.total(validation.codes, plan.n_jobs)
-                classes = np.arange(rows.n_classes)
-                quality = ranking_quality(validation.rank, held_out, classes, validation.weight)
-            qualities.append(quality)
-            if len(qualities) - 1 - int(np.argmax(qualities)) >= plan.patience:
+                held_out.add(tree)
+            if held_out.is_patience_over:
                 break
         if report is not None:
             report((number + 1) / plan.n_rounds)
-    n_kept = int(np.argmax(qualities)) + 1 if qualities else len(trees)
+    qualities = [] if held_out is None else held_out.qualities
+    n_kept = len(trees)
+    if qualities:
+        n_kept += int(np.argmax(qualities)) + 1 - len(qualities)
     for tree in trees[n_kept:]:
         scores -= tree.total(rows.codes, plan.n_jobs)
-    joined = _join(trees[:n_kept])
+    joined = join_trees(trees[:n_kept])
     kept = None if joined is None else forest_with_sets(joined, binning)
     return Boosted(kept, start, scores, np.array(qualities))
+
+
+class _HeldOut:
+    """Scores of rows held out, and how well they rank after each tree."""
+
+    def __init__(
+        self, rows: BoostingRows, start: float, trees: list[ForestArrays], plan: BoostingPlan
+    ) -> None:
+        self.rows, self.plan = rows, plan
+        self.scores = np.full(len(rows.rank), start)
+        for tree in trees:
+            self.scores += tree.total(rows.codes, plan.n_jobs)
+        self.qualities: list[float] = []
+
+    def add(self, tree: ForestArrays) -> None:
+        """Move the scores by a tree, and judge them."""
+        rows = self.rows
+        self.scores += tree.total(rows.codes, self.plan.n_jobs)
+        classes = np.arange(rows.n_classes)
+        self.qualities.append(ranking_quality(rows.rank, self.scores, classes, rows.weight))
+
+    @property
+    def is_patience_over(self) -> bool:
+        """Whether too many trees in a row have brought nothing better."""
+        since = len(self.qualities) - 1 - int(np.argmax(self.qualities))
+        return since >= self.plan.patience
+
+
+def boost_bags(
+    rows: BoostingRows, binning: Binning, plan: BoostingPlan, n_bags: int, report: Report | None
+) -> Boosted:
+    """Boost on bootstrap samples of the rows; the score is the mean of theirs."""
+    bags = []
+    for number in range(n_bags):
+        drawn = Sampling(replace=True, n_draws=len(rows.rank), seed=plan.seed)
+        some = rows.drawn(drawn.counts(number, len(rows.rank)))
+        within = None if report is None else _part_of(report, number, n_bags)
+        bags.append(boost(some, None, binning, replace(plan, seed=plan.seed + number), within))
+    trees = [
+        replace(bag.trees, step=(bag.trees.step / n_bags).astype(np.float32))
+        for bag in bags
+        if bag.trees is not None
+    ]
+    joined = join_trees(trees)
+    start = float(np.mean([bag.start for bag in bags]))
+    scores = np.full(len(rows.rank), start)
+    if joined is not None:
+        scores += joined.total(rows.codes, plan.n_jobs)
+    return Boosted(joined, start, scores, np.empty(0))
+
+
+def _part_of(report: Report, number: int, n_parts: int) -> Report:
+    return lambda share: report((number + share) / n_parts)
 
 
 def _grow_tree(
@@ -201,7 +263,7 @@ def _drawn_features(n_features: int, plan: BoostingPlan, number: int) -> NDArray
     return np.sort(chosen).astype(np.int32)
 
 
-def _join(trees: list[ForestArrays]) -> ForestArrays | None:
+def join_trees(trees: list[ForestArrays]) -> ForestArrays | None:
     """Put the trees end to end, their category sets numbered through."""
     if not trees:
         return None
@@ -217,13 +279,15 @@ def _join(trees: list[ForestArrays]) -> ForestArrays | None:
         ]
         set_of = np.concatenate(parts).astype(np.int32)
     return ForestArrays(
-        starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        starts=np.cumsum(
+            np.concatenate([[0], *(np.diff(tree.starts) for tree in trees)]), dtype=np.int64
+        ),
         slots=np.concatenate([tree.slots for tree in trees]),
         step=np.concatenate([tree.step for tree in trees]),
         weight=None,
         set_of=set_of,
         category_sets=np.concatenate([tree.category_sets for tree in trees]),
         importance=np.concatenate([tree.importance for tree in trees]),
-        at_end=np.ones(len(trees), dtype=np.uint8),
+        at_end=np.concatenate([tree.at_end for tree in trees]),
         left_share=np.concatenate([tree.left_share for tree in trees]),
     )

@@ -26,6 +26,8 @@ ROWS_AT_ONCE = 16384
 LARGEST_EXPONENT = 300.0
 # So small a sum over pairs means that all are in order.
 LEAST_SUM = 1e-200
+# Newton's method for the constants of cuts.
+NEWTON_STEPS, NEWTON_TOLERANCE, LARGEST_STEP, LEAST_CURVATURE = 20, 1e-4, 2.0, 1e-9
 
 
 def logistic(
@@ -79,12 +81,60 @@ def rankboost(
     return factor * (above - below), factor * (above + below)
 
 
+class CumulativeLogistic:
+    """Logistic losses of all ways to cut ordered classes in two, the score being common to them.
+
+    The log-odds of "above class k" are the score and a constant of the cut, as in the model of
+    proportional odds. A cut with a share U of the weight above it counts ``1 / (U (1 - U))``,
+    so that each speaks of its AUC. The constants follow the scores: a Newton step or two a round.
+    """
+
+    def __init__(self, rank: IntArray, weight: FloatArray, n_classes: int) -> None:
+        self.weight = weight / weight.sum()
+        self.above = [(rank > k).astype(np.float64) for k in range(n_classes - 1)]
+        shares = np.array([self.weight @ above for above in self.above])
+        self.constants = logit(shares)
+        self.importance = 1 / (shares * (1 - shares))
+        self.importance /= self.importance.sum()
+
+    def __call__(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """First and second derivatives by the scores."""
+        first, second = np.zeros_like(scores), np.zeros_like(scores)
+        for k, (above, importance) in enumerate(zip(self.above, self.importance, strict=True)):
+            share = self._shares(scores, k)
+            first += importance * (share - above)
+            second += importance * share * (1 - share)
+        return first, second
+
+    def _shares(self, scores: FloatArray, k: int) -> FloatArray:
+        """Shares above class k, their mean being that of the rows."""
+        for _ in range(NEWTON_STEPS):
+            share: FloatArray = expit(scores + self.constants[k])
+            excess = self.weight @ (share - self.above[k])
+            step = excess / max(self.weight @ (share * (1 - share)), LEAST_CURVATURE)
+            if abs(step) < NEWTON_TOLERANCE:
+                break
+            self.constants[k] -= np.clip(step, -LARGEST_STEP, LARGEST_STEP)
+        return share
+
+
 LOSSES: dict[str, Loss] = {"logistic": logistic, "pairwise": pairwise, "rankboost": rankboost}
 
 
-def start_score(loss: str, rank: IntArray, weight: FloatArray) -> float:
-    """Return the best constant: the log-odds; no pairwise loss depends on a constant."""
-    return float(logit(np.average(rank, weights=weight))) if loss == "logistic" else 0.0
+def make_loss(
+    name: str, rank: IntArray, weight: FloatArray, n_classes: int, n_jobs: int
+) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
+    """Derivatives of a loss as a function of the scores."""
+    if name == "logistic" and n_classes > 2:
+        return CumulativeLogistic(rank, weight, n_classes)
+    return lambda scores: LOSSES[name](scores, rank, weight, n_classes, n_jobs)
+
+
+def start_score(loss: str, rank: IntArray, weight: FloatArray, n_classes: int) -> float:
+    """Return the best constant: the log-odds of two classes; other losses do not depend on it."""
+    if loss != "logistic" or n_classes > 2:
+        return 0.0
+    return float(logit(np.average(rank, weights=weight)))
 
 
 def _weight_of_pairs(rank: IntArray, weight: FloatArray, n_classes: int) -> float:

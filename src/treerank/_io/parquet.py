@@ -73,8 +73,8 @@ class CodedFit:
         """Fit to the coded rows."""
         raise NotImplementedError
 
-    def _fit_table(self: Any, X: Any, y: Any, sample_weight: Any) -> None:
-        """Validate, bin and fit a table in memory."""
+    def _fit_table(self: Any, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
+        """Validate, bin and fit a table in memory; `more` is for `_fit_coded`."""
         with all_or_nothing(self), record_stages(self.verbose):
             with stage("validate"):
                 data = validate_training_data(
@@ -86,15 +86,16 @@ class CodedFit:
             with stage("bin"):
                 seed = seed_of(self.random_state)
                 coded = code_training_data(data, max_bins, self._categories(), seed, n_jobs)
-            self._fit_coded(data, coded, plan)
+            self._fit_coded(data, coded, plan, **more)
 
     def _categories(self: Any) -> Any:
         """How categories are split; splitters other than LeafRank see a column for each level."""
-        if isinstance(self.splitter, LeafRank | None):
+        splitter = getattr(self, "splitter", None)
+        if isinstance(splitter, LeafRank | None):
             return self.categories
         if self.categories == "statistics":
             raise ValueError(
-                f"Got categories='statistics' with splitter={self.splitter!r}; expected 'auto' or "
+                f"Got categories='statistics' with splitter={splitter!r}; expected 'auto' or "
                 "'levels': only LeafRank splits categories by statistics."
             )
         return "levels"

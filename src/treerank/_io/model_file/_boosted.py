@@ -48,7 +48,7 @@ def unpack_boosted(node: Node, model: BoostedTreeRank) -> None:
     model._trees = None
     if not fields["trees"].is_null:
         model._trees = unpack_trees(fields["trees"], model._binning, None)
-    model.n_estimators_ = 0 if model._trees is None else model._trees.n_trees
+    model.n_estimators_ = 0 if model._trees is None else model._trees.n_trees // model.n_bags
     # Probabilities must rise with the score.
     model._slopes = fields["slopes"].array("<f8", (n_cuts,), low=0.0)
     model._intercepts = fields["intercepts"].array("<f8", (n_cuts,))

@@ -1,0 +1,142 @@
+"""What boosting is to be, made of its parameters and the size of the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from treerank._binning.binning import Binning
+from treerank._growth.boosting import BoostingPlan
+from treerank._growth.trees import check_monotonic
+from treerank._input.parameters import (
+    check_choice,
+    check_integer,
+    check_max_features,
+    check_n_jobs,
+    check_number,
+    invalid_parameter,
+    is_whole,
+)
+from treerank._input.seed import seed_of
+from treerank._input.validation import TrainingData
+
+MAX_DEPTH = 20
+# From so many rows on the trees are deeper, and from so many held-out rows choose their number.
+DEEP_ROWS, MANY_ROWS = 20_000, 5_000
+# Where nothing is said: so many trees and such steps of few rows; of many rows larger steps, and as
+# many trees as rows held out ask for, up to a limit.
+FEW_ROWS_TREES, FEW_ROWS_RATE = 200, 0.05
+MOST_TREES, MANY_ROWS_RATE = 1_500, 0.1
+# Of the rarest class, or the rows held out would say too little.
+LEAST_OF_CLASS = 50
+# Added to the curvature of a leaf: grades ask for larger steps than two classes do.
+L2_OF_TWO, L2_OF_MORE = 5.0, 1.0
+# That all rows together can have.
+LARGEST_WEIGHT = 2**52
+
+
+def plan_boosting(
+    model: Any, data: TrainingData, binning: Binning, is_validated: bool
+) -> BoostingPlan:
+    """Check the parameters and fill in what follows the data.
+
+    `is_validated`: rows are given that say when to stop.
+    """
+    two_classes = len(data.classes) == 2
+    check_choice("early_stopping", model.early_stopping, [True, False])
+    check_choice("leaf_values", model.leaf_values, ["stratum", "leaf"])
+    check_choice("warm_start", model.warm_start, [True, False])
+    stops = bool(model.early_stopping) or is_validated
+    n_bags = check_integer("n_bags", model.n_bags, 1)
+    patience = check_integer("n_iter_no_change", model.n_iter_no_change, 1)
+    assert patience is not None
+    _check_bags(n_bags, stops, model.warm_start)
+    n_rounds, rate, chooses = _rounds(model, data, stops)
+    for name in ("min_samples_leaf", "subsample", "validation_fraction"):
+        if check_number(name, getattr(model, name)) == 0:
+            raise invalid_parameter(name, getattr(model, name), "a number > 0")
+    if model.subsample > 1:
+        raise invalid_parameter("subsample", model.subsample, "a share in (0, 1]")
+    if model.validation_fraction >= 1:
+        raise invalid_parameter(
+            "validation_fraction", model.validation_fraction, "a share in (0, 1)"
+        )
+    least = float(model.min_samples_leaf)
+    if least > LARGEST_WEIGHT:
+        raise invalid_parameter("min_samples_leaf", model.min_samples_leaf, "at most 2**52")
+    return BoostingPlan(
+        loss="logistic" if model.loss == "auto" else model.loss,
+        n_rounds=n_rounds,
+        learning_rate=rate,
+        max_depth=check_depth("max_depth", model.max_depth),
+        leafrank_depth=_leafrank_depth(model.leafrank_depth, data),
+        min_samples_leaf=least if least >= 1 else least * _total_weight(data),
+        l2=_auto_number("l2_regularization", model.l2_regularization,
+                        L2_OF_TWO if two_classes else L2_OF_MORE),
+        subsample=float(model.subsample),
+        n_chosen=check_max_features("max_features", model.max_features, data.table.n_features),
+        monotonic=check_monotonic(model.monotonic_cst, data.table.names, binning),
+        by_stratum=model.leaf_values == "stratum",
+        patience=patience if stops or chooses else 0,
+        is_refitted=chooses,
+        seed=seed_of(model.random_state),
+        n_jobs=check_n_jobs(model.n_jobs),
+    )  # fmt: skip
+
+
+def _check_bags(n_bags: Any, stops: bool, warm_start: bool) -> None:
+    for name, given in (("early stopping or X_val", stops), ("warm_start=True", warm_start)):
+        if n_bags > 1 and given:
+            raise ValueError(
+                f"Got n_bags={n_bags} with {name}; expected n_bags=1: the bags of a fit have the "
+                "same number of trees, which is chosen before them."
+            )
+
+
+def _rounds(model: Any, data: TrainingData, stops: bool) -> tuple[int, float, bool]:
+    """Trees at most, the learning rate, and whether rows held out choose the number."""
+    given, rate = model.n_estimators, model.learning_rate
+    chooses = False
+    if isinstance(given, str):
+        check_choice("n_estimators", given, ["auto"])
+        if model.warm_start:
+            raise ValueError(
+                "Got n_estimators='auto' with warm_start=True; expected a number of trees to go "
+                "on to."
+            )
+        enough = np.bincount(data.labels).min() >= LEAST_OF_CLASS
+        chooses = data.table.n_rows >= MANY_ROWS and bool(enough) and not stops
+        given = MOST_TREES if chooses or stops else FEW_ROWS_TREES
+    n_rounds = check_integer("n_estimators", given, 1)
+    assert n_rounds is not None
+    step = _auto_number("learning_rate", rate, MANY_ROWS_RATE if chooses else FEW_ROWS_RATE)
+    if step == 0:
+        raise invalid_parameter("learning_rate", rate, "a number > 0")
+    return n_rounds, step, chooses
+
+
+def _leafrank_depth(given: Any, data: TrainingData) -> int:
+    if isinstance(given, str) and given == "auto":
+        return 3 if data.table.n_rows >= DEEP_ROWS or len(data.classes) > 2 else 2
+    return check_depth("leafrank_depth", given)
+
+
+def _auto_number(name: str, given: Any, usual: float) -> float:
+    if isinstance(given, str):
+        check_choice(name, given, ["auto"])
+        return usual
+    return check_number(name, given)
+
+
+def check_depth(name: str, depth: Any) -> int:
+    """Return the depth of a weak learner, which is shallow by its nature."""
+    whole = is_whole(depth) and 1 <= depth <= MAX_DEPTH
+    if not whole:
+        raise invalid_parameter(name, depth, f"an integer from 1 to {MAX_DEPTH}")
+    return int(depth)
+
+
+def _total_weight(data: TrainingData) -> float:
+    units = data.weights.as_units
+    return float(data.table.n_rows if units is None else units.sum() / data.weights.scale)

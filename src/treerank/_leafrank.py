@@ -178,8 +178,7 @@ class LeafRank(TreeRanker):
                 missing=check_choice("missing", self.missing, ["learned", "cell_mean"]),
             )
             max_bins = check_max_bins(self.max_bins, table.n_rows)
-            seed = seed_of(self.random_state)
-            coded = code_training_data(data, max_bins, self.categories, seed, n_jobs)
+            coded = code_training_data(data, max_bins, self.categories, n_jobs)
             monotonic = check_monotonic(self.monotonic_cst, table.names, coded.binning)
             [tree] = grow_trees(coded, data, monotonic, options, None, n_jobs, verbose=0)
             self._keep(tree, coded.binning, table.names, data.classes, np.nan, monotonic)

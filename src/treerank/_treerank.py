@@ -38,7 +38,13 @@ from treerank._select.penalty import (
     prune_by_penalty,
 )
 from treerank._select.pruning import NOISE_LIMIT, SHRINKAGES, PruningPath, choose_subtree
-from treerank._select.splitter_choice import DEPTHS, RACE_ROWS, SplitterChoice, choose_depth
+from treerank._select.splitter_choice import (
+    DEEPER_LIMIT,
+    DEPTHS,
+    RACE_ROWS,
+    SplitterChoice,
+    choose_depth,
+)
 from treerank._trees.ranking_tree import CellTree
 from treerank.splitters import DyadicGrid
 
@@ -260,7 +266,7 @@ class TreeRank(CodedFit, TreeRanker):
         if self.splitter is None and self.pruning == "cv" and folds is not None:
             options, pruned = self._choose_depth(rows, folds, options, shrinkages)
         if pruned is None:
-            pruned = self._grow(rows, folds, options, shrinkages)
+            pruned = self._grow(rows, folds, options, shrinkages, self.noise_limit)
         self.unpruned_tree_, self.tree_ = pruned.whole, pruned.tree
         self.pruning_path_, self.shrinkage_ = pruned.path, pruned.shrinkage
         with stage("order the cells"):
@@ -282,14 +288,23 @@ class TreeRank(CodedFit, TreeRanker):
             replace(options, leafrank=replace(options.leafrank, max_depth=depth))
             for depth in DEPTHS
         ]
-        pruned = [self._grow(some, folds, plan, shrinkages) for plan in plans]
+        limits = [self.noise_limit + (DEEPER_LIMIT if depth > 1 else 0.0) for depth in DEPTHS]
+        pruned = [
+            self._grow(some, folds, plan, shrinkages, limit if self.noise_limit else 0.0)
+            for plan, limit in zip(plans, limits, strict=True)
+        ]
         paths = [one.path for one in pruned if isinstance(one.path, PruningPath)]
         choice = self.splitter_choice_ = choose_depth(DEPTHS, paths, self.one_standard_error)
         best = DEPTHS.index(choice.chosen)
         return plans[best], pruned[best] if some is rows else None
 
     def _grow(
-        self, rows: TrainingRows, folds: Any, options: TreeRankOptions, shrinkages: Floats
+        self,
+        rows: TrainingRows,
+        folds: Any,
+        options: TreeRankOptions,
+        shrinkages: Floats,
+        noise_limit: float,
     ) -> _Pruned:
         """Grow a tree, and choose a subtree and the amount of shrinkage."""
         with stage("grow"):
@@ -308,7 +323,7 @@ class TreeRank(CodedFit, TreeRanker):
         with stage("prune"):
             chosen, shrinkage = choose_subtree(
                 tree, held_out, shrinkages, self.pruning == "cv", self.one_standard_error,
-                self.noise_limit, check_n_jobs(self.n_jobs),
+                noise_limit, check_n_jobs(self.n_jobs),
             )  # fmt: skip
             tree = tree.subtree(tree.sequence[1] > chosen.chosen)
         return _Pruned(whole, tree, path or chosen, shrinkage)

@@ -60,7 +60,7 @@ def test_a_column_of_noise_costs_next_to_nothing(name, n_classes):
     """
     found = costs(MODELS[name], 500, n_classes)
     error = found.std(ddof=1) / np.sqrt(SEEDS)
-    assert error < 0.002
+    assert error < 0.003
     assert found.mean() <= BAR + 3 * error
 
 
@@ -76,7 +76,9 @@ def share_of_splits(weigh, n_levels=100, n=2_000, repeats=40):
     for seed in range(repeats):
         rng = np.random.default_rng(seed)
         x, y = rng.integers(0, n_levels, (n, 1)).astype(float), rng.integers(0, 2, n)
-        model = LeafRank(categorical_features=[0]).fit(x, y, sample_weight=weigh(rng, n))
+        model = LeafRank(categorical_features=[0], categories="levels").fit(
+            x, y, sample_weight=weigh(rng, n)
+        )
         found.append(len(model.partition_) > 1)
     return np.mean(found)
 

@@ -29,7 +29,7 @@ from treerank._input.parameters import check_choice
 from treerank._input.validation import TrainingData
 
 N_FOLDS = 5
-FOLD_SALT = 0x6C6576656C73  # so that these folds are not those of pruning
+FOLD_SEED = 0x6C6576656C73  # so that these folds are not those of pruning
 # Columns of more levels than these. Few levels tell as much as sets, which follow interactions too;
 # of 50 and more, trees, forests and boosting ranked better by statistics on most tables.
 MORE_LEVELS_THAN = {"auto": 50, "levels": None, "statistics": 2}
@@ -48,9 +48,7 @@ def features_by_statistic(categories: Any, binning: Binning) -> list[int]:
     ]
 
 
-def code_training_data(
-    data: TrainingData, max_bins: int, categories: Any, seed: int, n_jobs: int
-) -> Coded:
+def code_training_data(data: TrainingData, max_bins: int, categories: Any, n_jobs: int) -> Coded:
     """Bin a table that is in memory, its categories as the parameter says."""
     coded = code_table(data.table, data.weights, max_bins, n_jobs)
     features = features_by_statistic(categories, coded.binning)
@@ -58,7 +56,7 @@ def code_training_data(
         encode_levels(data.table.columns[j], flat_levels(coded.binning.levels[j] or []))
         for j in features
     ]
-    return order_by_statistic(coded, features, numbers, data, max_bins, seed, n_jobs)
+    return order_by_statistic(coded, features, numbers, data, max_bins, n_jobs)
 
 
 def order_by_statistic(
@@ -67,7 +65,6 @@ def order_by_statistic(
     numbers: list[NDArray[np.int32]],
     data: TrainingData,
     max_bins: int,
-    seed: int,
     n_jobs: int,
 ) -> Coded:
     """Code these features by the labels of their levels, whose numbers are given row by row."""
@@ -75,9 +72,7 @@ def order_by_statistic(
         return coded
     content = np.vstack([coded.codes, *(level_bytes(number, coded.codes) for number in numbers)])
     units, n_classes = data.weights.as_units, len(data.classes)
-    fold = _core.assign_folds(
-        content, data.labels, units, n_classes, N_FOLDS, seed ^ FOLD_SALT, n_jobs
-    )
+    fold = _core.assign_folds(content, data.labels, units, n_classes, N_FOLDS, FOLD_SEED, n_jobs)
     orders = []
     for j, number in zip(features, numbers, strict=True):
         known = flat_levels(coded.binning.levels[j] or [])

@@ -32,7 +32,6 @@ from treerank._input.categories import flat_levels
 from treerank._input.column_stats import BinningSample
 from treerank._input.label_blocks import LabelBlock, label_block
 from treerank._input.parameters import check_n_jobs
-from treerank._input.seed import seed_of
 from treerank._input.stages import record_stages, stage
 from treerank._input.validation import (
     Table,
@@ -84,8 +83,7 @@ class CodedFit:
                 plan, n_jobs = self._plan_fit(data), check_n_jobs(self.n_jobs)
                 max_bins = check_max_bins(self.max_bins, data.table.n_rows)
             with stage("bin"):
-                seed = seed_of(self.random_state)
-                coded = code_training_data(data, max_bins, self._categories(), seed, n_jobs)
+                coded = code_training_data(data, max_bins, self._categories(), n_jobs)
             self._fit_coded(data, coded, plan, **more)
 
     def _categories(self: Any) -> Any:
@@ -241,7 +239,7 @@ class _Reading:
             "sample_weight": self.sample_weight,
             "columns": self.names,
             "categories": None if wanted is None else sorted(wanted),
-            "by_statistic": [str(self.estimator.categories), seed_of(self.estimator.random_state)],
+            "by_statistic": str(self.estimator.categories),
             "label_order": None if order is None else np.asarray(order).tolist(),
             "max_bins": str(self.estimator.max_bins),
             "sample_rows": column_stats.SAMPLE_ROWS,
@@ -283,9 +281,8 @@ class _Reading:
             codes[:, rows] = binning.transform(table, n_jobs)
             for j, number, known in zip(ordered, numbers, every, strict=True):
                 number[rows] = encode_levels(table.columns[j], known)
-        seed = seed_of(self.estimator.random_state)
         coded = Coded(codes, binning, sample)
-        return order_by_statistic(coded, ordered, numbers, data, max_bins, seed, n_jobs)
+        return order_by_statistic(coded, ordered, numbers, data, max_bins, n_jobs)
 
     def _labels_and_weights(self, n_jobs: int) -> tuple[TrainingData, NDArray[np.bool_] | None]:
         """Read the target and the weights; the rows that have weight, None for all."""

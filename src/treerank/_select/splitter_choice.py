@@ -18,6 +18,8 @@ DEPTHS = (1, 2, 3, 4)
 RACE_ROWS = 20_000
 # Held-out AUCs closer than this, in standard errors of the best, are taken as equal.
 SIMPLER_SLACK = 0.5
+# Added to the noise limit of deeper trees: the best of several is more often good by chance.
+DEEPER_LIMIT = 1.0
 
 
 @dataclass(frozen=True)

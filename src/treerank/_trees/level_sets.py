@@ -31,11 +31,11 @@ def tree_with_sets(tree: RankTree, binning: Binning) -> RankTree:
 
 def forest_with_sets(forest: ForestArrays, binning: Binning) -> ForestArrays:
     """Return the same forest, its cuts of ordered categories written as sets of codes."""
+    if not binning.by_statistic:
+        return forest
     slots = np.ascontiguousarray(forest.slots).view(SLOT).ravel().copy()
     is_cut = (slots["cut"] != NO_CUT) & (slots["next"] & CATEGORICAL == 0)
     cut = np.flatnonzero(is_cut & np.isin(slots["feature"], list(binning.by_statistic)))
-    if len(cut) == 0:
-        return forest
     missing_right = (slots["next"][cut] & MISSING_RIGHT) != 0
     # A slot that sends missing values right holds its cut less one.
     last = slots["cut"][cut].astype(np.int64) + missing_right
@@ -44,11 +44,15 @@ def forest_with_sets(forest: ForestArrays, binning: Binning) -> ForestArrays:
     set_of[cut] = number + len(forest.category_sets)
     slots["next"][cut] = (slots["next"][cut] & ~MISSING_RIGHT) | CATEGORICAL
     slots["cut"][cut] = 0
+    # A set for each test, in their order: the same whether trees are grown at once or not.
+    tests = np.flatnonzero((slots["next"] & CATEGORICAL) != 0)
+    category_sets = np.concatenate([forest.category_sets, sets])[set_of[tests]]
+    set_of[tests] = np.arange(len(tests), dtype=np.int32)
     return replace(
         forest,
         slots=slots.view(np.uint8).reshape(-1, SLOT.itemsize),
         set_of=set_of,
-        category_sets=np.concatenate([forest.category_sets, sets]),
+        category_sets=category_sets,
     )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from treerank._binning.binning import Binning, Codes, encode_levels
 from treerank._binning.category_statistics import (
-    FOLD_SALT,
+    FOLD_SEED,
     N_FOLDS,
     binning_by_statistic,
     level_bytes,
@@ -44,10 +44,9 @@ def order_on_cluster(
     max_bins: int,
     n_classes: int,
     scale: float,
-    seed: int,
 ) -> tuple[list[Any], Binning]:
     """Shards whose codes of these features follow the labels of their levels, and their binning."""
-    placed, _ = place_in_order(cluster, shards, seed ^ FOLD_SALT, n_classes)
+    placed, _ = place_in_order(cluster, shards, FOLD_SEED, n_classes)
     known = [flat_levels(binning.levels[j] or []) for j in features]
     sizes = [len(levels) for levels in known]
     counts = DaskShards(cluster, placed).added(_count_levels, sizes, n_classes)

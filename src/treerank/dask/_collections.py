@@ -19,7 +19,6 @@ from treerank._input import column_stats
 from treerank._input.blocks import TableStats, block_table, join, table_seen
 from treerank._input.column_stats import BinningSample
 from treerank._input.label_blocks import LabelStats, label_block
-from treerank._input.seed import seed_of
 from treerank._input.validation import Table, check_number_of_features, wanted_categories
 from treerank._input.weights import (
     WeightSums,
@@ -106,9 +105,8 @@ def code_blocks(cluster: Cluster, estimator: Any, given: Blocks) -> CodedShards:
     weights = quantise(None if sums is None else np.ones(1), sums)
     if ordered:
         shards, binning = order_on_cluster(
-            cluster, shards, binning, ordered, max_bins, len(classes), weights.scale,
-            seed_of(estimator.random_state),
-        )  # fmt: skip
+            cluster, shards, binning, ordered, max_bins, len(classes), weights.scale
+        )
     return CodedShards(
         shards, first_rows, names, classes, binning, sample, n_rows, weights.scale,
         weights.design_effect,

@@ -27,6 +27,7 @@ from treerank._leafrank import LeafRank
 from treerank._reading.partition import OrderedPartition
 from treerank._select.penalty import PenaltyPath
 from treerank._select.pruning import PruningPath
+from treerank._select.splitter_choice import SplitterChoice
 from treerank._treerank import TreeRank
 from treerank._trees.ranking_tree import CellTree, RankTree
 from treerank._trees.splitter_tree import SplitterTree
@@ -41,6 +42,8 @@ PATHS: dict[str, tuple[type[Any], dict[str, str]]] = {
     ),
     "penalty": (PenaltyPath, {"n_leaves": "<i8", "train_auc": "<f8", "penalty": "<f8"}),
 }  # fmt: skip
+
+MOST_DEPTH, MOST_LEAVES = 100, 2**31
 
 
 def pack_ranker(model: TreeRanker) -> dict[str, Any]:
@@ -62,6 +65,10 @@ def pack_ranker(model: TreeRanker) -> dict[str, Any]:
         packed["unpruned_tree"] = _pack_tree(model.unpruned_tree_)
         packed["shrinkage"] = "NaN" if np.isnan(model.shrinkage_) else model.shrinkage_
         packed["pruning_path"] = _pack_path(model.pruning_path_)
+        choice = getattr(model, "splitter_choice_", None)
+        if choice is not None:
+            packed["splitter_choice"] = {name: list(value) if isinstance(value, tuple) else value
+                                         for name, value in vars(choice).items()}  # fmt: skip
     if isinstance(model.tree_, SplitterTree):
         packed["encoding"] = pack_encoding(model.tree_.encoding)
     return packed
@@ -79,7 +86,7 @@ def unpack_ranker(node: Node, model: TreeRanker) -> None:
     names = ["features", "binning", "classes", "tree", "strata"]
     if isinstance(model, TreeRank):
         names += ["unpruned_tree", "shrinkage", "pruning_path"]
-    fields = node.fields(*names, optional=("encoding",))
+    fields = node.fields(*names, optional=("encoding", "splitter_choice"))
     feature_names = unpack_names(fields["features"], model)
     model._binning = unpack_binning(fields["binning"], len(feature_names))
     model.classes_ = unpack_classes(fields["classes"])
@@ -90,6 +97,9 @@ def unpack_ranker(node: Node, model: TreeRanker) -> None:
         model.unpruned_tree_ = read(fields["unpruned_tree"])
         model.shrinkage_ = fields["shrinkage"].number(low=0.0, nan=True)
         model.pruning_path_ = _unpack_path(fields["pruning_path"])
+        model.splitter_choice_ = None
+        if "splitter_choice" in fields:
+            model.splitter_choice_ = _unpack_choice(fields["splitter_choice"])
 
 
 def _tree_reader(encoding: Node | None, model: TreeRanker) -> Callable[[Node], CellTree]:
@@ -131,6 +141,18 @@ def _unpack_strata(node: Node, model: TreeRanker, names: list[str]) -> None:
         scores=scores,
         rules=_Rules(tree, model._binning, names, leaves),
     )
+
+
+def _unpack_choice(node: Node) -> SplitterChoice:
+    fields = node.fields("depths", "heldout_auc", "heldout_std_error", "n_leaves", "chosen")
+    depths = tuple(item.integer(1, MOST_DEPTH) for item in fields["depths"].items())
+    auc = tuple(item.number(0.0, 1.0) for item in fields["heldout_auc"].items())
+    error = tuple(item.number(0.0) for item in fields["heldout_std_error"].items())
+    n_leaves = tuple(item.integer(1, MOST_LEAVES) for item in fields["n_leaves"].items())
+    chosen = fields["chosen"].integer(1, MOST_DEPTH)
+    if chosen not in depths or not len(depths) == len(auc) == len(error) == len(n_leaves):
+        raise node.error("as many figures as depths, one of which is chosen")
+    return SplitterChoice(depths, auc, error, n_leaves, chosen)
 
 
 def _pack_path(path: PruningPath | PenaltyPath | None) -> Any:

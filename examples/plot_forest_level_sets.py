@@ -35,7 +35,7 @@ for name, model in models.items():
     model.fit(X, y)
     print(f"{name:21} AUC on new rows {model.score(X_new, y_new):.3f}")
 print(f"chosen shrinkage: {models['forest'].shrinkage_:g} rows")
-print(f"AUC foretold on out-of-bag rows: {models['forest'].oob_auc_:.3f}")
+print(f"AUC on out-of-bag rows: {models['forest'].oob_auc_:.3f}")
 
 # %%
 # The white lines are level sets of the true rate of positives.

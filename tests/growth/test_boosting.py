@@ -6,8 +6,9 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from scipy.special import expit
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -62,7 +63,7 @@ def grow(
     weighted=st.booleans(), least=st.integers(1, 4), l2=st.sampled_from([0.0, 0.5]),
     monotonic=st.sampled_from([(0, 0, 0), (1, 0, 0), (-1, 1, 0)]),
 )  # fmt: skip
-@settings(max_examples=200)
+@examples(200)
 def test_tree_equals_its_slow_twin(
     n, seed, n_codes, max_depth, leafrank_depth, by_stratum, weighted, least, l2, monotonic
 ):
@@ -187,7 +188,7 @@ def test_fixed_point_keeps_values_to_the_last_bit_asked_for():
 
 
 @given(st.integers(0, 10_000), st.integers(2, 12))
-@settings(max_examples=50)
+@examples(50)
 def test_the_core_rounds_gradients_as_its_slow_twin(seed, bits):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 9, size=(2, 60)).astype(np.uint8)
@@ -298,6 +299,7 @@ def test_with_leafrank_of_depth_one_a_ranking_tree_is_an_ordinary_one():
     np.testing.assert_allclose(one.score_samples(X), other.score_samples(X), atol=1e-9)
 
 
+@pytest.mark.not_sanitized
 def test_ranks_as_well_as_gradient_boosting_of_scikit_learn():
     X, y = make_classification(4000, n_features=12, n_informative=6, flip_y=0.2, random_state=3)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
@@ -494,6 +496,7 @@ def many_rows(n=5_000):
     return X, y
 
 
+@pytest.mark.not_sanitized
 def test_of_many_rows_those_held_out_choose_the_number_of_trees():
     X, y = many_rows()
     model = BoostedTreeRank().fit(X, y)

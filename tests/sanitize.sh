@@ -25,4 +25,4 @@ ASAN_OPTIONS=detect_leaks=0:malloc_context_size=4:quarantine_size_mb=16 \
 UBSAN_OPTIONS=print_stacktrace=1 TREERANK_FUZZ=300 \
 PYTHONPATH="$copy:$build/libraries" HYPOTHESIS_PROFILE=quick TREERANK_CORE="$copy/treerank" \
     python -S -m pytest tests -m "core and not not_sanitized" -k "not ctrl_c" --capture=sys \
-    -p no:cacheprovider --dist load --tx '2*popen//python=python -S'
+    -p no:cacheprovider --dist worksteal --tx '2*popen//python=python -S'

@@ -1,6 +1,7 @@
 """BoostedTreeRank: trees equal their slow twin, losses their definition, promises kept."""
 
 import pickle
+import threading
 
 import numpy as np
 import oracles
@@ -45,7 +46,7 @@ def grow(
     )  # fmt: skip
     scores = np.zeros(codes.shape[1]) if rows is None else None
     slots, value, target, sets, importance, _ = rounds.grow(
-        *derivatives, bits, 1.0, rows, chosen, options, scores, n_jobs
+        *derivatives, bits, 1.0, rows, chosen, options, scores
     )
     is_set = slots.view(np.uint32)[:, 0] >= 1 << 31
     set_of = np.where(is_set, target, -1).astype(np.int32) if len(sets) else target[:0]
@@ -468,6 +469,16 @@ def test_early_stopping_needs_two_rows_of_a_class():
         BoostedTreeRank(early_stopping=True).fit(X, y)
 
 
+def test_threads_are_started_once_a_fit_not_once_a_round(monkeypatch):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(40_000, 2)), rng.integers(0, 2, 40_000)
+    started = []
+    start = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", lambda self: (started.append(self), start(self)))
+    BoostedTreeRank(6, n_jobs=3).fit(x, y)
+    assert 1 <= len(started) <= 3
+
+
 def test_core_refuses_arrays_that_do_not_fit():
     codes = np.ones((2, 5), dtype=np.uint8)
     ones, chosen = np.ones(5), np.arange(2, dtype=np.int32)
@@ -483,12 +494,12 @@ def test_core_refuses_arrays_that_do_not_fit():
         (ones, None, 30, chosen[:0]),
     ]:
         with pytest.raises(ValueError, match="different lengths"):
-            rounds.grow(first, ones, bits, 1.0, None, features, {}, scores, 1)
+            rounds.grow(first, ones, bits, 1.0, None, features, {}, scores)
     with pytest.raises(ValueError, match="no such row"):
-        rounds.grow(ones, ones, 30, 1.0, rows + np.uint32(1), chosen, {}, None, 1)
+        rounds.grow(ones, ones, 30, 1.0, rows + np.uint32(1), chosen, {}, None)
     with pytest.raises(ValueError, match="no such feature"):
-        rounds.grow(ones, ones, 30, 1.0, rows, chosen - np.int32(1), {}, None, 1)
-    assert rounds.grow(np.zeros(5), ones, 30, 1.0, None, chosen, STUMP, None, 1) is None
+        rounds.grow(ones, ones, 30, 1.0, rows, chosen - np.int32(1), {}, None)
+    assert rounds.grow(np.zeros(5), ones, 30, 1.0, None, chosen, STUMP, None) is None
 
 
 def many_rows(n=5_000):

@@ -30,6 +30,18 @@ struct Move {
     float value = 0;
 };
 
+// Sums of products of gradient and curvature.
+struct Squares {
+    std::int64_t gg = 0, gh = 0, hh = 0;
+
+    Squares& operator+=(const Squares& other) {
+        gg += other.gg;
+        gh += other.gh;
+        hh += other.hh;
+        return *this;
+    }
+};
+
 template <class Code, bool Weighted>
 class Grower : public BoostingRounds {
   public:
@@ -94,17 +106,31 @@ class Grower : public BoostingRounds {
             return table_.features.categorical[feature] != 0 &&
                    table_.features.n_codes[feature] > kFreeLevels + 1;
         });
-        std::int64_t weight = static_cast<std::int64_t>(n_rows_);
-        if constexpr (Weighted) {
-            weight = 0;
-            for (std::size_t i = 0; i < n_rows_; ++i) weight += table_.weights[row_id(rows_[i])];
-        }
+        auto weight = static_cast<std::int64_t>(n_rows_);
+        if constexpr (Weighted)
+            weight = sum_over(0, n_rows_, [&](Row row) { return table_.weights[row_id(row)]; });
         const int room = 62 - std::bit_width(static_cast<std::uint64_t>(weight));
         square_shift_ = std::max(0, kGradientBits + 1 - room / 2);  // with the sign
     }
 
     ThreadPool* pool_for(std::size_t n, std::size_t least) const {
         return pool_->size() > 1 && n >= least ? pool_ : nullptr;
+    }
+
+    // The sum of what rows [first, first + n) give: whole numbers, in any order.
+    template <class Of>
+    auto sum_over(std::size_t first, std::size_t n, const Of& of) const {
+        using Sum = decltype(of(Row{}));
+        std::vector<Sum> sums((n + kRowsPerTask - 1) / kRowsPerTask);
+        run_in(pool_for(n, kRowsForTeam), sums.size(), [&](std::size_t task) {
+            Sum sum{};
+            const std::size_t last = std::min(n, (task + 1) * kRowsPerTask);
+            for (std::size_t i = task * kRowsPerTask; i < last; ++i) sum += of(rows_[first + i]);
+            sums[task] = sum;
+        });
+        Sum total{};
+        for (const Sum& sum : sums) total += sum;
+        return total;
     }
 
     OwnHistogram new_histogram() { return {histograms_.take(), GiveBack{&histograms_}}; }
@@ -136,25 +162,22 @@ class Grower : public BoostingRounds {
             return (std::int64_t{number} + (std::int64_t{1} << square_shift_ >> 1)) >>
                    square_shift_;
         };
-        std::int64_t gg = 0, gh = 0, hh = 0;
-        for (std::size_t i = at.first; i < at.first + at.n; ++i) {
-            const std::uint32_t row = row_id(rows_[i]);
+        const Squares squares = sum_over(at.first, at.n, [&](Row at_row) {
+            const std::uint32_t row = row_id(at_row);
             const std::int64_t weight = Weighted ? table_.weights[row] : 1;
             const RowGradient gradient = rows.gradient(row);
             const std::int64_t g = short_of(gradient.gradient);
             const std::int64_t h = short_of(gradient.hessian);
-            gg += weight * g * g;
-            gh += weight * g * h;
-            hh += weight * h * h;
-        }
+            return Squares{weight * g * g, weight * g * h, weight * h * h};
+        });
         const double mean = growing_.scale.gradient(at.sum) /
                             std::max(growing_.scale.hessian(at.sum), kLeastHessian);
         const double short_unit = std::ldexp(growing_.options.independent_weight, square_shift_);
         const double g_unit = growing_.scale.gradient_unit * short_unit;
         const double h_unit = mean * growing_.scale.hessian_unit * short_unit;
-        const double sum = g_unit * g_unit * static_cast<double>(gg) -
-                           2 * g_unit * h_unit * static_cast<double>(gh) +
-                           h_unit * h_unit * static_cast<double>(hh);
+        const double sum = g_unit * g_unit * static_cast<double>(squares.gg) -
+                           2 * g_unit * h_unit * static_cast<double>(squares.gh) +
+                           h_unit * h_unit * static_cast<double>(squares.hh);
         return sum / static_cast<double>(at.sum.weight);
     }
 

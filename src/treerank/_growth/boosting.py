@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -107,34 +109,40 @@ def boost(
             rows.codes, rows.units, binning.n_codes, binning.is_categorical, plan.monotonic,
             plan.n_jobs,
         )  # fmt: skip
-    for number in range(plan.n_rounds):
-        with stage("gradients"):
-            loss = LOSSES[plan.loss]
-            first, second = loss(scores, rows.rank, weight, rows.n_classes, plan.n_jobs)
-        with stage("grow"):
-            tree = _grow_tree(rounds, rows, (first, second), plan, number, scores)
-        if tree is None:
-            break
-        if len(tree.slots) == 1:  # no split of these rows and features: others may have one
-            continue
-        trees.append(tree)
-        if plan.subsample < 1:
-            with stage("update scores"):
-                scores += tree.total(rows.codes, plan.n_jobs)
-        if validation is not None and held_out is not None:
-            with stage("validation scores"):
-                held_out += tree.total(validation.codes, plan.n_jobs)
-                classes = np.arange(rows.n_classes)
-                quality = ranking_quality(validation.rank, held_out, classes, validation.weight)
-            qualities.append(quality)
-            if len(qualities) - 1 - int(np.argmax(qualities)) >= plan.patience:
+    with _threads(plan.n_jobs) as threads:
+        for number in range(plan.n_rounds):
+            with stage("gradients"):
+                loss = LOSSES[plan.loss]
+                first, second = loss(scores, rows.rank, weight, rows.n_classes, threads)
+            with stage("grow"):
+                tree = _grow_tree(rounds, rows, (first, second), plan, number, scores)
+            if tree is None:
                 break
-        if report is not None:
-            report((number + 1) / plan.n_rounds)
+            if len(tree.slots) == 1:  # no split of these rows and features; others may have one
+                continue
+            trees.append(tree)
+            if plan.subsample < 1:
+                with stage("update scores"):
+                    scores += tree.total(rows.codes, plan.n_jobs)
+            if validation is not None and held_out is not None:
+                with stage("validation scores"):
+                    held_out += tree.total(validation.codes, plan.n_jobs)
+                    classes = np.arange(rows.n_classes)
+                    quality = ranking_quality(validation.rank, held_out, classes, validation.weight)
+                qualities.append(quality)
+                if len(qualities) - 1 - int(np.argmax(qualities)) >= plan.patience:
+                    break
+            if report is not None:
+                report((number + 1) / plan.n_rounds)
     n_kept = int(np.argmax(qualities)) + 1 if qualities else len(trees)
     for tree in trees[n_kept:]:
         scores -= tree.total(rows.codes, plan.n_jobs)
     return Boosted(_join(trees[:n_kept]), start, scores, np.array(qualities))
+
+
+def _threads(n_jobs: int) -> AbstractContextManager[Executor | None]:
+    """Threads for the gradients of all rounds; None for one."""
+    return ThreadPoolExecutor(n_jobs) if n_jobs > 1 else nullcontext()
 
 
 def _grow_tree(
@@ -161,7 +169,7 @@ def _grow_tree(
     drawn = _drawn_rows(n_rows, plan, number)
     grown: Any = rounds.grow(
         *derivatives, bits, rows.scale, drawn, _drawn_features(n_features, plan, number), options,
-        scores if drawn is None else None, plan.n_jobs,
+        scores if drawn is None else None,
     )  # fmt: skip
     if grown is None:
         return None

@@ -23,6 +23,7 @@ class CalibrationFit:
     in_the_large: float
     in_the_large_limits: tuple[float, float]
     intercept: float
+    intercept_limits: tuple[float, float]
     slope: float
     slope_limits: tuple[float, float]
     level: float
@@ -86,14 +87,15 @@ def calibration_slope(
     weight = sample.weight / sample.weight.mean()
     ones = np.ones((x.size, 1))
     z = normal_quantile(level)
-    large, large_error = _fit_logistic(ones, sample.positive, weight, offset=x)
-    slope, error, intercept = _slope(x, sample.positive, weight)
+    large, large_spread = fit_logistic(ones, sample.positive, weight, offset=x)
+    line, error = _line(x, sample.positive, weight)
     return CalibrationFit(
         in_the_large=float(large[0]),
-        in_the_large_limits=_limits(large[0], z * large_error[0]),
-        intercept=intercept,
-        slope=slope,
-        slope_limits=_limits(slope, z * error),
+        in_the_large_limits=_limits(large[0], z * np.sqrt(large_spread[0, 0])),
+        intercept=float(line[0]),
+        intercept_limits=_limits(line[0], z * error[0]),
+        slope=float(line[1]),
+        slope_limits=_limits(line[1], z * error[1]),
         level=level,
     )
 
@@ -175,36 +177,38 @@ def check_probabilities(p: ArrayLike, name: str = "p") -> FloatArray:
     return values
 
 
-def _slope(x: FloatArray, positive: BoolArray, weight: FloatArray) -> tuple[float, float, float]:
-    """Return slope, its standard error and the intercept."""
+def _line(x: FloatArray, positive: BoolArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return intercept and slope, and their standard errors."""
     inside, outside = x[positive], x[~positive]
+    unknown = np.full(2, np.nan)
     if x.min() == x.max():
-        return np.nan, np.nan, np.nan
+        return unknown, unknown
     if inside.min() >= outside.max():
-        return np.inf, np.nan, np.nan
+        return np.array([np.nan, np.inf]), unknown
     if inside.max() <= outside.min():
-        return -np.inf, np.nan, np.nan
+        return np.array([np.nan, -np.inf]), unknown
     centre = np.average(x, weights=weight)
     design = np.column_stack([np.ones(x.size), x - centre])
-    found, error = _fit_logistic(design, positive, weight, offset=np.zeros(x.size))
-    return float(found[1]), float(error[1]), float(found[0] - found[1] * centre)
+    found, spread = fit_logistic(design, positive, weight, offset=np.zeros(x.size))
+    uncentred = np.array([[1.0, -centre], [0.0, 1.0]])
+    return uncentred @ found, np.sqrt(np.diag(uncentred @ spread @ uncentred.T))
 
 
-def _fit_logistic(
-    design: FloatArray, positive: BoolArray, weight: FloatArray, offset: FloatArray
+def fit_logistic(
+    design: FloatArray, target: FloatArray | BoolArray, weight: FloatArray, offset: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Maximise the weighted likelihood by Newton's method with halved steps.
 
-    Returns the coefficients and their robust standard errors.
+    Targets are shares from 0 to 1. Returns the coefficients and their robust covariance.
     """
     beta = np.zeros(design.shape[1])
-    value = _log_loss(design @ beta + offset, positive, weight)
+    value = _log_loss(design @ beta + offset, target, weight)
     for _ in range(100):
         p = expit(design @ beta + offset)
-        gradient = design.T @ (weight * (positive - p))
+        gradient = design.T @ (weight * (target - p))
         information = (design * (weight * p * (1 - p))[:, None]).T @ design
         step = np.linalg.lstsq(information, gradient, rcond=None)[0]
-        while (new := _log_loss(design @ (beta + step) + offset, positive, weight)) > value:
+        while (new := _log_loss(design @ (beta + step) + offset, target, weight)) > value:
             step = step / 2
             if np.all(np.abs(step) < 1e-12):
                 break
@@ -213,12 +217,12 @@ def _fit_logistic(
             break
     p = expit(design @ beta + offset)
     bread = np.linalg.pinv((design * (weight * p * (1 - p))[:, None]).T @ design)
-    score = design * (weight * (positive - p))[:, None]
-    return beta, np.sqrt(np.diag(bread @ (score.T @ score) @ bread))
+    score = design * (weight * (target - p))[:, None]
+    return beta, bread @ (score.T @ score) @ bread
 
 
-def _log_loss(eta: FloatArray, positive: BoolArray, weight: FloatArray) -> float:
-    return float(weight @ (np.logaddexp(0.0, eta) - positive * eta))
+def _log_loss(eta: FloatArray, target: FloatArray | BoolArray, weight: FloatArray) -> float:
+    return float(weight @ (np.logaddexp(0.0, eta) - target * eta))
 
 
 def _limits(value: float, half: float) -> tuple[float, float]:

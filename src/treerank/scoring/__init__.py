@@ -4,12 +4,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from treerank.scoring._calibrator import Calibrator
     from treerank.scoring._grades import Grades
+    from treerank.scoring._points import Points
+    from treerank.scoring._scorecard import Scorecard
 
-__all__ = ["Grades"]
+__all__ = ["Calibrator", "Grades", "Points", "Scorecard"]
 
-# Imported when they are asked for: model files need one of them, and no other.
-_HOME = {"Grades": "_grades"}
+# Imported when they are asked for: model files need some of them, and no others.
+_HOME = {
+    "Calibrator": "_calibrator",
+    "Grades": "_grades",
+    "Points": "_points",
+    "Scorecard": "_scorecard",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -130,9 +130,7 @@ class Calibrator(BaseEstimator):
         -------
         self
         """
-        check_choice("method", self.method, METHODS)
-        check_choice("scale", self.scale, SCALES)
-        wanted = check_population_rate(self.population_rate)
+        wanted = self.check_parameters()
         sample = check_binary(y, self._values(p), sample_weight, pos_label, name="p")
         rate = float(np.average(sample.positive, weights=sample.weight))
         edge = min(rate, 1 - rate) / ROWS_AT_EDGE
@@ -148,6 +146,12 @@ class Calibrator(BaseEstimator):
         self.rate_, self.edge_ = rate, edge
         self.shift_ = 0.0 if wanted is None else float(logit(wanted) - logit(rate))
         return self
+
+    def check_parameters(self) -> float | None:
+        """Raise for parameters that mean nothing; return the event rate to move to."""
+        check_choice("method", self.method, METHODS)
+        check_choice("scale", self.scale, SCALES)
+        return check_population_rate(self.population_rate)
 
     def decision_function(self, p: ArrayLike) -> Floats:
         """Return the calibrated log-odds of the event."""

@@ -335,7 +335,10 @@ class Scorecard(RankingModel):
 
 def unwrap(model: Any) -> tuple[Any, Scorecard | None]:
     """Return the model that ranks, and the scorecard around it where there is one."""
-    return (model.estimator_, model) if isinstance(model, Scorecard) else (model, None)
+    if not isinstance(model, Scorecard):
+        return model, None
+    check_is_fitted(model)
+    return model.estimator_, model
 
 
 def _partition_of(model: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning.binning import Binning, bin_table
 from treerank._forest import RankingForest
+from treerank._held_out import HeldOut, held_out_scores
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_n_jobs
 from treerank._input.validation import validate_rows
@@ -88,6 +89,32 @@ def read_sample(model: Any, X: Any, y: Any, sample_weight: Any, name: str = "y")
     target = getattr(y, "name", None)
     target = target if isinstance(target, str) else ""
     return ScoredRows(table, rows, code, weight, score, probability, given, mark, weighted, target)
+
+
+def hold_out(model: Any, training: ScoredRows, cv: Any, seed: int) -> tuple[ScoredRows, HeldOut]:
+    """Replace the scores of training rows by those of models that have not seen them."""
+    labels = np.asarray(model.classes_)[training.code]
+    weight = training.weight if training.is_weighted else None
+    found = held_out_scores(model, training.table.native, labels, weight, cv, seed)
+    return judged_by(training, found), found
+
+
+def judged_by(training: ScoredRows, found: HeldOut) -> ScoredRows:
+    """Rows with their held-out scores; those that every tree of a forest has seen are left out."""
+    kept = np.flatnonzero(np.isfinite(found.score))
+    probability = None
+    if found.probability is not None:
+        positive = found.probability[kept]
+        probability = np.column_stack([1.0 - positive, positive])
+    return replace(
+        training,
+        table=training.table if len(kept) == len(found.score) else training.table.take(kept),
+        code=training.code[kept],
+        weight=training.weight[kept],
+        given=training.given[kept],
+        score=found.score[kept],
+        probability=probability,
+    )
 
 
 def responses(model: Any, table: RowTable, has_probability: bool) -> Floats:

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 import treerank
 from treerank._held_out import HeldOut
-from treerank._report._page import Judged, PageOptions, write_page
-from treerank._report._sample import judged_by, read_sample
 from treerank.cli._errors import BadInput
 from treerank.cli._scoring import check_finite, column_types, rows_for
 from treerank.cli._sources import Source
@@ -124,6 +122,9 @@ def write_report_of_fit(
     seed: int,
 ) -> None:
     """Write the report of a model that has just been fitted, on rows that it has not seen."""
+    from treerank._report._page import Judged, PageOptions, write_page  # noqa: PLC0415 - slow
+    from treerank._report._sample import judged_by, read_sample  # noqa: PLC0415
+
     training = read_sample(model, data.features, data.labels, data.weights)
     if kept_back is not None:
         sample = read_sample(model, kept_back.features, kept_back.labels, kept_back.weights)

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import RepeatedStratifiedKFold
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import has_fit_parameter
 
 from treerank import _core
 from treerank._comparison import Comparison
@@ -21,7 +19,7 @@ from treerank._input.frames import take_rows_of
 from treerank._input.labels import check_labels
 from treerank._input.parameters import check_integer, invalid_parameter, is_whole
 from treerank._input.seed import seed_of
-from treerank._input.weights import check_weights
+from treerank._input.weights import check_weights, weight_argument
 from treerank.metrics import ordinal_vus_score
 from treerank.metrics._input import check_level
 
@@ -218,7 +216,7 @@ def _fit_and_judge(model: Any, data: _Data, fold: Fold) -> _Outcome:
     train, test = fold
     model = clone(model)
     start = time.perf_counter()
-    weights = {} if data.weight is None else _weight_argument(model, data.weight[train])
+    weights = {} if data.weight is None else weight_argument(model, data.weight[train])
     model.fit(take_rows_of(data.X, train), data.labels[train], **weights)
     fitted = time.perf_counter()
     scores = _scores(model, take_rows_of(data.X, test), data.n_classes)
@@ -230,15 +228,6 @@ def _fit_and_judge(model: Any, data: _Data, fold: Fold) -> _Outcome:
         order = np.arange(data.n_classes)
         quality = ordinal_vus_score(data.labels[test], scores, weight, labels=order)
     return _Outcome(float(quality), fitted - start, scored - fitted, scores)
-
-
-def _weight_argument(model: Any, weight: FloatArray) -> dict[str, FloatArray]:
-    """Keyword of `fit` by which a model takes weights; in a Pipeline its last step does."""
-    if isinstance(model, Pipeline) and has_fit_parameter(model[-1], "sample_weight"):
-        return {f"{model.steps[-1][0]}__sample_weight": weight}
-    if not has_fit_parameter(model, "sample_weight"):
-        raise ValueError(f"{type(model).__name__} takes no sample_weight; leave the weights out.")
-    return {"sample_weight": weight}
 
 
 def _scores(model: Any, X: Any, n_classes: int) -> FloatArray:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from treerank._held_out import HeldOut
 from treerank._input.parameters import check_integer, invalid_parameter
 from treerank._report._calibration import calibration, gains
 from treerank._report._cells import (
@@ -33,7 +35,7 @@ from treerank._report._roc import (
     roc_picture,
     roc_summary,
 )
-from treerank._report._sample import ScoredRows, read_sample
+from treerank._report._sample import ScoredRows, hold_out, read_sample
 from treerank._report._stability import stability
 from treerank._report._table import RowTable
 from treerank._trees.ranking_tree import RankTree
@@ -43,11 +45,12 @@ from treerank.plots._scores import ranking_scores
 
 def report(
     model: Any,
-    X: Any,
-    y: Any,
+    X: Any = None,
+    y: Any = None,
     *,
     out: Any = "report.html",
     train: Any = None,
+    cv: Any = 5,
     X_new: Any = None,
     sample_weight: Any = None,
     title: str | None = None,
@@ -64,19 +67,28 @@ def report(
     and more classes VUS, class distributions and the ROC surface. Every name and value of the
     data is shown as text, whatever it contains.
 
+    A model flatters itself on the rows it has learned from. Without new rows, with `train` alone,
+    every figure comes from held-out rows: the same kind of model is fitted again without each of
+    `cv` folds, and a forest scores every row by the trees that have not drawn it. The AUC on the
+    training rows stands beside it, smaller.
+
     Parameters
     ----------
     model : fitted estimator
         Of this library, or any classifier with scores of two classes.
-    X : array-like or data frame of shape (n_samples, n_features)
-        Rows to judge the model by: rows that it has not been fitted to.
-    y : array-like of shape (n_samples,)
+    X : array-like or data frame of shape (n_samples, n_features), optional
+        Rows to judge the model by: rows that it has not been fitted to. None: judge it by
+        held-out folds of `train`.
+    y : array-like of shape (n_samples,), optional
         Their labels; every class of the model must be there.
     out : path or None, default="report.html"
         Where to write. None returns the text.
     train : tuple (X, y) or (X, y, sample_weight), optional
-        The training rows, for their curve and the stability of scores and features. A
-        ranking tree knows its training counts without them.
+        The training rows, for their curve and the stability of scores and features; without
+        `X`, for the held-out figures. A ranking tree knows its training counts without them.
+    cv : int or cross-validation splitter, default=5
+        Folds that judge the model where there is no `X`; a forest fitted with ``oob_score=True``
+        or of 50 trees and more needs none.
     X_new : array-like or data frame, optional
         Rows without labels, as of a later month, to see what has moved since the rows judged.
     sample_weight : array-like of shape (n_samples,), optional
@@ -87,7 +99,8 @@ def report(
     level : float, default=0.95
         Confidence level of all limits and of the band.
     random_state : int, default=0
-        Seed of the samples that partial dependence of other models than trees is averaged over.
+        Seed of the samples that partial dependence of other models than trees is averaged over,
+        and of the folds.
 
     Returns
     -------
@@ -106,23 +119,75 @@ def report(
     >>> text.startswith("<!DOCTYPE html>")
     True
     """
-    require_jinja2()
-    path = check_out(out)
-    level = check_level(level)
     seed = check_integer("random_state", random_state, 0) or 0
-    sample = read_sample(model, X, y, sample_weight)
+    wanted = PageOptions(out, X_new, title, rows, check_level(level), seed)
+    require_jinja2()
+    check_out(out)
     training = _read_training(model, train)
-    chosen = choose_rows(rows, sample)
+    if X is not None:
+        sample = read_sample(model, X, y, sample_weight)
+        return write_page(model, Judged(sample, sample, training, None), wanted)
+    if training is None or y is not None or sample_weight is not None:
+        raise ValueError(
+            "Got no X to judge the model by; expected rows X with labels y, or the training rows "
+            "alone, train=(X, y), to judge it by held-out folds."
+        )
+    sample, held_out = hold_out(model, training, cv, seed)
+    return write_page(model, Judged(sample, training, None, held_out), wanted)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a page is about.
+
+    Attributes
+    ----------
+    sample : ScoredRows
+        Rows with the scores that the figures come from.
+    described : ScoredRows
+        The same rows with the scores of the model itself, to explain it by.
+    training : ScoredRows or None
+        Training rows to compare with, where they are not the rows judged.
+    held_out : HeldOut or None
+        How training rows have got scores of models that did not see them.
+    """
+
+    sample: ScoredRows
+    described: ScoredRows
+    training: ScoredRows | None
+    held_out: HeldOut | None
+
+
+@dataclass(frozen=True)
+class PageOptions:
+    """What the caller wants of the page."""
+
+    out: Any = None
+    X_new: Any = None
+    title: str | None = None
+    rows: Any = 6
+    level: float = 0.95
+    seed: int = 0
+
+
+def write_page(model: Any, judged: Judged, wanted: PageOptions) -> Path | str:
+    """Put a page together; write it, or return its text."""
+    path = check_out(wanted.out)
+    described = judged.described
+    chosen = choose_rows(wanted.rows, described)
+    name = f"{type(model).__name__} report" if wanted.title is None else str(wanted.title)
     context: dict[str, Any] = {
-        "title": f"{type(model).__name__} report" if title is None else str(title),
-        "level": level,
-        "facts": facts(model, sample, training),
-        "reasons": reasons(model, sample, chosen),
+        "title": name,
+        "level": wanted.level,
+        "facts": facts(model, judged.sample, judged.training),
+        "judged_on": "rows" if judged.held_out is None else judged.held_out.said,
+        "is_held_out": judged.held_out is not None,
+        "reasons": reasons(model, described, chosen),
         "has_tests": isinstance(getattr(model, "tree_", None), RankTree),
-        "stability": _stability(model, sample, training, X_new),
+        "stability": _stability(model, judged.sample, judged.training, wanted.X_new),
     }
-    context |= _features(model, sample, seed)
-    ranking, data = _ranking(model, sample, training, level)
+    context |= _features(model, described, wanted.seed)
+    ranking, data = _ranking(model, judged, wanted.level)
     text = render(context | ranking, data)
     if path is None:
         return text
@@ -184,19 +249,21 @@ def _stability(
     return parts
 
 
-def _ranking(
-    model: Any, sample: ScoredRows, training: ScoredRows | None, level: float
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def _ranking(model: Any, judged: Judged, level: float) -> tuple[dict[str, Any], dict[str, Any]]:
     """Curve, cut-offs, strata and tree: what the page shows and what its script works on."""
+    sample, training = judged.sample, judged.training
+    if judged.held_out is not None:
+        training = judged.described
     classes = [str(label) for label in model.classes_]
     two_classes = len(classes) == 2
-    view = view_cells(model, sample, level)
+    view = view_cells(model, sample, level, judged.held_out is not None)
     context: dict[str, Any] = {
         "two_classes": two_classes,
         "quality": "AUC" if two_classes else "VUS",
         "event": _with_name(sample.target, classes[-1]),
         "non_event": _with_name(sample.target, classes[0]),
         "view": view,
+        "is_training": judged.held_out is None and _are_training_rows(view),
         "training_auc": _training_quality(training, view, two_classes, level, model),
         "gains": gains(sample, level) if two_classes else None,
         "calibration": calibration(sample, level) if two_classes else None,
@@ -212,6 +279,11 @@ def _ranking(
     if view is not None:
         context |= _strata(view, cell_rows(view, model, table_names(sample.table, model)))
     return context, data
+
+
+def _are_training_rows(view: CellView | None) -> bool:
+    """Whether the rows judged fall into all cells of a tree just as its training rows did."""
+    return view is not None and np.array_equal(view.judged, view.tree.counts)
 
 
 def _with_name(target: str, label: str) -> str:

@@ -27,3 +27,14 @@ def ranking_scores(model: Any, X: Any) -> NDArray[np.float64]:
         f"Got a {type(model).__name__}, which gives no score; expected a model with score_samples, "
         "decision_function or predict_proba."
     )
+
+
+def probabilities(model: Any, X: Any) -> NDArray[np.float64]:
+    """Probability of the positive class, from any fitted two-class model that gives it."""
+    check_is_fitted(model)
+    if not hasattr(model, "predict_proba"):
+        raise ValueError(
+            f"Got a {type(model).__name__}, which gives no probabilities; expected a model with "
+            "predict_proba."
+        )
+    return np.asarray(model.predict_proba(X), dtype=np.float64)[:, -1]

@@ -11,10 +11,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import treerank
+from treerank._held_out import HeldOut
 from treerank.cli._errors import BadInput
 from treerank.cli._scoring import check_finite, column_types, rows_for
 from treerank.cli._sources import Source
-from treerank.cli._training import ColumnOptions, as_weights, check_columns, check_has_labels
+from treerank.cli._training import (
+    ColumnOptions,
+    Training,
+    as_weights,
+    check_columns,
+    check_has_labels,
+)
 
 
 class Rows(NamedTuple):
@@ -104,6 +111,40 @@ def _spelling(text: str) -> str:
         return repr(float(text))
     except ValueError:
         return text.casefold() if text.casefold() in ("true", "false") else text
+
+
+def write_report_of_fit(
+    model: Any,
+    data: Training,
+    kept_back: Training | None,
+    held_out: HeldOut | None,
+    out: Path,
+    seed: int,
+) -> None:
+    """Write the report of a model that has just been fitted, on rows that it has not seen."""
+    from treerank._report._page import Judged, PageOptions, write_page  # noqa: PLC0415 - slow
+    from treerank._report._sample import judged_by, read_sample  # noqa: PLC0415
+
+    training = read_sample(model, data.features, data.labels, data.weights)
+    if kept_back is not None:
+        sample = read_sample(model, kept_back.features, kept_back.labels, kept_back.weights)
+        judged = Judged(sample, sample, training, None)
+    else:
+        if held_out is None:
+            raise BadInput(
+                f"{out}: one of the classes has a single row, so that none can be held out to "
+                "judge the model; expected two rows of each class, or a report on new rows."
+            )
+        used = HeldOut(
+            held_out.score[training.given],
+            None if held_out.probability is None else held_out.probability[training.given],
+            held_out.n_folds,
+        )
+        judged = Judged(judged_by(training, used), training, None, used)
+    try:
+        write_page(model, judged, PageOptions(out=out, seed=seed))
+    except ModuleNotFoundError as error:
+        raise BadInput(f"{out}: {error}") from None
 
 
 def write_report(

@@ -6,6 +6,7 @@ import typer
 
 from treerank.cli.compare import compare
 from treerank.cli.demo import demo
+from treerank.cli.evaluate import evaluate
 from treerank.cli.export import export
 from treerank.cli.fit import fit
 from treerank.cli.report import report
@@ -19,7 +20,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (fit, score, report, compare, rules, export, demo):
+for command in (fit, score, evaluate, report, compare, rules, export, demo):
     app.command()(command)
 
 

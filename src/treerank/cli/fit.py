@@ -15,7 +15,7 @@ from rich.console import Console
 import treerank
 from treerank.cli._cluster import cluster_client, on_cluster
 from treerank.cli._errors import BadInput, check_out, one_line_errors
-from treerank.cli._evaluation import Rows, write_report
+from treerank.cli._evaluation import write_report_of_fit
 from treerank.cli._options import Delimiter, Encoding, Missing, Threads
 from treerank.cli._out_of_core import (
     OutOfCoreTraining,
@@ -26,13 +26,14 @@ from treerank.cli._out_of_core import (
 )
 from treerank.cli._printing import (
     print_columns,
+    print_kept_back,
     print_kinds,
     print_out_of_bag,
     print_quality,
     print_strata,
 )
 from treerank.cli._sources import Source
-from treerank.cli._training import ColumnOptions, Training, read_training
+from treerank.cli._training import ColumnOptions, Training, keep_back, read_training
 
 
 class ModelKind(StrEnum):
@@ -54,7 +55,11 @@ def fit(
     target: Annotated[str, typer.Option(help="Column with the labels.")],
     save: Annotated[Path | None, typer.Option(help="Where to keep the model.")] = None,
     report: Annotated[
-        Path | None, typer.Option(help="Where to write a report of the training rows (HTML).")
+        Path | None, typer.Option(help="Where to write a report on held-out rows (HTML).")
+    ] = None,
+    test_share: Annotated[
+        float | None,
+        typer.Option(help="Share of the rows to keep back and judge the model on, as 0.3."),
     ] = None,
     model: Annotated[ModelKind, typer.Option(help="One tree to read, or many.")] = ModelKind.tree,
     positive: Annotated[
@@ -104,7 +109,7 @@ def fit(
         console = Console(highlight=False, markup=False, emoji=False)
         make = _Maker(model, trees, max_depth, small, seed, threads)
         if is_out_of_core(train) or dask is not None:
-            _check_out_of_core(make, report, cache_dir, dask)
+            _check_out_of_core(make, report, test_share, cache_dir, dask)
             large = open_out_of_core(train, column_options)
             estimator = _fit_out_of_core(console, make, large, order, cache_dir, dask, checkpoint)
             return _save(console, estimator, save)
@@ -112,14 +117,22 @@ def fit(
             raise BadInput(
                 "Got --checkpoint without --dask; a fit on one machine has no checkpoint."
             )
+        if report is not None and cv < 2 and test_share is None and model is not ModelKind.forest:
+            raise BadInput(
+                f"Got --report with --cv {cv}; a report is judged on held-out rows: expected "
+                "--cv 2 or more, or rows kept back by --test-share."
+            )
         source = Source(train[0], delimiter, encoding, missing or ())
-        data = read_training(source, column_options)
+        data, kept_back = keep_back(read_training(source, column_options), test_share, seed)
         estimator = _fit_in_memory(console, make, data, order, source)
-        print_quality(console, estimator, data, cv, seed)
+        if kept_back is None:
+            held_out = print_quality(console, estimator, data, cv, seed)
+        else:
+            held_out = None
+            print_kept_back(console, estimator, kept_back, data)
         _save(console, estimator, save)
         if report is not None:
-            rows = Rows(data.features, data.labels, data.weights)
-            write_report(estimator, rows, report, seed, source, {})
+            write_report_of_fit(estimator, data, kept_back, held_out, report, seed)
             console.print(f"Report in {report}.")
     return None
 
@@ -150,9 +163,18 @@ class _Maker:
 
 
 def _check_out_of_core(
-    make: _Maker, report: Path | None, cache_dir: Path | None, dask: str | None
+    make: _Maker,
+    report: Path | None,
+    test_share: float | None,
+    cache_dir: Path | None,
+    dask: str | None,
 ) -> None:
     """Refuse what several files or a cluster cannot do."""
+    if test_share is not None:
+        raise BadInput(
+            "Got --test-share with several files or --dask; expected it with one table: leave a "
+            "file out of the fit, and judge the model on it by `treerank evaluate`."
+        )
     if cache_dir is not None and dask is not None:
         raise BadInput("Got --cache-dir with --dask; on a cluster the workers keep the codes.")
     if make.kind is ModelKind.boosting:

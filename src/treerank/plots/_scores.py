@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
-from sklearn.utils.validation import check_is_fitted
 
-from treerank._select.scores import ranking_scores
+from treerank._select.scores import probabilities, ranking_scores
 
 __all__ = ["is_positive", "positive_class", "probabilities", "ranking_scores"]
 
@@ -42,14 +41,3 @@ def positive_class(model: Any, y: Any) -> Any:
             f"expected labels among {np.asarray(classes).tolist()}."
         )
     return classes[1]
-
-
-def probabilities(model: Any, X: Any) -> NDArray[np.float64]:
-    """Probability of the positive class, from any fitted two-class model that gives it."""
-    check_is_fitted(model)
-    if not hasattr(model, "predict_proba"):
-        raise ValueError(
-            f"Got a {type(model).__name__}, which gives no probabilities; expected a model with "
-            "predict_proba."
-        )
-    return np.asarray(model.predict_proba(X), dtype=np.float64)[:, -1]

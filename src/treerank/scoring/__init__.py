@@ -8,16 +8,18 @@ if TYPE_CHECKING:
     from treerank.scoring._grades import Grades
     from treerank.scoring._points import Points
     from treerank.scoring._scorecard import Scorecard
-
-__all__ = ["Calibrator", "Grades", "Points", "Scorecard"]
+    from treerank.scoring.evaluation import Evaluation, evaluate
 
 # Imported when they are asked for: model files need some of them, and no others.
 _HOME = {
     "Calibrator": "_calibrator",
+    "Evaluation": "evaluation",
     "Grades": "_grades",
     "Points": "_points",
     "Scorecard": "_scorecard",
+    "evaluate": "evaluation",
 }
+__all__ = ["Calibrator", "Evaluation", "Grades", "Points", "Scorecard", "evaluate"]
 
 
 def __getattr__(name: str) -> Any:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank._base import RankingModel, TreeRanker
 from treerank._forest import RankingForest
+from treerank._held_out import held_out_scores
 from treerank._input.frames import frame_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_choice, invalid_parameter, is_whole
@@ -21,11 +22,10 @@ from treerank._select.scores import ranking_scores
 from treerank._trees.ranking_tree import RankTree
 from treerank.metrics._input import check_weights
 from treerank.scoring._calibrator import METHODS, Calibrator, check_population_rate
-from treerank.scoring._grades import Grades
-from treerank.scoring._held_out import held_out_scores
+from treerank.scoring._grades import MAX_RANGES, Grades
 from treerank.scoring._point_steps import steps_of_range, steps_of_strata
 from treerank.scoring._points import Points
-from treerank.scoring._steps import cut_between, step_of
+from treerank.scoring._steps import candidate_cuts, cut_between, step_of
 
 Floats = NDArray[np.float64]
 
@@ -129,7 +129,12 @@ class Scorecard(RankingModel):
         else:
             weights = {} if sample_weight is None else {"sample_weight": sample_weight}
             model = clone(self.estimator).fit(X, y, **weights)
-            scores, held_out = held_out_scores(model, X, y, sample_weight, self.cv)
+            found = held_out_scores(
+                model, X, check_known_labels(y, np.asarray(model.classes_)),
+                None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64),
+                self.cv,
+            )  # fmt: skip
+            scores, held_out = found.score, found.said
         classes = np.asarray(model.classes_)
         if calibration == "auto":
             calibration = "beta" if len(classes) == 2 else None
@@ -138,16 +143,15 @@ class Scorecard(RankingModel):
         labels = check_known_labels(y, classes)
         weight = check_weights(sample_weight, len(labels))[known]
         rows = scores[known], labels[known], weight
-        if grades is not None:
-            strata = _strata_scores(model)
-            cuts = None if strata is None else cut_between(strata[:-1], strata[1:])
-            grades.fit(*rows, candidates=cuts, labels=classes)
         calibrator = None
         if calibration is not None:
             calibrator = Calibrator(
                 calibration, scale=_scale_of(model), population_rate=self.population_rate
             ).fit(*rows, pos_label=classes[-1])
         steps = None if self.points is None else self._point_steps(model, calibrator, rows[0])
+        if grades is not None:
+            cuts = _grade_cuts(model, steps, rows[0], weight)
+            grades.fit(*rows, candidates=cuts, labels=classes)
         self.estimator_, self.classes_, self.held_out_ = model, classes, held_out
         self.grades_, self.calibrator_ = grades, calibrator
         self._keep_points(steps)
@@ -188,9 +192,9 @@ class Scorecard(RankingModel):
         strata = _strata_scores(model)
         if strata is not None:
             return steps_of_strata(self.points, calibrator, strata)
-        # New rows may go beyond those seen, though hardly by as much as these are apart.
+        # New rows may go beyond those seen, by a little.
         low, high = float(scores.min()), float(scores.max())
-        reach = max(high - low, 1e-6)
+        reach = max((high - low) / 10, 1e-6)
         low, high = low - reach, high + reach
         if calibrator.scale == "probability":
             low, high = max(low, 0.0), min(high, 1.0)
@@ -353,6 +357,19 @@ def _partition_of(model: Any) -> Any:
 def _strata_scores(model: Any) -> Floats | None:
     """Different scores of the strata of a tree, rising; None for other models."""
     return np.unique(model.partition_.scores) if isinstance(model, TreeRanker) else None
+
+
+def _grade_cuts(
+    model: Any, steps: tuple[Floats, Any] | None, scores: Floats, weight: Floats
+) -> Floats:
+    """Scores at which a grade may begin: between strata, and where points change."""
+    strata = _strata_scores(model)
+    if strata is not None:
+        return cut_between(strata[:-1], strata[1:])
+    cuts = candidate_cuts(scores, weight, MAX_RANGES)
+    if steps is None or len(steps[0]) == 0:
+        return cuts
+    return np.unique(steps[0][np.searchsorted(steps[0], cuts).clip(max=len(steps[0]) - 1)])
 
 
 def _scale_of(model: Any) -> str:

@@ -1,0 +1,60 @@
+"""`treerank evaluate`: the figures of Python's `evaluate`, as text or JSON."""
+
+import json
+
+import numpy as np
+import pytest
+from saved_models import loans
+
+import treerank
+from treerank import TreeRank
+from treerank.scoring import evaluate
+
+pytest.importorskip("typer", reason="typer is not installed")
+pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+from typer.testing import CliRunner
+
+from treerank.cli import app
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("evaluate")
+    X, y = loans(600)
+    X["member"] = X["member"].map({True: "true", False: "false"})
+    model = TreeRank(max_depth=4).fit(X[:300], np.where(y == 1, "yes", "no")[:300])
+    treerank.save(model, folder / "model.json")
+    new = X[300:].assign(default=np.where(y == 1, "yes", "no")[300:], w=1 + np.arange(300) % 2)
+    new.to_csv(folder / "new.csv", index=False)
+    new[new.default == "no"].to_csv(folder / "quiet.csv", index=False)
+    return folder, model, new
+
+
+def test_the_command_prints_what_python_finds(judged):
+    folder, model, new = judged
+    found = evaluate(model, new[model.feature_names_in_], new["default"])
+    result = run("evaluate", folder / "model.json", folder / "new.csv", "--target", "default")
+    assert result.exit_code == 0, result.output
+    assert result.output == f"{found}\n"
+    for word in ("AUC", "95% interval", "local AUC, top 10%", "KS", "Brier score", "lift"):
+        assert word in result.output
+
+
+def test_json_holds_every_figure(judged):
+    folder, model, new = judged
+    found = evaluate(model, new[model.feature_names_in_], new["default"], sample_weight=new["w"])
+    result = run("evaluate", folder / "model.json", folder / "new.csv", "--target", "default",
+                 "--weight", "w", "--json")  # fmt: skip
+    assert json.loads(result.output) == json.loads(json.dumps(found.to_dict()))
+
+
+def test_rows_without_events_are_named_in_one_line(judged):
+    folder = judged[0]
+    result = run("evaluate", folder / "model.json", folder / "quiet.csv", "--target", "default")
+    assert result.exit_code == 2
+    assert "column 'default' has no row of 'yes'" in result.stderr
+    assert result.stderr.count("\n") == 1

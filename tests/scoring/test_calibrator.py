@@ -114,11 +114,13 @@ def test_weights_count_as_repeated_rows():
     p, y = sample(300)
     weight = np.random.default_rng(0).integers(1, 4, 300)
     for method in METHODS:
-        weighted = Calibrator(method).fit(p, y, weight).predict(p)
-        repeated = Calibrator(method).fit(np.repeat(p, weight), np.repeat(y, weight)).predict(p)
-        # Platt's targets, and steps without events, are told by the number of rows.
-        inside = (p > np.quantile(p, 0.1)) & (p < np.quantile(p, 0.9))
-        assert np.allclose(weighted[inside], repeated[inside], atol=0.01)
+        weighted = Calibrator(method).fit(p, y, weight)
+        repeated = Calibrator(method).fit(np.repeat(p, weight), np.repeat(y, weight))
+        if method == "isotonic":  # how sure a step without events is depends on the rows
+            assert np.allclose(weighted.knots_[0], repeated.knots_[0])
+            assert np.allclose(weighted.knots_[1, 1:-1], repeated.knots_[1, 1:-1])
+        else:  # and so do Platt's targets
+            assert np.allclose(weighted.predict(p), repeated.predict(p), atol=0.01)
 
 
 def test_a_score_that_does_not_rank_is_said_to_be_flat():

@@ -1,7 +1,7 @@
 """Calibration of predicted probabilities: a table, intercept and slope."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -84,11 +84,12 @@ def calibration_slope(
         raise ValueError(f"Got clip={clip!r}; expected a number between 0 and 0.5.")
     sample = check_binary(y, check_probabilities(p), sample_weight, pos_label, name="p")
     x = logit(np.clip(sample.score, clip, 1 - clip))
-    weight = sample.weight / sample.weight.mean()
-    ones = np.ones((x.size, 1))
+    rows = _collapse(x, sample.positive, sample.weight / sample.weight.mean())
     z = normal_quantile(level)
-    large, large_spread = fit_logistic(ones, sample.positive, weight, offset=x)
-    line, error = _line(x, sample.positive, weight)
+    large, large_spread = fit_logistic(
+        np.ones((rows.x.size, 1)), rows.positive, rows.weight, rows.x, rows.squares
+    )
+    line, error = _line(rows)
     return CalibrationFit(
         in_the_large=float(large[0]),
         in_the_large_limits=_limits(large[0], z * np.sqrt(large_spread[0, 0])),
@@ -177,9 +178,28 @@ def check_probabilities(p: ArrayLike, name: str = "p") -> FloatArray:
     return values
 
 
-def _line(x: FloatArray, positive: BoolArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+class _Rows(NamedTuple):
+    """Rows of equal logit and class as one: their weight, and the sum of their squared weights."""
+
+    x: FloatArray
+    positive: BoolArray
+    weight: FloatArray
+    squares: FloatArray
+
+
+def _collapse(x: FloatArray, positive: BoolArray, weight: FloatArray) -> _Rows:
+    """Put rows of equal logit and class together: of a tree, as many as strata, times two."""
+    values, place = np.unique(x, return_inverse=True)
+    cell = 2 * place + positive
+    sums, squares = (np.bincount(cell, weight**k).astype(np.float64) for k in (1, 2))
+    used = np.flatnonzero(squares)
+    return _Rows(values[used // 2], used % 2 == 1, sums[used], squares[used])
+
+
+def _line(rows: _Rows) -> tuple[FloatArray, FloatArray]:
     """Return intercept and slope, and their standard errors."""
-    inside, outside = x[positive], x[~positive]
+    x = rows.x
+    inside, outside = x[rows.positive], x[~rows.positive]
     unknown = np.full(2, np.nan)
     if x.min() == x.max():
         return unknown, unknown
@@ -187,19 +207,24 @@ def _line(x: FloatArray, positive: BoolArray, weight: FloatArray) -> tuple[Float
         return np.array([np.nan, np.inf]), unknown
     if inside.max() <= outside.min():
         return np.array([np.nan, -np.inf]), unknown
-    centre = np.average(x, weights=weight)
+    centre = np.average(x, weights=rows.weight)
     design = np.column_stack([np.ones(x.size), x - centre])
-    found, spread = fit_logistic(design, positive, weight, offset=np.zeros(x.size))
+    found, spread = fit_logistic(design, rows.positive, rows.weight, np.zeros(x.size), rows.squares)
     uncentred = np.array([[1.0, -centre], [0.0, 1.0]])
     return uncentred @ found, np.sqrt(np.diag(uncentred @ spread @ uncentred.T))
 
 
 def fit_logistic(
-    design: FloatArray, target: FloatArray | BoolArray, weight: FloatArray, offset: FloatArray
+    design: FloatArray,
+    target: FloatArray | BoolArray,
+    weight: FloatArray,
+    offset: FloatArray,
+    squares: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Maximise the weighted likelihood by Newton's method with halved steps.
 
-    Targets are shares from 0 to 1. Returns the coefficients and their robust covariance.
+    Targets are shares from 0 to 1; `squares` are the squared weights, or their sum where a row
+    stands for several. Returns the coefficients and their robust covariance.
     """
     beta = np.zeros(design.shape[1])
     value = _log_loss(design @ beta + offset, target, weight)
@@ -217,8 +242,9 @@ def fit_logistic(
             break
     p = expit(design @ beta + offset)
     bread = np.linalg.pinv((design * (weight * p * (1 - p))[:, None]).T @ design)
-    score = design * (weight * (target - p))[:, None]
-    return beta, bread @ (score.T @ score) @ bread
+    score = design * (target - p)[:, None]
+    squares = weight**2 if squares is None else squares
+    return beta, bread @ ((score * squares[:, None]).T @ score) @ bread
 
 
 def _log_loss(eta: FloatArray, target: FloatArray | BoolArray, weight: FloatArray) -> float:

@@ -46,7 +46,8 @@ class Scorecard(RankingModel):
     grades : int, Grades or None, default=7
         Largest number of grades, or how to choose them.
     points : Points or None, default=None
-        Scale of points; two classes only.
+        Scale of points; two classes only. Strata of a tree that differ in score differ in points;
+        of other models, scores beyond those of the held-out rows have the points of the last.
     calibration : {"auto", "beta", "sigmoid", "isotonic"} or None, default="auto"
         How probabilities are calibrated; see :class:`Calibrator`. "auto" is "beta" for two classes
         and None for more.
@@ -159,6 +160,8 @@ class Scorecard(RankingModel):
 
     def _checked(self) -> tuple[Grades | None, str | None]:
         """Check the parameters; grades yet to be fitted, and the method of calibration."""
+        if isinstance(self.cv, str) and self.cv != "prefit":
+            raise invalid_parameter("cv", self.cv, "an integer >= 2, a splitter or 'prefit'")
         check_population_rate(self.population_rate)
         check_choice("calibration", self.calibration, ("auto", *METHODS, None))
         if self.points is not None and not isinstance(self.points, Points):
@@ -192,12 +195,7 @@ class Scorecard(RankingModel):
         strata = _strata_scores(model)
         if strata is not None:
             return steps_of_strata(self.points, calibrator, strata)
-        # New rows may go beyond those seen, by a little.
         low, high = float(scores.min()), float(scores.max())
-        reach = max((high - low) / 10, 1e-6)
-        low, high = low - reach, high + reach
-        if calibrator.scale == "probability":
-            low, high = max(low, 0.0), min(high, 1.0)
         return steps_of_range(self.points, calibrator, low, high)
 
     def _keep_points(self, steps: tuple[Floats, NDArray[np.int64]] | None) -> None:

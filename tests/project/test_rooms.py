@@ -13,7 +13,7 @@ ORDER = [
     "_growth", "_reading", "_base", "_leafrank", "_io", "_treerank", "_forest_plan", "_forest",
     "_boosting", "_geometric", "baselines", "scoring._steps", "scoring._optimal_cuts",
     "scoring._grades", "scoring._calibrator", "scoring._points", "scoring._point_steps",
-    "_held_out", "scoring._scorecard", "_io.model_file",
+    "scoring._model_scores", "_held_out", "scoring._scorecard", "_io.model_file",
 ]  # fmt: skip
 PLACE = {room: place for place, room in enumerate(ORDER)}
 

@@ -20,6 +20,7 @@ from treerank._report._cells import (
 )
 from treerank._report._facts import facts
 from treerank._report._features import dependence_pictures, importances, table_names
+from treerank._report._grades import grades
 from treerank._report._ordinal import (
     class_picture,
     class_weights_of_sample,
@@ -41,6 +42,7 @@ from treerank._report._table import RowTable
 from treerank._trees.ranking_tree import RankTree
 from treerank.metrics._input import check_level
 from treerank.plots._scores import ranking_scores
+from treerank.scoring._scorecard import unwrap
 
 
 def report(
@@ -75,7 +77,8 @@ def report(
     Parameters
     ----------
     model : fitted estimator
-        Of this library, or any classifier with scores of two classes.
+        Of this library, alone or in a :class:`treerank.scoring.Scorecard`, or any classifier with
+        scores of two classes.
     X : array-like or data frame of shape (n_samples, n_features), optional
         Rows to judge the model by: rows that it has not been fitted to. None: judge it by
         held-out folds of `train`.
@@ -173,6 +176,7 @@ class PageOptions:
 def write_page(model: Any, judged: Judged, wanted: PageOptions) -> Path | str:
     """Put a page together; write it, or return its text."""
     path = check_out(wanted.out)
+    model, card = unwrap(model)
     described = judged.described
     chosen = choose_rows(wanted.rows, described)
     name = f"{type(model).__name__} report" if wanted.title is None else str(wanted.title)
@@ -185,6 +189,7 @@ def write_page(model: Any, judged: Judged, wanted: PageOptions) -> Path | str:
         "reasons": reasons(model, described, chosen),
         "has_tests": isinstance(getattr(model, "tree_", None), RankTree),
         "stability": _stability(model, judged.sample, judged.training, wanted.X_new),
+        "grades": grades(model, card, judged.sample, wanted.level),
     }
     context |= _features(model, described, wanted.seed)
     ranking, data = _ranking(model, judged, wanted.level)

@@ -18,6 +18,8 @@ from treerank._input.validation import validate_rows
 from treerank._report._table import RowTable, fingerprint
 from treerank.metrics._input import check_weights
 from treerank.plots._scores import ranking_scores
+from treerank.scoring._calibrator import cross_calibrate
+from treerank.scoring._scorecard import Scorecard, unwrap
 
 Floats = NDArray[np.float64]
 
@@ -81,9 +83,13 @@ def read_sample(model: Any, X: Any, y: Any, sample_weight: Any, name: str = "y")
     mark = fingerprint(table, code, None if sample_weight is None else weight)
     if len(given) < len(code):
         table, code, weight = table.take(given), code[given], weight[given]
-    rows = bin_once(model, table.native)
-    score = ranking_scores(model, rows)
-    probability = class_probabilities(model, rows, score)
+    ranker, card = unwrap(model)
+    rows = bin_once(ranker, table.native)
+    score = ranking_scores(ranker, rows)
+    if card is not None and card.calibrator_ is not None:
+        probability: Floats | None = card.probabilities_of(score)
+    else:
+        probability = class_probabilities(ranker, rows, score)
     weighted = bool((weight != 1).any())
     target = getattr(y, "name", None)
     target = target if isinstance(target, str) else ""
@@ -100,15 +106,18 @@ def hold_out(model: Any, training: ScoredRows, cv: Any, seed: int) -> tuple[Scor
     """Replace the scores of training rows by those of models that have not seen them."""
     labels = np.asarray(model.classes_)[training.code]
     weight = training.weight if training.is_weighted else None
-    found = held_out_scores(model, training.table.native, labels, weight, cv, seed)
-    return judged_by(training, found), found
+    ranker, card = unwrap(model)
+    found = held_out_scores(ranker, training.table.native, labels, weight, cv, seed)
+    return judged_by(training, found, card), found
 
 
-def judged_by(training: ScoredRows, found: HeldOut) -> ScoredRows:
+def judged_by(training: ScoredRows, found: HeldOut, card: Scorecard | None = None) -> ScoredRows:
     """Rows with their held-out scores; those that every tree of a forest has seen are left out."""
     kept = np.flatnonzero(np.isfinite(found.score))
     probability = None
-    if found.probability is not None:
+    if card is not None and card.calibrator_ is not None:
+        probability = _calibrated_without(card, found.score[kept], training, kept)
+    elif found.probability is not None:
         positive = found.probability[kept]
         probability = np.column_stack([1.0 - positive, positive])
     return replace(
@@ -120,6 +129,23 @@ def judged_by(training: ScoredRows, found: HeldOut) -> ScoredRows:
         score=found.score[kept],
         probability=probability,
     )
+
+
+def calibrated_without(sample: ScoredRows, card: Scorecard | None) -> ScoredRows:
+    """Rows that a scorecard was fitted to, calibrated as if each were new."""
+    if card is None or card.calibrator_ is None:
+        return sample
+    every = np.arange(len(sample.code))
+    return replace(sample, probability=_calibrated_without(card, sample.score, sample, every))
+
+
+def _calibrated_without(
+    card: Scorecard, score: Floats, rows: ScoredRows, kept: NDArray[np.intp]
+) -> Floats:
+    assert card.calibrator_ is not None
+    positive = rows.code[kept] == 1
+    found = cross_calibrate(card.calibrator_, score, positive, rows.weight[kept])
+    return np.column_stack([1.0 - found, found])
 
 
 def responses(model: Any, table: RowTable, has_probability: bool) -> Floats:

@@ -123,11 +123,17 @@ def write_report_of_fit(
 ) -> None:
     """Write the report of a model that has just been fitted, on rows that it has not seen."""
     from treerank._report._page import Judged, PageOptions, write_page  # noqa: PLC0415 - slow
-    from treerank._report._sample import judged_by, read_sample  # noqa: PLC0415
+    from treerank._report._sample import (  # noqa: PLC0415
+        calibrated_without,
+        judged_by,
+        read_sample,
+    )
+    from treerank.scoring._scorecard import unwrap  # noqa: PLC0415
 
     training = read_sample(model, data.features, data.labels, data.weights)
     if kept_back is not None:
         sample = read_sample(model, kept_back.features, kept_back.labels, kept_back.weights)
+        sample = calibrated_without(sample, unwrap(model)[1])
         judged = Judged(sample, sample, training, None)
     else:
         if held_out is None:
@@ -140,7 +146,7 @@ def write_report_of_fit(
             None if held_out.probability is None else held_out.probability[training.given],
             held_out.n_folds,
         )
-        judged = Judged(judged_by(training, used), training, None, used)
+        judged = Judged(judged_by(training, used, unwrap(model)[1]), training, None, used)
     try:
         write_page(model, judged, PageOptions(out=out, seed=seed))
     except ModuleNotFoundError as error:

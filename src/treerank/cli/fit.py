@@ -13,9 +13,24 @@ import typer
 from rich.console import Console
 
 import treerank
+from treerank._held_out import HeldOut
 from treerank.cli._cluster import cluster_client, on_cluster
 from treerank.cli._errors import BadInput, check_out, one_line_errors
 from treerank.cli._evaluation import write_report_of_fit
+from treerank.cli._grading import (
+    BaseOdds,
+    BaseScore,
+    Calibration,
+    GradeNames,
+    GradeOptions,
+    MaxGrades,
+    Pdo,
+    PopulationRate,
+    Reverse,
+    WithPoints,
+    check_can_grade,
+    print_grades,
+)
 from treerank.cli._options import Delimiter, Encoding, Missing, Threads
 from treerank.cli._out_of_core import (
     OutOfCoreTraining,
@@ -80,6 +95,15 @@ def fit(
         bool, typer.Option(help="Fewer strata: the smallest tree within one standard error.")
     ] = False,
     cv: Annotated[int, typer.Option(help="Folds that judge a tree; 0 for none.")] = 5,
+    grades: MaxGrades = None,
+    grade_names: GradeNames = None,
+    points: WithPoints = False,
+    pdo: Pdo = 20.0,
+    base_score: BaseScore = 600.0,
+    base_odds: BaseOdds = 50.0,
+    calibration: Calibration = None,
+    population_rate: PopulationRate = None,
+    reverse: Reverse = False,
     seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
     threads: Threads = 1,
     cache_dir: Annotated[
@@ -108,8 +132,17 @@ def fit(
         # Names of columns and classes are printed as they are, whatever is in them.
         console = Console(highlight=False, markup=False, emoji=False)
         make = _Maker(model, trees, max_depth, small, seed, threads)
+        graded = GradeOptions(
+            grades, grade_names, points, pdo, base_score, base_odds, calibration,
+            population_rate, reverse,
+        )  # fmt: skip
         if is_out_of_core(train) or dask is not None:
             _check_out_of_core(make, report, test_share, cache_dir, dask)
+            if graded.wanted:
+                raise BadInput(
+                    "Got --grades, --points or --calibration with several files or --dask; "
+                    "expected them with one table: fit first, then `treerank grade` on new rows."
+                )
             large = open_out_of_core(train, column_options)
             estimator = _fit_out_of_core(console, make, large, order, cache_dir, dask, checkpoint)
             return _save(console, estimator, save)
@@ -117,6 +150,8 @@ def fit(
             raise BadInput(
                 "Got --checkpoint without --dask; a fit on one machine has no checkpoint."
             )
+        if cv < 2 and test_share is None and model is not ModelKind.forest:
+            check_can_grade(graded, None)
         if report is not None and cv < 2 and test_share is None and model is not ModelKind.forest:
             raise BadInput(
                 f"Got --report with --cv {cv}; a report is judged on held-out rows: expected "
@@ -130,6 +165,8 @@ def fit(
         else:
             held_out = None
             print_kept_back(console, estimator, kept_back, data)
+        if graded.wanted:
+            estimator = _grade(console, graded, estimator, data, kept_back, held_out)
         _save(console, estimator, save)
         if report is not None:
             write_report_of_fit(estimator, data, kept_back, held_out, report, seed)
@@ -258,6 +295,28 @@ def _fit_in_memory(
     console.print(f"Fitted in {took:.1f} s.\n")
     print_strata(console, estimator)
     return estimator
+
+
+def _grade(
+    console: Console,
+    options: GradeOptions,
+    model: Any,
+    data: Training,
+    kept_back: Training | None,
+    held_out: HeldOut | None,
+) -> Any:
+    """Give the model grades and points, by rows kept back or by held-out scores of all."""
+    card = options.scorecard(model)
+    if kept_back is not None:
+        said = f"the {kept_back.n_rows:,} rows kept back"
+        scores = model.score_samples(kept_back.features)
+        card.fit_scores(model, scores, kept_back.labels, kept_back.weights, said)
+    else:
+        check_can_grade(options, held_out)
+        assert held_out is not None
+        card.fit_scores(model, held_out.score, data.labels, data.weights, held_out.said)
+    print_grades(console, card)
+    return card
 
 
 def _labels_in(order: str, data: Training) -> list[Any]:

@@ -7,8 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.isotonic import isotonic_regression
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._input.parameters import check_choice
@@ -21,6 +22,7 @@ METHODS = ("beta", "sigmoid", "isotonic")
 SCALES = ("probability", "posterior", "score")
 ROWS_AT_EDGE = 50.0  # log-odds are straight beyond this part of the event rate: 0 has none
 SLOPE = 1e-3  # of log-odds, beyond the last step of isotonic regression
+CROSS_FOLDS = 5
 MOST_LOG_ODDS = 16.0  # one in ten million
 LEAST_SLOPE = 1e-6  # what keeps a flat line strictly rising
 
@@ -188,6 +190,22 @@ def _open_logit(p: Floats, edge: float) -> Floats:
     """Log-odds, and beyond the edges the tangent: rising for any number, 0 and 1 among them."""
     inside = np.clip(p, edge, 1 - edge)
     return np.asarray(logit(inside) + (p - inside) / (edge * (1 - edge)))
+
+
+def cross_calibrate(
+    calibrator: Calibrator, p: Floats, positive: NDArray[np.bool_], weight: Floats
+) -> Floats:
+    """Probabilities of rows by the same curve, fitted without them: what new rows would get."""
+    counts = int(positive.sum()), int((~positive).sum())
+    n_folds = min(CROSS_FOLDS, *counts)
+    if n_folds < 2:
+        return calibrator.predict(p)
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
+    found = np.empty(len(p))
+    for train, test in folds.split(p[:, np.newaxis], positive):
+        curve = clone(calibrator).fit(p[train], positive[train], weight[train])
+        found[test] = curve.predict(p[test])
+    return found
 
 
 def check_population_rate(rate: Any) -> float | None:

@@ -10,8 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from treerank._base import RankingModel, TreeRanker
-from treerank._forest import RankingForest
+from treerank._base import RankingModel
 from treerank._held_out import held_out_scores
 from treerank._input.frames import frame_of
 from treerank._input.labels import check_known_labels
@@ -22,10 +21,11 @@ from treerank._select.scores import ranking_scores
 from treerank._trees.ranking_tree import RankTree
 from treerank.metrics._input import check_weights
 from treerank.scoring._calibrator import METHODS, Calibrator, check_population_rate
-from treerank.scoring._grades import MAX_RANGES, Grades
+from treerank.scoring._grades import Grades
+from treerank.scoring._model_scores import grade_cuts, partition_of, scale_of, strata_scores
 from treerank.scoring._point_steps import steps_of_range, steps_of_strata
 from treerank.scoring._points import Points
-from treerank.scoring._steps import candidate_cuts, cut_between, step_of
+from treerank.scoring._steps import step_of
 
 Floats = NDArray[np.float64]
 
@@ -122,24 +122,46 @@ class Scorecard(RankingModel):
         -------
         self
         """
-        grades, calibration = self._checked()
-        if isinstance(self.cv, str) and self.cv == "prefit":
+        self._checked()
+        if isinstance(self.cv, str):
             check_is_fitted(self.estimator)
-            model, held_out = self.estimator, "rows given"
-            scores = ranking_scores(model, X)
-        else:
-            weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-            model = clone(self.estimator).fit(X, y, **weights)
-            found = held_out_scores(
-                model, X, check_known_labels(y, np.asarray(model.classes_)),
-                None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64),
-                self.cv,
-            )  # fmt: skip
-            scores, held_out = found.score, found.said
+            scores = ranking_scores(self.estimator, X)
+            return self.fit_scores(self.estimator, scores, y, sample_weight, "rows given")
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        model = clone(self.estimator).fit(X, y, **weights)
+        found = held_out_scores(
+            model, X, check_known_labels(y, np.asarray(model.classes_)),
+            None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64),
+            self.cv,
+        )  # fmt: skip
+        return self.fit_scores(model, found.score, y, sample_weight, found.said)
+
+    def fit_scores(
+        self, model: Any, s: Any, y: Any, sample_weight: Any = None, held_out: str = "rows given"
+    ) -> Self:
+        """Fit grades, calibration and points of a fitted model to scores that are there already.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted.
+        s : array-like of shape (n_samples,)
+            Scores of rows that the model has not learned from; NaN where there is none.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        held_out : str, default="rows given"
+            Where the scores come from, in words.
+
+        Returns
+        -------
+        self
+        """
+        grades, calibration = self._checked()
         classes = np.asarray(model.classes_)
         if calibration == "auto":
             calibration = "beta" if len(classes) == 2 else None
         self._check_possible(classes, calibration)
+        scores = np.asarray(s, dtype=np.float64)
         known = np.isfinite(scores)
         labels = check_known_labels(y, classes)
         weight = check_weights(sample_weight, len(labels))[known]
@@ -147,11 +169,11 @@ class Scorecard(RankingModel):
         calibrator = None
         if calibration is not None:
             calibrator = Calibrator(
-                calibration, scale=_scale_of(model), population_rate=self.population_rate
+                calibration, scale=scale_of(model), population_rate=self.population_rate
             ).fit(*rows, pos_label=classes[-1])
         steps = None if self.points is None else self._point_steps(model, calibrator, rows[0])
         if grades is not None:
-            cuts = _grade_cuts(model, steps, rows[0], weight)
+            cuts = grade_cuts(model, steps, rows[0], weight)
             grades.fit(*rows, candidates=cuts, labels=classes)
         self.estimator_, self.classes_, self.held_out_ = model, classes, held_out
         self.grades_, self.calibrator_ = grades, calibrator
@@ -192,7 +214,7 @@ class Scorecard(RankingModel):
     ) -> tuple[Floats, NDArray[np.int64]]:
         assert calibrator is not None
         assert self.points is not None
-        strata = _strata_scores(model)
+        strata = strata_scores(model)
         if strata is not None:
             return steps_of_strata(self.points, calibrator, strata)
         low, high = float(scores.min()), float(scores.max())
@@ -298,7 +320,7 @@ class Scorecard(RankingModel):
         first = step_of(self.point_cuts_, low)
         # The last score below the next grade.
         last = step_of(self.point_cuts_, np.nextafter(high, -np.inf))
-        strata = _strata_scores(self.estimator_)
+        strata = strata_scores(self.estimator_)
         if strata is not None:  # steps between strata of other grades count for nothing
             first = step_of(self.point_cuts_, strata[np.searchsorted(strata, low)])
             last = step_of(self.point_cuts_, strata[np.searchsorted(strata, high) - 1])
@@ -307,7 +329,7 @@ class Scorecard(RankingModel):
 
     def _stratum_columns(self) -> dict[str, Any]:
         check_is_fitted(self)
-        partition = _partition_of(self.estimator_)
+        partition = partition_of(self.estimator_)
         scores = partition.scores
         table: dict[str, Any] = {"stratum": np.arange(len(partition)), "score": scores}
         if self.grades_ is not None:
@@ -323,7 +345,7 @@ class Scorecard(RankingModel):
     def rules(self) -> list[str]:
         """Say in words which rows have each grade, best first; for one tree."""
         grades = self._has("grades_", "grades")
-        partition = _partition_of(self.estimator_)
+        partition = partition_of(self.estimator_)
         grade = grades.apply(partition.scores)
         strata = [np.flatnonzero(grade == k) for k in range(len(grades.names_))]
         tree = self.estimator_.tree_
@@ -341,41 +363,3 @@ def unwrap(model: Any) -> tuple[Any, Scorecard | None]:
         return model, None
     check_is_fitted(model)
     return model.estimator_, model
-
-
-def _partition_of(model: Any) -> Any:
-    if not isinstance(model, TreeRanker):
-        raise ValueError(
-            f"Got a Scorecard of a {type(model).__name__}; expected one of a TreeRank or LeafRank: "
-            "many trees have no strata."
-        )
-    return model.partition_
-
-
-def _strata_scores(model: Any) -> Floats | None:
-    """Different scores of the strata of a tree, rising; None for other models."""
-    return np.unique(model.partition_.scores) if isinstance(model, TreeRanker) else None
-
-
-def _grade_cuts(
-    model: Any, steps: tuple[Floats, Any] | None, scores: Floats, weight: Floats
-) -> Floats:
-    """Scores at which a grade may begin: between strata, and where points change."""
-    strata = _strata_scores(model)
-    if strata is not None:
-        return cut_between(strata[:-1], strata[1:])
-    cuts = candidate_cuts(scores, weight, MAX_RANGES)
-    if steps is None or len(steps[0]) == 0:
-        return cuts
-    return np.unique(steps[0][np.searchsorted(steps[0], cuts).clip(max=len(steps[0]) - 1)])
-
-
-def _scale_of(model: Any) -> str:
-    """What the scores of a model are."""
-    if isinstance(model, TreeRanker):
-        shares = model._posterior[:, -1]
-        return "posterior" if np.allclose(model.partition_.scores + 0.5, shares) else "score"
-    if isinstance(model, RankingForest):
-        return "posterior" if model._ranks is None else "score"
-    scores = ("score_samples", "decision_function")
-    return "score" if any(hasattr(model, name) for name in scores) else "probability"

@@ -10,6 +10,8 @@ from scipy.special import expit, logit
 from ._input import BoolArray, FloatArray, IntArray, check_binary, check_level, check_scores
 from ._proportion import normal_quantile, rows_per_weight, wilson_interval
 
+CLIP = 1e-6  # least probability that has a logit here
+
 
 @dataclass(frozen=True, slots=True)
 class CalibrationFit:
@@ -35,7 +37,7 @@ def calibration_slope(
     *,
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
-    clip: float = 1e-6,
+    clip: float = CLIP,
     pos_label: Any = None,
 ) -> CalibrationFit:
     """Calibration intercept and slope of predicted probabilities, with intervals.
@@ -212,6 +214,13 @@ def _line(rows: _Rows) -> tuple[FloatArray, FloatArray]:
     found, spread = fit_logistic(design, rows.positive, rows.weight, np.zeros(x.size), rows.squares)
     uncentred = np.array([[1.0, -centre], [0.0, 1.0]])
     return uncentred @ found, np.sqrt(np.diag(uncentred @ spread @ uncentred.T))
+
+
+def slope_alone(positive: BoolArray, p: FloatArray, weight: FloatArray | None) -> float:
+    """Return the slope of `calibration_slope`, for rows that have been checked."""
+    x = logit(np.clip(p, CLIP, 1 - CLIP))
+    line, _ = _line(_collapse(x, positive, np.ones(len(x)) if weight is None else weight))
+    return float(line[1])
 
 
 def fit_logistic(

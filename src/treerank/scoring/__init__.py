@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from treerank.scoring._grades import Grades
     from treerank.scoring._points import Points
     from treerank.scoring._scorecard import Scorecard
+    from treerank.scoring._validation import Validation, validate
     from treerank.scoring.evaluation import Evaluation, evaluate
 
 # Imported when they are asked for: model files need some of them, and no others.
@@ -17,9 +18,20 @@ _HOME = {
     "Grades": "_grades",
     "Points": "_points",
     "Scorecard": "_scorecard",
+    "Validation": "_validation",
     "evaluate": "evaluation",
+    "validate": "_validation",
 }
-__all__ = ["Calibrator", "Evaluation", "Grades", "Points", "Scorecard", "evaluate"]
+__all__ = [
+    "Calibrator",
+    "Evaluation",
+    "Grades",
+    "Points",
+    "Scorecard",
+    "Validation",
+    "evaluate",
+    "validate",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -67,9 +67,9 @@ def test_corrected_figures_are_near_the_truth():
     gaps = []
     rng = np.random.default_rng(99)
     model = LinearDiscriminantAnalysis()
-    for seed in range(30):
+    for seed in range(16):
         X, y = sample(150, 12, seed)
-        found = validate(model, X, y, n_boot=30, random_state=seed)
+        found = validate(model, X, y, n_boot=20, random_state=seed)
         new = rng.normal(size=(4000, 12))
         truth = rng.random(4000) < 1 / (1 + np.exp(-new[:, 0] - new[:, 1]))
         auc = roc_auc_score(truth, model.fit(X, y).decision_function(new))

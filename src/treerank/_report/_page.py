@@ -39,10 +39,12 @@ from treerank._report._roc import (
 from treerank._report._sample import ScoredRows, hold_out, read_sample
 from treerank._report._stability import stability
 from treerank._report._table import RowTable
+from treerank._report._validation import validation_part
 from treerank._trees.ranking_tree import RankTree
 from treerank.metrics._input import check_level
 from treerank.plots._scores import ranking_scores
 from treerank.scoring._scorecard import unwrap
+from treerank.scoring._validation import Validation
 
 
 def report(
@@ -59,6 +61,7 @@ def report(
     rows: Any = 6,
     level: float = 0.95,
     random_state: int = 0,
+    validation: Validation | None = None,
 ) -> Path | str:
     """Write one HTML file that a committee can read: how well a model ranks, and by what.
 
@@ -105,6 +108,9 @@ def report(
         Seed of the samples that partial dependence of other models than trees is averaged over,
         and of the folds.
 
+    validation : Validation, optional
+        What :func:`treerank.scoring.validate` has found: optimism and instability.
+
     Returns
     -------
     path or str
@@ -123,7 +129,7 @@ def report(
     True
     """
     seed = check_integer("random_state", random_state, 0) or 0
-    wanted = PageOptions(out, X_new, title, rows, check_level(level), seed)
+    wanted = PageOptions(out, X_new, title, rows, check_level(level), seed, validation)
     require_jinja2()
     check_out(out)
     training = _read_training(model, train)
@@ -171,6 +177,7 @@ class PageOptions:
     rows: Any = 6
     level: float = 0.95
     seed: int = 0
+    validation: Validation | None = None
 
 
 def write_page(model: Any, judged: Judged, wanted: PageOptions) -> Path | str:
@@ -190,6 +197,7 @@ def write_page(model: Any, judged: Judged, wanted: PageOptions) -> Path | str:
         "has_tests": isinstance(getattr(model, "tree_", None), RankTree),
         "stability": _stability(model, judged.sample, judged.training, wanted.X_new),
         "grades": grades(model, card, judged.sample, wanted.level),
+        "validation": validation_part(wanted.validation, wanted.level),
     }
     context |= _features(model, described, wanted.seed)
     ranking, data = _ranking(model, judged, wanted.level)

@@ -120,6 +120,7 @@ def write_report_of_fit(
     held_out: HeldOut | None,
     out: Path,
     seed: int,
+    validation: Any = None,
 ) -> None:
     """Write the report of a model that has just been fitted, on rows that it has not seen."""
     from treerank._report._page import Judged, PageOptions, write_page  # noqa: PLC0415 - slow
@@ -148,7 +149,7 @@ def write_report_of_fit(
         )
         judged = Judged(judged_by(training, used, unwrap(model)[1]), training, None, used)
     try:
-        write_page(model, judged, PageOptions(out=out, seed=seed))
+        write_page(model, judged, PageOptions(out=out, seed=seed, validation=validation))
     except ModuleNotFoundError as error:
         raise BadInput(f"{out}: {error}") from None
 

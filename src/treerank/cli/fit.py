@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -49,6 +49,9 @@ from treerank.cli._printing import (
 )
 from treerank.cli._sources import Source
 from treerank.cli._training import ColumnOptions, Training, keep_back, read_training
+
+if TYPE_CHECKING:
+    from treerank.scoring import Validation
 
 
 class ModelKind(StrEnum):
@@ -95,6 +98,9 @@ def fit(
         bool, typer.Option(help="Fewer strata: the smallest tree within one standard error.")
     ] = False,
     cv: Annotated[int, typer.Option(help="Folds that judge a tree; 0 for none.")] = 5,
+    bootstrap: Annotated[
+        int, typer.Option(help="Say the optimism and instability by so many bootstrap samples.")
+    ] = 0,
     grades: MaxGrades = None,
     grade_names: GradeNames = None,
     points: WithPoints = False,
@@ -138,6 +144,10 @@ def fit(
         )  # fmt: skip
         if is_out_of_core(train) or dask is not None:
             _check_out_of_core(make, report, test_share, cache_dir, dask)
+            if bootstrap:
+                raise BadInput(
+                    "Got --bootstrap with several files or --dask; expected it with one table."
+                )
             if graded.wanted:
                 raise BadInput(
                     "Got --grades, --points or --calibration with several files or --dask; "
@@ -165,11 +175,12 @@ def fit(
         else:
             held_out = None
             print_kept_back(console, estimator, kept_back, data)
+        validation = _validate(console, make, estimator, data, bootstrap) if bootstrap else None
         if graded.wanted:
             estimator = _grade(console, graded, estimator, data, kept_back, held_out)
         _save(console, estimator, save)
         if report is not None:
-            write_report_of_fit(estimator, data, kept_back, held_out, report, seed)
+            write_report_of_fit(estimator, data, kept_back, held_out, report, seed, validation)
             console.print(f"Report in {report}.")
     return None
 
@@ -295,6 +306,21 @@ def _fit_in_memory(
     console.print(f"Fitted in {took:.1f} s.\n")
     print_strata(console, estimator)
     return estimator
+
+
+def _validate(
+    console: Console, make: _Maker, model: Any, data: Training, n_boot: int
+) -> Validation:
+    """Say how optimistic the figures of the training rows are, and how far predictions move."""
+    from treerank.scoring import validate  # noqa: PLC0415 (slow)
+
+    unfitted = make(data).set_params(label_order=np.asarray(model.classes_).tolist())
+    found = validate(
+        unfitted, data.features, data.labels, sample_weight=data.weights, n_boot=n_boot,
+        n_jobs=make.threads, random_state=make.seed,
+    )  # fmt: skip
+    console.print(f"\n{found}")
+    return found
 
 
 def _grade(

@@ -49,7 +49,7 @@ def test_632plus_is_that_of_efron_and_tibshirani():
     def estimate(apparent, out, none):
         zeros = np.zeros((2, 1))
         parts = [np.array([apparent]), zeros, zeros, np.full((2, 1), out), np.array([none])]
-        found = Validation(["AUC"], *parts, np.zeros(1), np.zeros((2, 1)), True)
+        found = Validation(["AUC"], *parts, np.zeros(1), np.zeros((2, 1)), True, np.zeros(1))
         return found.corrected_632plus[0]
 
     assert estimate(0.8, 0.8, 0.5) == pytest.approx(0.8)  # nothing is lost
@@ -146,6 +146,15 @@ def test_ordered_classes_have_a_vus():
     model = TreeRank().fit(X, y)
     assert found.apparent[0] == pytest.approx(ordinal_vus_score(y, model.score_samples(X)))
     assert not found.is_probability
+
+
+def test_held_out_figures_stand_beside_the_corrected_ones():
+    X, y = sample()
+    found = validate(TreeRank(), X, y, n_boot=2)
+    assert 0.5 < found.held_out[0] < found.apparent[0]
+    forest = validate(RankingForest(n_estimators=20, oob_score=True), X, y, n_boot=2)
+    fitted = RankingForest(n_estimators=20, oob_score=True).fit(X, y)
+    assert forest.held_out[0] == pytest.approx(fitted.oob_auc_)
 
 
 def test_weights_count_in_every_measure():

@@ -16,7 +16,6 @@ TITLES = {
     "treerank.export": "Export",
     "treerank.dask": "Clusters",
     "treerank.metrics": "Measures",
-    "treerank.scoring": "From score to decision",
     "treerank.plots": "Pictures",
     "treerank.datasets": "Data sets and simulated truths",
     "treerank.baselines": "Baselines from the papers",

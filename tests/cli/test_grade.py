@@ -111,3 +111,11 @@ def test_bad_options_are_one_line_and_leave_no_file(tables, tmp_path, words, mes
     assert done.exit_code == 2
     assert message in done.output
     assert not (tmp_path / "m.json").exists()
+
+
+def test_fit_says_optimism_and_instability(tables, tmp_path):
+    done = run("fit", tables / "train.csv", "--target", "default", "--max-depth", "3",
+               "--bootstrap", "3", "--report", tmp_path / "r.html")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "3 bootstrap samples" in done.output
+    assert 'id="validation"' in (tmp_path / "r.html").read_text()

@@ -35,7 +35,7 @@ def loans(n=1500):
 @pytest.fixture(scope="module")
 def cards():
     X, y = loans()
-    wanted = {"grades": GRADES, "points": Points(reverse=True)}
+    wanted = {"grades": GRADES, "points": Points(pdo=20, base_score=600, reverse=True)}
     return {name: Scorecard(model, **wanted).fit(X, y) for name, model in MODELS.items()}
 
 

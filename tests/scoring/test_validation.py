@@ -169,9 +169,8 @@ def test_instability_is_that_of_riley_and_collins():
     original = np.array([0.2, 0.6, 0.9])
     predictions = np.array([[0.1, 0.4, 0.8], [0.3, 0.7, 0.9]])
     one = np.zeros((2, 1))
-    found = Validation(
-        ["AUC"], np.zeros(1), one, one, one, np.zeros(1), original, predictions, True
-    )
+    none = np.zeros(1)
+    found = Validation(["AUC"], none, one, one, one, none, original, predictions, True, none)
     assert found.mape == pytest.approx([0.1, 0.15, 0.05])
     assert found.classification_instability(0.5) == pytest.approx([0, 0.5, 0])
     lower, upper = found.limits(0.5)

@@ -51,12 +51,15 @@ class Points:
     reverse: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("pdo", "base_odds"):
-            if check_number(name, getattr(self, name)) == 0:
+        for name in ("pdo", "base_score", "base_odds"):
+            least = -np.inf if name == "base_score" else 0.0
+            value = check_number(name, getattr(self, name), least)
+            if value == 0 and least == 0:
                 raise invalid_parameter(name, getattr(self, name), "a number above 0")
-        check_number("base_score", self.base_score, -np.inf)
+            object.__setattr__(self, name, value)  # as a double, whatever was given
         if not isinstance(self.reverse, bool | np.bool_):
             raise invalid_parameter("reverse", self.reverse, "True or False")
+        object.__setattr__(self, "reverse", bool(self.reverse))
 
     def transform(self, p: ArrayLike) -> Whole:
         """Return the points of probabilities of the event, as whole numbers."""

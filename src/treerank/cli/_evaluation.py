@@ -85,8 +85,8 @@ def _known_labels(
                 f"{', '.join(map(str, classes))} as they are. Leave --positive out."
             )
         said = [str(label == column_options.positive) for label in said]
-    number = {_spelling(str(label)): k for k, label in enumerate(classes.tolist())}
-    places = np.array([number.get(_spelling(label), -1) for label in said])
+    number = {spelling(str(label)): k for k, label in enumerate(classes.tolist())}
+    places = np.array([number.get(spelling(label), -1) for label in said])
     if (places < 0).any():
         row = int(np.argmax(places < 0))
         remedy = ": name the label that was ranked first (--positive)"
@@ -105,7 +105,7 @@ def _known_labels(
     return np.asarray(classes[places])
 
 
-def _spelling(text: str) -> str:
+def spelling(text: str) -> str:
     """One spelling for all of a number: 1, 1.0 and 01 are the same label."""
     try:
         return repr(float(text))

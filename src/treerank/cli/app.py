@@ -9,6 +9,7 @@ from treerank.cli.demo import demo
 from treerank.cli.evaluate import evaluate
 from treerank.cli.export import export
 from treerank.cli.fit import fit
+from treerank.cli.monitor import monitor
 from treerank.cli.report import report
 from treerank.cli.rules import rules
 from treerank.cli.score import score
@@ -20,7 +21,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (fit, score, evaluate, report, compare, rules, export, demo):
+for command in (fit, score, evaluate, report, monitor, compare, rules, export, demo):
     app.command()(command)
 
 

@@ -1,7 +1,7 @@
 """Calibration of predicted probabilities: a table, intercept and slope."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -83,11 +83,10 @@ def calibration_slope(
         raise ValueError(f"Got clip={clip!r}; expected a number between 0 and 0.5.")
     sample = check_binary(y, check_probabilities(p), sample_weight, pos_label, name="p")
     x = logit(np.clip(sample.score, clip, 1 - clip))
-    weight = sample.weight / sample.weight.mean()
-    ones = np.ones((x.size, 1))
+    rows = _collapse(x, sample.positive, sample.weight / sample.weight.mean())
     z = normal_quantile(level)
-    large, large_error = _fit_logistic(ones, sample.positive, weight, offset=x)
-    slope, error, intercept = _slope(x, sample.positive, weight)
+    large, large_error = _fit_logistic(np.ones((rows.x.size, 1)), rows, offset=rows.x)
+    slope, error, intercept = _slope(rows)
     return CalibrationFit(
         in_the_large=float(large[0]),
         in_the_large_limits=_limits(large[0], z * large_error[0]),
@@ -175,28 +174,48 @@ def check_probabilities(p: ArrayLike, name: str = "p") -> FloatArray:
     return values
 
 
-def _slope(x: FloatArray, positive: BoolArray, weight: FloatArray) -> tuple[float, float, float]:
+class _Rows(NamedTuple):
+    """Rows of equal logit and class as one: their weight, and the sum of their squared weights."""
+
+    x: FloatArray
+    positive: BoolArray
+    weight: FloatArray
+    squares: FloatArray
+
+
+def _collapse(x: FloatArray, positive: BoolArray, weight: FloatArray) -> _Rows:
+    """Put rows of equal logit and class together: a tree has as many as strata, times two."""
+    values, place = np.unique(x, return_inverse=True)
+    cell = 2 * place + positive
+    sums, squares = (np.bincount(cell, weight**k).astype(np.float64) for k in (1, 2))
+    used = np.flatnonzero(squares)
+    return _Rows(values[used // 2], used % 2 == 1, sums[used], squares[used])
+
+
+def _slope(rows: _Rows) -> tuple[float, float, float]:
     """Return slope, its standard error and the intercept."""
-    inside, outside = x[positive], x[~positive]
+    x = rows.x
+    inside, outside = x[rows.positive], x[~rows.positive]
     if x.min() == x.max():
         return np.nan, np.nan, np.nan
     if inside.min() >= outside.max():
         return np.inf, np.nan, np.nan
     if inside.max() <= outside.min():
         return -np.inf, np.nan, np.nan
-    centre = np.average(x, weights=weight)
+    centre = np.average(x, weights=rows.weight)
     design = np.column_stack([np.ones(x.size), x - centre])
-    found, error = _fit_logistic(design, positive, weight, offset=np.zeros(x.size))
+    found, error = _fit_logistic(design, rows, offset=np.zeros(x.size))
     return float(found[1]), float(error[1]), float(found[0] - found[1] * centre)
 
 
 def _fit_logistic(
-    design: FloatArray, positive: BoolArray, weight: FloatArray, offset: FloatArray
+    design: FloatArray, rows: _Rows, offset: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Maximise the weighted likelihood by Newton's method with halved steps.
 
     Returns the coefficients and their robust standard errors.
     """
+    positive, weight = rows.positive, rows.weight
     beta = np.zeros(design.shape[1])
     value = _log_loss(design @ beta + offset, positive, weight)
     for _ in range(100):
@@ -213,8 +232,8 @@ def _fit_logistic(
             break
     p = expit(design @ beta + offset)
     bread = np.linalg.pinv((design * (weight * p * (1 - p))[:, None]).T @ design)
-    score = design * (weight * (positive - p))[:, None]
-    return beta, np.sqrt(np.diag(bread @ (score.T @ score) @ bread))
+    score = design * (positive - p)[:, None]
+    return beta, np.sqrt(np.diag(bread @ ((score * rows.squares[:, None]).T @ score) @ bread))
 
 
 def _log_loss(eta: FloatArray, positive: BoolArray, weight: FloatArray) -> float:

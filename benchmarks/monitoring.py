@@ -29,9 +29,9 @@ PAGE = """# Monitoring
 
 {machine}
 
-Rows have one normal column; the log-odds of an event are linear in it, and so is the model, fitted to
-5,000 rows. {runs} runs of {looks} months each, a look after each month, level {alpha:.0%} over all
-looks and tests.
+Rows have one normal column; the log-odds of an event are linear in it, and so is the model, fitted
+to 5,000 rows. {runs} runs of {looks} months each, a look after each month, level {alpha:.0%}
+over all looks and tests.
 
 ## Against the targets
 

@@ -20,6 +20,7 @@ from treerank._report._cells import (
 )
 from treerank._report._facts import facts
 from treerank._report._features import dependence_pictures, importances, table_names
+from treerank._report._groups import group_section, segment_section
 from treerank._report._ordinal import (
     class_picture,
     class_weights_of_sample,
@@ -52,6 +53,8 @@ def report(
     train: Any = None,
     cv: Any = 5,
     X_new: Any = None,
+    groups: Any = None,
+    segments: bool = False,
     sample_weight: Any = None,
     title: str | None = None,
     rows: Any = 6,
@@ -91,6 +94,12 @@ def report(
         or of 50 trees and more needs none.
     X_new : array-like or data frame, optional
         Rows without labels, as of a later month, to see what has moved since the rows judged.
+    groups : str or array-like of shape (n_samples,), optional
+        Group of each row judged, or the name of a column that has it: adds AUC, rates and curves by
+        group and AUCs across groups. Two classes only.
+    segments : bool, default=False
+        Look for segments in which the model ranks worse than it should, on half of the rows
+        judged, and check them on the other half. Two classes only.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows judged.
     title : str, optional
@@ -120,7 +129,7 @@ def report(
     True
     """
     seed = check_integer("random_state", random_state, 0) or 0
-    wanted = PageOptions(out, X_new, title, rows, check_level(level), seed)
+    wanted = PageOptions(out, X_new, groups, segments, title, rows, check_level(level), seed)
     require_jinja2()
     check_out(out)
     training = _read_training(model, train)
@@ -157,6 +166,11 @@ class Judged:
     training: ScoredRows | None
     held_out: HeldOut | None
 
+    @property
+    def n_given(self) -> int:
+        """Number of rows of the table as it was given, those without weight too."""
+        return self.described.n_given
+
 
 @dataclass(frozen=True)
 class PageOptions:
@@ -164,6 +178,8 @@ class PageOptions:
 
     out: Any = None
     X_new: Any = None
+    groups: Any = None
+    segments: bool = False
     title: str | None = None
     rows: Any = 6
     level: float = 0.95
@@ -186,13 +202,28 @@ def write_page(model: Any, judged: Judged, wanted: PageOptions) -> Path | str:
         "has_tests": isinstance(getattr(model, "tree_", None), RankTree),
         "stability": _stability(model, judged.sample, judged.training, wanted.X_new),
     }
-    context |= _features(model, described, wanted.seed)
+    context |= _features(model, described, wanted.seed) | _parts(model, judged, wanted)
     ranking, data = _ranking(model, judged, wanted.level)
     text = render(context | ranking, data)
     if path is None:
         return text
     write(text, path)
     return path
+
+
+def _parts(model: Any, judged: Judged, wanted: PageOptions) -> dict[str, Any]:
+    """Sections on parts of the rows."""
+    if wanted.groups is None and not wanted.segments:
+        return {"groups": None, "segments": None}
+    if len(model.classes_) != 2:
+        raise ValueError(
+            f"Got groups or segments for a model of {len(model.classes_)} classes; expected two."
+        )
+    sample, level = judged.sample, wanted.level
+    return {
+        "groups": group_section(wanted.groups, judged.described, sample, judged.n_given, level),
+        "segments": segment_section(sample, wanted.segments, level, wanted.seed),
+    }
 
 
 def _read_training(model: Any, train: Any) -> ScoredRows | None:

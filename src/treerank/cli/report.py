@@ -11,7 +11,7 @@ import typer
 import treerank
 from treerank.cli._errors import BadInput, check_out, one_line_errors
 from treerank.cli._evaluation import read_rows, write_report
-from treerank.cli._options import Delimiter, Encoding, Missing
+from treerank.cli._options import Delimiter, Encoding, Group, Missing
 from treerank.cli._sources import Source
 from treerank.cli._training import ColumnOptions
 
@@ -32,6 +32,10 @@ def report(
     drop: Annotated[
         list[str] | None, typer.Option(help="Column to leave out, if the model knows no names.")
     ] = None,
+    group: Group = None,
+    segments: Annotated[
+        bool, typer.Option(help="Look for segments in which the model ranks badly.")
+    ] = False,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of what the report draws.")] = 0,
     delimiter: Delimiter = None,
@@ -50,10 +54,10 @@ def report(
             for path in (data, train, new)
         )
         assert judged is not None
-        rows = read_rows(loaded, judged, column_options, drop or ())
-        more: dict[str, Any] = {"title": title}
+        rows = read_rows(loaded, judged, column_options, drop or (), group)
+        more: dict[str, Any] = {"title": title, "segments": segments}
         if training is not None:
-            more["train"] = tuple(read_rows(loaded, training, column_options, drop or ()))
+            more["train"] = read_rows(loaded, training, column_options, drop or ())[:3]
         if later is not None:
             left = set(later.header())
             apart = [name for name in (target, weight, *(drop or ())) if name in left]

@@ -1,6 +1,20 @@
-"""From a score to a decision: judge a model on new rows, watch it, compare it with another."""
+"""From a score to a decision: judge a model on new rows, watch it, compare groups and models."""
 
 from .evaluation import Evaluation, evaluate
+from .groups import GroupComparison, GroupFigures, evaluate_groups
 from .monitoring import Monitoring, SequentialTest, monitor
+from .segments import Segment, WeakSegments, weak_segments
 
-__all__ = ["Evaluation", "Monitoring", "SequentialTest", "evaluate", "monitor"]
+__all__ = [
+    "Evaluation",
+    "GroupComparison",
+    "GroupFigures",
+    "Monitoring",
+    "Segment",
+    "SequentialTest",
+    "WeakSegments",
+    "evaluate",
+    "evaluate_groups",
+    "monitor",
+    "weak_segments",
+]

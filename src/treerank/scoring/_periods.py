@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 
 from treerank.metrics import auc_interval, calibration_slope, wilson_interval
 from treerank.metrics._delong import placements
 from treerank.metrics._input import BinarySample
 from treerank.metrics._proportion import rows_per_weight
 from treerank.scoring._plain import known
+from treerank.scoring._recalibration import fit_recalibration, on_grid, recalibrated
 
 if TYPE_CHECKING:
     from treerank.scoring._drift import ScoredTable
 
 Floats = NDArray[np.float64]
-CLIP = 1e-6  # probabilities of 0 and 1 have no logit
 MIN_EVENTS = 10  # of either class, for a slope
 
 
@@ -108,8 +107,8 @@ def measure_baseline(rows: ScoredTable, level: float) -> Baseline:
     least = 0.25 / min(effective)
     components = (max(spreads[0], least), max(spreads[1], least))
     rate = float(np.average(rows.code, weights=rows.weight))
-    recalibration = _recalibrate(rows, level)
-    p = _baseline_probability(rows.probability, recalibration, rate, len(rows.code))
+    recalibration = fit_recalibration(rows)
+    p = recalibrated(rows.probability, recalibration, rate, len(rows.code))
     error = _shift(rows.code, p, rows.weight)[1]
     auc = auc_interval(rows.code, rows.score, sample_weight=rows.weight, level=level)
     found = Baseline(
@@ -135,9 +134,7 @@ def measure_period(name: str, rows: ScoredTable, baseline: Baseline, level: floa
     events, total = float(weight[code == 1].sum()), float(weight.sum())
     per_weight = rows_per_weight(weight)
     lower, upper = wilson_interval(min(events, total) * per_weight, total * per_weight, level)
-    p = _baseline_probability(
-        labelled.probability, baseline.recalibration, baseline.rate, len(code)
-    )
+    p = recalibrated(labelled.probability, baseline.recalibration, baseline.rate, len(code))
     shift, error = _shift(code, p, weight)
     mean = None
     if labelled.probability is not None:
@@ -177,37 +174,10 @@ def _slope(rows: ScoredTable, level: float) -> dict[str, object]:
     """Calibration slope, where both classes have enough rows to speak of one."""
     if rows.probability is None or np.bincount(rows.code, minlength=2).min() < MIN_EVENTS:
         return {}
-    p = _on_grid(rows.probability)
+    p = on_grid(rows.probability)
     fit = calibration_slope(rows.code, p, sample_weight=rows.weight, level=level)
     slope = known(fit.slope)
     return {} if slope is None else {"slope": slope, "slope_limits": fit.slope_limits}
-
-
-def _on_grid(probability: Floats) -> Floats:
-    """Round to thousandths of a unit of log-odds: rows of equal ones are fitted as one."""
-    x = logit(np.clip(probability, CLIP, 1 - CLIP))
-    return np.asarray(expit(np.round(x, 3)))
-
-
-def _recalibrate(rows: ScoredTable, level: float) -> tuple[float, float]:
-    """Intercept and slope that fit the probabilities to the baseline; as they are if none does."""
-    if rows.probability is None:
-        return 0.0, 1.0
-    p = _on_grid(rows.probability)
-    fit = calibration_slope(rows.code, p, sample_weight=rows.weight, level=level)
-    if not np.isfinite(fit.slope) or not np.isfinite(fit.intercept):
-        return fit.in_the_large, 1.0
-    return fit.intercept, fit.slope
-
-
-def _baseline_probability(
-    probability: Floats | None, recalibration: tuple[float, float], rate: float, n_rows: int
-) -> Floats:
-    """Probability of an event as it was at the baseline."""
-    if probability is None:
-        return np.full(n_rows, rate)
-    x = logit(np.clip(probability, CLIP, 1 - CLIP))
-    return np.asarray(np.clip(expit(recalibration[0] + recalibration[1] * x), CLIP, 1 - CLIP))
 
 
 def _shift(code: NDArray[np.intp], p: Floats, weight: Floats) -> tuple[float, float]:

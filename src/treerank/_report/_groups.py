@@ -1,4 +1,4 @@
-"""Groups of the rows judged, and segments in which the model ranks worse than it should."""
+"""Groups of the rows judged, segments in which the model ranks badly, and the model in use."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from treerank._report._pictures import Picture
 from treerank._report._sample import ScoredRows
+from treerank._report._table import RowTable
 
 if TYPE_CHECKING:
     from treerank.scoring._rows import LabelledScores
@@ -76,6 +77,38 @@ def segment_section(
         return {"found": None}
     options = SearchOptions(level=level, seed=seed)
     return {"found": search_segments(rows, sample.table.native, options)}
+
+
+def challenge_section(
+    champion: Any, model: Any, sample: ScoredRows, level: float
+) -> dict[str, Any] | None:
+    """Swap sets and net benefit against the model in use; None if there is none."""
+    if champion is None:
+        return None
+    table = sample.table
+    if isinstance(champion, tuple):
+        champion, X = champion
+        table = RowTable(X).take(sample.given)
+    from treerank.scoring.challenger import challenge  # noqa: PLC0415 - uses reports
+
+    labels = np.asarray(model.classes_)[sample.code]
+    found = challenge(
+        champion, model, table.native, labels, X_challenger=sample.table.native,
+        sample_weight=sample.weight, level=level,
+    )  # fmt: skip
+    picture = None
+    if found.net_benefit:
+        ends = [v for b in found.net_benefit for v in (b.champion, b.challenger, 0.0)]
+        picture = Picture(
+            "Net benefit of both models over threshold probabilities", "threshold probability",
+            "net benefit", x_range=(0.0, max(b.threshold for b in found.net_benefit)),
+            y_range=(min(ends), 1.1 * max(ends)),
+        )  # fmt: skip
+        at = [b.threshold for b in found.net_benefit]
+        picture.line([0, max(at)], [0, 0], "chance")
+        picture.line(at, [b.champion for b in found.net_benefit], "training")
+        picture.line(at, [b.challenger for b in found.net_benefit], "curve")
+    return {"found": found, "picture": picture}
 
 
 def _labelled(sample: ScoredRows) -> LabelledScores:

@@ -20,7 +20,7 @@ from treerank._report._cells import (
 )
 from treerank._report._facts import facts
 from treerank._report._features import dependence_pictures, importances, table_names
-from treerank._report._groups import group_section, segment_section
+from treerank._report._groups import challenge_section, group_section, segment_section
 from treerank._report._ordinal import (
     class_picture,
     class_weights_of_sample,
@@ -55,6 +55,7 @@ def report(
     X_new: Any = None,
     groups: Any = None,
     segments: bool = False,
+    champion: Any = None,
     sample_weight: Any = None,
     title: str | None = None,
     rows: Any = 6,
@@ -100,6 +101,10 @@ def report(
     segments : bool, default=False
         Look for segments in which the model ranks worse than it should, on half of the rows
         judged, and check them on the other half. Two classes only.
+    champion : fitted estimator or tuple (estimator, X), optional
+        Model in use that this one may replace, with the rows as it takes them if it has other
+        columns: adds paired AUCs, swap sets and net benefit on the rows judged, which neither may
+        have been fitted to. Two classes only.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows judged.
     title : str, optional
@@ -129,7 +134,9 @@ def report(
     True
     """
     seed = check_integer("random_state", random_state, 0) or 0
-    wanted = PageOptions(out, X_new, groups, segments, title, rows, check_level(level), seed)
+    wanted = PageOptions(
+        out, X_new, groups, segments, champion, title, rows, check_level(level), seed
+    )
     require_jinja2()
     check_out(out)
     training = _read_training(model, train)
@@ -180,6 +187,7 @@ class PageOptions:
     X_new: Any = None
     groups: Any = None
     segments: bool = False
+    champion: Any = None
     title: str | None = None
     rows: Any = 6
     level: float = 0.95
@@ -213,16 +221,22 @@ def write_page(model: Any, judged: Judged, wanted: PageOptions) -> Path | str:
 
 def _parts(model: Any, judged: Judged, wanted: PageOptions) -> dict[str, Any]:
     """Sections on parts of the rows."""
-    if wanted.groups is None and not wanted.segments:
-        return {"groups": None, "segments": None}
+    if wanted.groups is None and not wanted.segments and wanted.champion is None:
+        return {"groups": None, "segments": None, "challenge": None}
     if len(model.classes_) != 2:
         raise ValueError(
-            f"Got groups or segments for a model of {len(model.classes_)} classes; expected two."
+            f"Got groups, segments or a champion for a model of {len(model.classes_)} classes; "
+            "expected two."
+        )
+    if wanted.champion is not None and judged.held_out is not None:
+        raise ValueError(
+            "Got a champion and no new rows; expected rows that neither model was fitted to."
         )
     sample, level = judged.sample, wanted.level
     return {
         "groups": group_section(wanted.groups, judged.described, sample, judged.n_given, level),
         "segments": segment_section(sample, wanted.segments, level, wanted.seed),
+        "challenge": challenge_section(wanted.champion, model, sample, level),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from treerank.cli.challenge import challenge
 from treerank.cli.compare import compare
 from treerank.cli.demo import demo
 from treerank.cli.evaluate import evaluate
@@ -21,7 +22,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (fit, score, evaluate, report, monitor, compare, rules, export, demo):
+for command in (fit, score, evaluate, report, monitor, challenge, compare, rules, export, demo):
     app.command()(command)
 
 

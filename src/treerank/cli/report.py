@@ -36,6 +36,9 @@ def report(
     segments: Annotated[
         bool, typer.Option(help="Look for segments in which the model ranks badly.")
     ] = False,
+    champion: Annotated[
+        Path | None, typer.Option(help="Model file in use, to compare with.")
+    ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of what the report draws.")] = 0,
     delimiter: Delimiter = None,
@@ -56,6 +59,14 @@ def report(
         assert judged is not None
         rows = read_rows(loaded, judged, column_options, drop or (), group)
         more: dict[str, Any] = {"title": title, "segments": segments}
+        if champion is not None:
+            if data == "-":
+                raise BadInput("Got --champion with the standard input; expected a file.")
+            rival = treerank.load(champion)
+            again = Source(data, delimiter, encoding, missing or ())
+            more["champion"] = (
+                rival, read_rows(rival, again, column_options, drop or ()).features,
+            )  # fmt: skip
         if training is not None:
             more["train"] = read_rows(loaded, training, column_options, drop or ())[:3]
         if later is not None:

@@ -88,3 +88,12 @@ def test_the_report_has_groups_and_segments(judged, tmp_path):
     text = page.read_text()
     assert 'id="groups"' in text
     assert 'id="segments"' in text
+
+
+def test_the_appendix_is_written_as_markdown(judged, tmp_path):
+    folder = judged[0]
+    result = run("report", folder / "model.json", folder / "new.csv", "--target", "default",
+                 "--appendix", tmp_path / "model.md", "--out", tmp_path / "page.html")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "## TRIPOD+AI" in (tmp_path / "model.md").read_text()
+    assert 'id="appendix"' in (tmp_path / "page.html").read_text()

@@ -286,3 +286,26 @@ def test_a_page_of_held_out_rows_is_pruned_live(visit, rows, folder):
         where = int(page.locator("#cutoff").input_value())
         assert shown_cut(page) == said_cut(cuts, where)
     assert page.locator("#step-judged").count() == 0
+
+
+@pytest.fixture(scope="module")
+def whole(rows, folder, tree):
+    """A report with every section."""
+    x, y = loans(1500, seed=4)
+    group = np.where(np.arange(1500) % 5 == 0, NASTY, x["purpose"])
+    report(tree, x, y, out=folder / "whole.html", train=rows[:2], X_new=x, groups=group,
+           segments=True, champion=TreeRank(max_depth=1).fit(*rows[:2]), appendix=True)  # fmt: skip
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_a_page_with_every_section_is_accessible_and_fits(
+    whole, visit, axe_violations, width, scheme
+):
+    page = visit("whole", width, color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for name in ("groups", "segments", "challenge", "appendix"):
+        assert page.locator(f"#{name}").is_visible()
+        assert page.locator(f'nav a[href="#{name}"]').count() == 1
+    assert axe_violations(page) == []
+    page.emulate_media(media="print")
+    assert len(page.pdf(format="A4")) > 20_000

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._report._judged import Judged, PageOptions
 from treerank._report._pictures import Picture
 from treerank._report._sample import ScoredRows
 from treerank._report._table import RowTable
@@ -15,6 +16,27 @@ if TYPE_CHECKING:
     from treerank.scoring._rows import LabelledScores
 
 MAX_CURVES = 6
+
+
+def sections_of_parts(model: Any, judged: Judged, wanted: PageOptions) -> dict[str, Any]:
+    """Sections on parts of the rows."""
+    if wanted.groups is None and not wanted.segments and wanted.champion is None:
+        return {"groups": None, "segments": None, "challenge": None}
+    if len(model.classes_) != 2:
+        raise ValueError(
+            f"Got groups, segments or a champion for a model of {len(model.classes_)} classes; "
+            "expected two."
+        )
+    if wanted.champion is not None and judged.held_out is not None:
+        raise ValueError(
+            "Got a champion and no new rows; expected rows that neither model was fitted to."
+        )
+    sample, level = judged.sample, wanted.level
+    return {
+        "groups": group_section(wanted.groups, judged.described, sample, judged.n_given, level),
+        "segments": segment_section(sample, wanted.segments, level, wanted.seed),
+        "challenge": challenge_section(wanted.champion, model, sample, level),
+    }
 
 
 def group_section(

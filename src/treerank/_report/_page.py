@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from treerank._held_out import HeldOut
 from treerank._input.parameters import check_integer, invalid_parameter
+from treerank._report._appendix import SIGNATURES, to_markdown
+from treerank._report._appendix import appendix as build_appendix
 from treerank._report._calibration import calibration, gains
 from treerank._report._cells import (
     CellView,
@@ -20,7 +20,8 @@ from treerank._report._cells import (
 )
 from treerank._report._facts import facts
 from treerank._report._features import dependence_pictures, importances, table_names
-from treerank._report._groups import challenge_section, group_section, segment_section
+from treerank._report._groups import sections_of_parts
+from treerank._report._judged import Judged, PageOptions
 from treerank._report._ordinal import (
     class_picture,
     class_weights_of_sample,
@@ -56,6 +57,7 @@ def report(
     groups: Any = None,
     segments: bool = False,
     champion: Any = None,
+    appendix: Any = False,
     sample_weight: Any = None,
     title: str | None = None,
     rows: Any = 6,
@@ -105,6 +107,10 @@ def report(
         Model in use that this one may replace, with the rows as it takes them if it has other
         columns: adds paired AUCs, swap sets and net benefit on the rows judged, which neither may
         have been fitted to. Two classes only.
+    appendix : bool or path, default=False
+        Add the items that TRIPOD+AI and the guidance on model risk ask for, filled in where they
+        are known and with lines to be filled in where they are not. A path has them written as
+        Markdown, too.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows judged.
     title : str, optional
@@ -135,7 +141,7 @@ def report(
     """
     seed = check_integer("random_state", random_state, 0) or 0
     wanted = PageOptions(
-        out, X_new, groups, segments, champion, title, rows, check_level(level), seed
+        out, X_new, groups, segments, champion, appendix, title, rows, check_level(level), seed
     )
     require_jinja2()
     check_out(out)
@@ -152,51 +158,10 @@ def report(
     return write_page(model, Judged(sample, training, None, held_out), wanted)
 
 
-@dataclass(frozen=True)
-class Judged:
-    """What a page is about.
-
-    Attributes
-    ----------
-    sample : ScoredRows
-        Rows with the scores that the figures come from.
-    described : ScoredRows
-        The same rows with the scores of the model itself, to explain it by.
-    training : ScoredRows or None
-        Training rows to compare with, where they are not the rows judged.
-    held_out : HeldOut or None
-        How training rows have got scores of models that did not see them.
-    """
-
-    sample: ScoredRows
-    described: ScoredRows
-    training: ScoredRows | None
-    held_out: HeldOut | None
-
-    @property
-    def n_given(self) -> int:
-        """Number of rows of the table as it was given, those without weight too."""
-        return self.described.n_given
-
-
-@dataclass(frozen=True)
-class PageOptions:
-    """What the caller wants of the page."""
-
-    out: Any = None
-    X_new: Any = None
-    groups: Any = None
-    segments: bool = False
-    champion: Any = None
-    title: str | None = None
-    rows: Any = 6
-    level: float = 0.95
-    seed: int = 0
-
-
 def write_page(model: Any, judged: Judged, wanted: PageOptions) -> Path | str:
     """Put a page together; write it, or return its text."""
     path = check_out(wanted.out)
+    beside = None if isinstance(wanted.appendix, bool) else check_out(wanted.appendix, "appendix")
     described = judged.described
     chosen = choose_rows(wanted.rows, described)
     name = f"{type(model).__name__} report" if wanted.title is None else str(wanted.title)
@@ -210,34 +175,20 @@ def write_page(model: Any, judged: Judged, wanted: PageOptions) -> Path | str:
         "has_tests": isinstance(getattr(model, "tree_", None), RankTree),
         "stability": _stability(model, judged.sample, judged.training, wanted.X_new),
     }
-    context |= _features(model, described, wanted.seed) | _parts(model, judged, wanted)
+    context |= _features(model, described, wanted.seed) | sections_of_parts(model, judged, wanted)
     ranking, data = _ranking(model, judged, wanted.level)
-    text = render(context | ranking, data)
+    context |= ranking
+    context["appendix"] = None
+    if wanted.appendix is not False:
+        context["appendix"] = build_appendix(context, model, judged.sample)
+    context["signatures"] = SIGNATURES
+    text = render(context, data)
+    if beside is not None:
+        write(to_markdown(name, context["appendix"], context["facts"]["made"]), beside)
     if path is None:
         return text
     write(text, path)
     return path
-
-
-def _parts(model: Any, judged: Judged, wanted: PageOptions) -> dict[str, Any]:
-    """Sections on parts of the rows."""
-    if wanted.groups is None and not wanted.segments and wanted.champion is None:
-        return {"groups": None, "segments": None, "challenge": None}
-    if len(model.classes_) != 2:
-        raise ValueError(
-            f"Got groups, segments or a champion for a model of {len(model.classes_)} classes; "
-            "expected two."
-        )
-    if wanted.champion is not None and judged.held_out is not None:
-        raise ValueError(
-            "Got a champion and no new rows; expected rows that neither model was fitted to."
-        )
-    sample, level = judged.sample, wanted.level
-    return {
-        "groups": group_section(wanted.groups, judged.described, sample, judged.n_given, level),
-        "segments": segment_section(sample, wanted.segments, level, wanted.seed),
-        "challenge": challenge_section(wanted.champion, model, sample, level),
-    }
 
 
 def _read_training(model: Any, train: Any) -> ScoredRows | None:

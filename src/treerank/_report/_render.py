@@ -69,22 +69,22 @@ def require_jinja2() -> Any:
     return jinja2
 
 
-def check_out(out: Any) -> Path | None:
+def check_out(out: Any, name: str = "out") -> Path | None:
     """Refuse a path that cannot be written before any work is done."""
     if out is None:
         return None
     try:
         path = Path(out)
     except TypeError:
-        raise TypeError(f"Got out={out!r}; expected a path, or None for the text.") from None
+        raise TypeError(f"Got {name}={out!r}; expected a path, or None for the text.") from None
     if path.is_dir():
-        raise IsADirectoryError(f"Got out={str(path)!r}, a folder; expected the path of a file.")
+        raise IsADirectoryError(f"Got {name}={str(path)!r}, a folder; expected the path of a file.")
     if not path.parent.is_dir():
         raise FileNotFoundError(
-            f"Got out={str(path)!r}; expected a path in a folder that is there."
+            f"Got {name}={str(path)!r}; expected a path in a folder that is there."
         )
     if not os.access(find_target(path).parent, os.W_OK):
-        raise PermissionError(f"Got out={str(path)!r}; expected a folder that can be written.")
+        raise PermissionError(f"Got {name}={str(path)!r}; expected a folder that can be written.")
     return path
 
 

@@ -135,7 +135,8 @@ def write_report_of_fit(
     seed: int,
 ) -> None:
     """Write the report of a model that has just been fitted, on rows that it has not seen."""
-    from treerank._report._page import Judged, PageOptions, write_page  # noqa: PLC0415 - slow
+    from treerank._report._judged import Judged, PageOptions  # noqa: PLC0415 - slow
+    from treerank._report._page import write_page  # noqa: PLC0415
     from treerank._report._sample import judged_by, read_sample  # noqa: PLC0415
 
     training = read_sample(model, data.features, data.labels, data.weights)

@@ -39,6 +39,10 @@ def report(
     champion: Annotated[
         Path | None, typer.Option(help="Model file in use, to compare with.")
     ] = None,
+    appendix: Annotated[
+        Path | None,
+        typer.Option(help="Markdown file for the items of TRIPOD+AI and model risk; added, too."),
+    ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of what the report draws.")] = 0,
     delimiter: Delimiter = None,
@@ -47,7 +51,8 @@ def report(
 ) -> None:
     """Write a report of a model on new rows: one HTML file that needs no network."""
     with one_line_errors():
-        check_out(out)
+        for path in (out, appendix):
+            check_out(path)
         if [data, train, new].count("-") > 1:
             raise BadInput("Got - twice; the standard input can be read once only.")
         loaded = treerank.load(model)
@@ -58,7 +63,7 @@ def report(
         )
         assert judged is not None
         rows = read_rows(loaded, judged, column_options, drop or (), group)
-        more: dict[str, Any] = {"title": title, "segments": segments}
+        more: dict[str, Any] = {"title": title, "segments": segments, "appendix": appendix or False}
         if champion is not None:
             if data == "-":
                 raise BadInput("Got --champion with the standard input; expected a file.")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
+import scipy.stats
 
 from treerank._trees.ranking_tree import SLOT
 
@@ -1030,3 +1031,18 @@ def _mean_auc(grades):
         )
         areas.append(won / sum(g[a] for g in grades) / sum(g[b] for g in grades))
     return np.mean(areas)
+
+
+def mixture_evidence(estimates, variances, baseline_variance, rho, one_sided):
+    """Likelihood ratio of "changed by d" against "unchanged", averaged over d by quadrature.
+
+    The differences of the periods share the noise of the baseline; d is normal of variance
+    1 / rho, or its positive half.
+    """
+    covariance = np.diag(variances) + baseline_variance
+    density = scipy.stats.multivariate_normal(cov=covariance)
+    scale = rho**-0.5
+    d = np.linspace(0 if one_sided else -12 * scale, 12 * scale, 40_001)
+    weight = scipy.stats.norm.pdf(d, scale=scale) * (2 if one_sided else 1)
+    ratio = np.exp(density.logpdf(np.asarray(estimates) - d[:, None]) - density.logpdf(estimates))
+    return float(np.trapezoid(weight * ratio, d))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from treerank._held_out import HeldOut
 from treerank._input.parameters import check_integer, invalid_parameter
+from treerank._report._appendix import SIGNATURES, to_markdown
+from treerank._report._appendix import appendix as build_appendix
 from treerank._report._calibration import calibration, gains
 from treerank._report._cells import (
     CellView,
@@ -21,6 +21,8 @@ from treerank._report._cells import (
 from treerank._report._facts import facts
 from treerank._report._features import dependence_pictures, importances, table_names
 from treerank._report._grades import grades
+from treerank._report._groups import sections_of_parts
+from treerank._report._judged import Judged, PageOptions
 from treerank._report._ordinal import (
     class_picture,
     class_weights_of_sample,
@@ -56,6 +58,10 @@ def report(
     train: Any = None,
     cv: Any = 5,
     X_new: Any = None,
+    groups: Any = None,
+    segments: bool = False,
+    champion: Any = None,
+    appendix: Any = False,
     sample_weight: Any = None,
     title: str | None = None,
     rows: Any = 6,
@@ -97,6 +103,20 @@ def report(
         or of 50 trees and more needs none.
     X_new : array-like or data frame, optional
         Rows without labels, as of a later month, to see what has moved since the rows judged.
+    groups : str or array-like of shape (n_samples,), optional
+        Group of each row judged, or the name of a column that has it: adds AUC, rates and curves by
+        group and AUCs across groups. Two classes only.
+    segments : bool, default=False
+        Look for segments in which the model ranks worse than it should, on half of the rows
+        judged, and check them on the other half. Two classes only.
+    champion : fitted estimator or tuple (estimator, X), optional
+        Model in use that this one may replace, with the rows as it takes them if it has other
+        columns: adds paired AUCs, swap sets and net benefit on the rows judged, which neither may
+        have been fitted to. Two classes only.
+    appendix : bool or path, default=False
+        Add the items that TRIPOD+AI and the guidance on model risk ask for, filled in where they
+        are known and with lines to be filled in where they are not. A path has them written as
+        Markdown, too.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows judged.
     title : str, optional
@@ -129,7 +149,10 @@ def report(
     True
     """
     seed = check_integer("random_state", random_state, 0) or 0
-    wanted = PageOptions(out, X_new, title, rows, check_level(level), seed, validation)
+    wanted = PageOptions(
+        out, X_new, groups, segments, champion, appendix, title, rows, check_level(level), seed,
+        validation,
+    )  # fmt: skip
     require_jinja2()
     check_out(out)
     training = _read_training(model, train)
@@ -145,44 +168,10 @@ def report(
     return write_page(model, Judged(sample, training, None, held_out), wanted)
 
 
-@dataclass(frozen=True)
-class Judged:
-    """What a page is about.
-
-    Attributes
-    ----------
-    sample : ScoredRows
-        Rows with the scores that the figures come from.
-    described : ScoredRows
-        The same rows with the scores of the model itself, to explain it by.
-    training : ScoredRows or None
-        Training rows to compare with, where they are not the rows judged.
-    held_out : HeldOut or None
-        How training rows have got scores of models that did not see them.
-    """
-
-    sample: ScoredRows
-    described: ScoredRows
-    training: ScoredRows | None
-    held_out: HeldOut | None
-
-
-@dataclass(frozen=True)
-class PageOptions:
-    """What the caller wants of the page."""
-
-    out: Any = None
-    X_new: Any = None
-    title: str | None = None
-    rows: Any = 6
-    level: float = 0.95
-    seed: int = 0
-    validation: Validation | None = None
-
-
 def write_page(model: Any, judged: Judged, wanted: PageOptions) -> Path | str:
     """Put a page together; write it, or return its text."""
     path = check_out(wanted.out)
+    beside = None if isinstance(wanted.appendix, bool) else check_out(wanted.appendix, "appendix")
     model, card = unwrap(model)
     described = judged.described
     chosen = choose_rows(wanted.rows, described)
@@ -199,9 +188,16 @@ def write_page(model: Any, judged: Judged, wanted: PageOptions) -> Path | str:
         "grades": grades(model, card, judged.sample, wanted.level),
         "validation": validation_part(wanted.validation, wanted.level),
     }
-    context |= _features(model, described, wanted.seed)
+    context |= _features(model, described, wanted.seed) | sections_of_parts(model, judged, wanted)
     ranking, data = _ranking(model, judged, wanted.level)
-    text = render(context | ranking, data)
+    context |= ranking
+    context["appendix"] = None
+    if wanted.appendix is not False:
+        context["appendix"] = build_appendix(context, model, judged.sample)
+    context["signatures"] = SIGNATURES
+    text = render(context, data)
+    if beside is not None:
+        write(to_markdown(name, context["appendix"], context["facts"]["made"]), beside)
     if path is None:
         return text
     write(text, path)

@@ -44,6 +44,8 @@ class ScoredRows:
     is_weighted : bool
     target : str
         Name of the labels, where they have one.
+    n_given : int
+        Number of rows that were given.
     """
 
     table: RowTable
@@ -56,6 +58,7 @@ class ScoredRows:
     fingerprint: str
     is_weighted: bool
     target: str
+    n_given: int
 
     def totals(self, n_classes: int) -> Floats:
         """Weight of each class."""
@@ -93,7 +96,9 @@ def read_sample(model: Any, X: Any, y: Any, sample_weight: Any, name: str = "y")
     weighted = bool((weight != 1).any())
     target = getattr(y, "name", None)
     target = target if isinstance(target, str) else ""
-    return ScoredRows(table, rows, code, weight, score, probability, given, mark, weighted, target)
+    return ScoredRows(
+        table, rows, code, weight, score, probability, given, mark, weighted, target, len(labels)
+    )
 
 
 def class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:

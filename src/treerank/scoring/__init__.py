@@ -1,4 +1,4 @@
-"""From a score to a decision: grades, points, probabilities, and whether they will hold."""
+"""From a score to a decision: grades, points and probabilities, and whether they will hold."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -9,28 +9,58 @@ if TYPE_CHECKING:
     from treerank.scoring._points import Points
     from treerank.scoring._scorecard import Scorecard
     from treerank.scoring._validation import Validation, validate
+    from treerank.scoring.challenger import Challenge, NetBenefit, SwapSet, challenge
     from treerank.scoring.evaluation import Evaluation, evaluate
+    from treerank.scoring.groups import GroupComparison, GroupFigures, evaluate_groups
+    from treerank.scoring.monitoring import Monitoring, SequentialTest, monitor
+    from treerank.scoring.segments import Segment, WeakSegments, weak_segments
 
 # Imported when they are asked for: model files need some of them, and no others.
 _HOME = {
     "Calibrator": "_calibrator",
+    "Challenge": "challenger",
     "Evaluation": "evaluation",
     "Grades": "_grades",
+    "GroupComparison": "groups",
+    "GroupFigures": "groups",
+    "Monitoring": "monitoring",
+    "NetBenefit": "challenger",
     "Points": "_points",
     "Scorecard": "_scorecard",
+    "Segment": "segments",
+    "SequentialTest": "monitoring",
+    "SwapSet": "challenger",
     "Validation": "_validation",
+    "WeakSegments": "segments",
+    "challenge": "challenger",
     "evaluate": "evaluation",
+    "evaluate_groups": "groups",
+    "monitor": "monitoring",
     "validate": "_validation",
+    "weak_segments": "segments",
 }
 __all__ = [
     "Calibrator",
+    "Challenge",
     "Evaluation",
     "Grades",
+    "GroupComparison",
+    "GroupFigures",
+    "Monitoring",
+    "NetBenefit",
     "Points",
     "Scorecard",
+    "Segment",
+    "SequentialTest",
+    "SwapSet",
     "Validation",
+    "WeakSegments",
+    "challenge",
     "evaluate",
+    "evaluate_groups",
+    "monitor",
     "validate",
+    "weak_segments",
 ]
 
 

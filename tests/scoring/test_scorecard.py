@@ -1,6 +1,8 @@
 """Scorecards: grades, points and probabilities of a model, the same in files and databases."""
 
+import copy
 import json
+import pickle
 import sqlite3
 
 import numpy as np
@@ -271,6 +273,14 @@ def test_columns_of_the_scorecard_cannot_be_returned_twice(cards):
     with pytest.raises(ValueError, match="Got 'points' among columns"):
         to_sql(cards["tree"], "loans", columns=["points"])
     assert "points" in to_sql(unwrap(cards["tree"])[0], "loans", columns=["points"])
+
+
+def test_pickles_and_copies_are_the_same(cards):
+    X, _ = loans(300)
+    for again in (pickle.loads(pickle.dumps(cards["tree"])), copy.deepcopy(cards["forest"])):
+        name = "tree" if isinstance(again.estimator_, TreeRank) else "forest"
+        assert np.array_equal(again.predict_points(X), cards[name].predict_points(X))
+        assert np.array_equal(again.decision_function(X), cards[name].score_samples(X))
 
 
 def test_a_failed_fit_leaves_the_scorecard_as_it_was():

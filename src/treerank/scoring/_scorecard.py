@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._base import RankingModel
@@ -16,7 +15,6 @@ from treerank._input.frames import frame_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_choice, invalid_parameter, is_whole
 from treerank._reading.rules import group_rules
-from treerank._select.quality import has_two_classes
 from treerank._select.scores import ranking_scores
 from treerank._trees.ranking_tree import RankTree
 from treerank.metrics._input import check_weights
@@ -284,11 +282,6 @@ class Scorecard(RankingModel):
                 f"Got a Scorecard without {what}; expected one fitted with {parameter or what}=."
             )
         return found
-
-    @available_if(has_two_classes)  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> Floats:
-        """Return the ranking score of each row, as `score_samples` does; two classes only."""
-        return self.score_samples(X)
 
     def columns(self, by: str = "grade") -> dict[str, Any]:
         """Return the table of :meth:`to_frame`, column by column."""

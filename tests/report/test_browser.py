@@ -12,6 +12,7 @@ from treerank._report._render import area, number, percent, weight
 from treerank._report._roc import cuts_of_cells, cuts_of_sample
 from treerank._report._sample import hold_out, read_sample
 from treerank.metrics import wilson_interval
+from treerank.scoring import Grades, Points, Scorecard, validate
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -293,8 +294,13 @@ def whole(rows, folder, tree):
     """A report with every section."""
     x, y = loans(1500, seed=4)
     group = np.where(np.arange(1500) % 5 == 0, NASTY, x["purpose"])
-    report(tree, x, y, out=folder / "whole.html", train=rows[:2], X_new=x, groups=group,
-           segments=True, champion=TreeRank(max_depth=1).fit(*rows[:2]), appendix=True)  # fmt: skip
+    names = [NASTY, "B", "C", "D"]
+    card = Scorecard(tree, grades=Grades(4, names=names), points=Points(), cv="prefit")
+    card.fit(*loans(1500, seed=5))
+    found = validate(TreeRank(max_depth=2), *rows[:2], n_boot=3)
+    report(card, x, y, out=folder / "whole.html", train=rows[:2], X_new=x, groups=group,
+           segments=True, champion=TreeRank(max_depth=1).fit(*rows[:2]), appendix=True,
+           validation=found)  # fmt: skip
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
@@ -303,7 +309,7 @@ def test_a_page_with_every_section_is_accessible_and_fits(
 ):
     page = visit("whole", width, color_scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    for name in ("groups", "segments", "challenge", "appendix"):
+    for name in ("grades", "validation", "groups", "segments", "challenge", "appendix"):
         assert page.locator(f"#{name}").is_visible()
         assert page.locator(f'nav a[href="#{name}"]').count() == 1
     assert axe_violations(page) == []

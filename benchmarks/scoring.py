@@ -218,9 +218,11 @@ def _page(covered: Any, bias: Any, figures: Any, where: str, runs: int, samples:
         "0.5 %. Grades that were chosen on the rows that they are counted on hold as well as fixed "
         f"ones here.\n\n{coverage}\n\n"
         f"## Optimism\n\nEstimated less true AUC, mean of {samples} samples and its standard "
-        f"error, {N_BOOT} bootstrap samples each. The two corrections are right for regressions. "
-        "A tree or a forest learns its sample so well that copies of its rows in a bootstrap "
-        "sample hide a part of the optimism; for these, held-out figures are the guide."
+        f"error, {N_BOOT} bootstrap samples each. Both corrections were made for regressions, and "
+        "are right for them. A tree or a forest learns its sample so well that copies of its rows "
+        "in a bootstrap sample hide a part of the optimism; for these, held-out figures are the "
+        "guide. Out of bag a row is scored by a third of the trees: of ten, that is too few to "
+        "speak for the forest, which is better than its out-of-bag figure."
         f"\n\n{optimism}\n"
     )
 

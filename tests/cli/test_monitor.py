@@ -133,6 +133,11 @@ def test_what_is_wrong_is_said_in_one_line(folder, tmp_path):
         assert result.stderr.count("\n") == 1
         assert not (tmp_path / "page.html").exists()
         assert not (tmp_path / "page.json").exists()
+    before = (folder / "model.json").read_bytes()
+    result = watch(folder, out="model.html")
+    assert result.exit_code == 2
+    assert "model.json: this file is read, and would be written over" in result.stderr
+    assert (folder / "model.json").read_bytes() == before
     result = watch(folder, new="none-*.csv")
     assert "no file matches" in result.stderr
     assert re.search("there is no such file", watch(folder, new="none.csv").stderr)

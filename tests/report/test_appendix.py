@@ -8,10 +8,51 @@ from report_data import NASTY, grades, loans
 from treerank import RankingForest, TreeRank, report
 from treerank._report._appendix import Item, Part, to_markdown
 
-NUMBERS = (
-    "1 2 3a 3b 3c 4 5a 5b 6a 6b 6c 7 8a 8b 8c 9a 9b 9c 10 11 12a 12b 12c 12d 12e 12f 12g 13 14 15 16 "
-    "17 18 19 20 21 22 23a 23b 24 25 26 27"
-).split()
+NUMBERS = [
+    "1",
+    "2",
+    "3a",
+    "3b",
+    "3c",
+    "4",
+    "5a",
+    "5b",
+    "6a",
+    "6b",
+    "6c",
+    "7",
+    "8a",
+    "8b",
+    "8c",
+    "9a",
+    "9b",
+    "9c",
+    "10",
+    "11",
+    "12a",
+    "12b",
+    "12c",
+    "12d",
+    "12e",
+    "12f",
+    "12g",
+    "13",
+    "14",
+    "15",
+    "16",
+    "17",
+    "18",
+    "19",
+    "20",
+    "21",
+    "22",
+    "23a",
+    "23b",
+    "24",
+    "25",
+    "26",
+    "27",
+]
 
 
 @pytest.fixture(scope="module")

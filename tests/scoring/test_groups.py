@@ -13,6 +13,9 @@ from treerank import RankingForest, TreeRank
 from treerank._comparison import holm
 from treerank.metrics import auc_interval, roc_auc_score, wilson_interval
 from treerank.scoring import evaluate_groups, weak_segments
+from treerank.scoring._recalibration import fit_recalibration, recalibrated
+from treerank.scoring._rows import read_rows
+from treerank.scoring.segments import _model_auc
 
 
 def make_rows(n=3000, seed=0, strength=(1.5, 1.5, 1.5), shift=(0.0, 0.0, 0.0)):
@@ -174,6 +177,22 @@ def test_segments_of_a_right_model_are_called_weak_as_often_as_the_level_allows(
         found = weak_segments(model, x[["a", "b"]], y, features=x, random_state=seed)
         wrong += any(s.is_weak for s in found.segments)
     assert wrong <= 4  # P(5 or more) is 1.6 % at the level itself
+
+
+def test_a_misfit_that_is_everywhere_makes_no_segment_weak():
+    rng = np.random.default_rng(0)
+    x = 4 * rng.normal(size=(45_000, 2))
+    y = (rng.random(45_000) < 1 / (1 + np.exp(-x[:, 0]))).astype(int)
+    model = LogisticRegression().fit(x[:5000], y[:5000])
+    x, y = x[5000:], y[5000:]
+    y = np.where(np.abs(x[:, 0]) < 4, rng.integers(0, 2, 40_000), y)  # no order in the middle
+    rows = read_rows(model, x, y)
+    p = recalibrated(rows.probability, fit_recalibration(rows), 0.0, len(rows.code))
+    found = auc_interval(y, rows.score)
+    assert found.upper < _model_auc(rows.score, p, rows.weight)
+    segments = weak_segments(model, x, y, features=x[:, 1:]).segments
+    assert len(segments) > 1
+    assert not any(s.is_weak for s in segments)
 
 
 def test_segments_of_arrays_and_of_other_models():

@@ -67,14 +67,12 @@ def monitor(
     with one_line_errors():
         from treerank.scoring import monitor as watch  # noqa: PLC0415 - only this command
 
-        beside = out.with_suffix(".json")
-        for path in (out, beside):
-            check_out(path)
+        files = find_files(new)
+        beside = _check_outputs(out, [str(model), baseline, *files])
         loaded = treerank.load(model)
         if hasattr(loaded, "n_jobs"):
             loaded.set_params(n_jobs=threads)
         columns = WatchedColumns(target, positive, weight, date, by, drop or ())
-        files = find_files(new)
         sources = [Source(path, delimiter, encoding, missing or ()) for path in (baseline, *files)]
         if [source.path for source in sources].count("-") > 1:
             raise BadInput("Got - twice; the standard input can be read once only.")
@@ -98,6 +96,19 @@ def monitor(
     worst = {"steady": 0, "watch": 1, "alarm": 2}[found.status]
     if worst >= {FailOn.alarm: 2, FailOn.watch: 1, FailOn.never: 3}[fail_on]:
         raise typer.Exit(ALARM_STATUS)
+
+
+def _check_outputs(out: Path, inputs: list[str]) -> Path:
+    """Return the file beside the page; neither may take the place of what is read."""
+    beside = out.with_suffix(".json")
+    for path in (out, beside):
+        check_out(path)
+        if path.resolve() in [Path(name).resolve() for name in inputs]:
+            raise BadInput(
+                f"{path}: this file is read, and would be written over (the figures go beside "
+                "--out, with the ending .json); name another --out."
+            )
+    return beside
 
 
 def _join(parts: list[WatchedRows], files: list[str]) -> WatchedRows:

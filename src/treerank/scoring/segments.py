@@ -38,7 +38,8 @@ class Segment:
         AUC within the segment; None where it has one class alone.
     expected : float or None
         AUC that the mix of rows in the segment would have if the probabilities, recalibrated on the
-        other half, were right; for a model without probabilities, the AUC within the other rows.
+        other half, fitted as well as they do elsewhere; for a model without probabilities, the AUC
+        within the other rows.
     difference, difference_limits : float, tuple
         AUC less the one expected.
     p_value, p_adjusted : float
@@ -96,12 +97,16 @@ class WeakSegments:
                     "-" if s.auc is None else f"{s.auc:.3f}",
                     "-" if s.expected is None else f"{s.expected:.3f}",
                     "-" if s.difference is None else f"{s.difference:+.3f}",
-                    "-" if s.p_adjusted is None else f"{s.p_adjusted:.3f}",
+                    _said_p(s.p_adjusted),
                     "weak" if s.is_weak else "",
                 ]
             )
         note = f"checked on {self.n_rows:,} rows that did not find them (AUC {self.auc:.3f})"
         return "\n".join([*format_table(lines), note + "; p by Holm"])
+
+
+def _said_p(value: float | None) -> str:
+    return "-" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def weak_segments(
@@ -124,7 +129,8 @@ def weak_segments(
     share is set against the one expected from the row's probability. A small ranking tree, of
     `max_depth` levels, looks on some of the rows for segments in which more goes wrong than
     expected. On the other rows the AUC within each segment is compared with the one that its mix of
-    probabilities would give [1]_; p-values are adjusted for the number of segments.
+    probabilities would give [1]_ if they fitted as well as elsewhere; p-values are adjusted for the
+    number of segments.
 
     Parameters
     ----------
@@ -302,13 +308,28 @@ def _segment(
     found |= {"auc": inside.auc, "auc_limits": (inside.lower, inside.upper)}
     outside = part_auc(rows, ~mask, ~mask, level)
     if expected is not None:
-        usual = _model_auc(rows.score[mask], expected[mask], rows.weight[mask])
-        outside = PartAuc(usual, usual, usual, Spread(0.0, np.inf, np.inf))
+        outside = _shifted(rows, expected, mask, outside)
     if outside is not None:
         difference, lower, upper, p_value = auc_difference(inside, outside, level)
         found |= {"difference": difference, "difference_limits": (lower, upper)}
         found |= {"expected": outside.auc, "p_value": p_value}
     return found
+
+
+def _shifted(
+    rows: LabelledScores, expected: Floats, mask: Mask, outside: PartAuc | None
+) -> PartAuc:
+    """AUC of the mix of rows inside, moved by what the other rows have more or less than theirs.
+
+    No recalibration fits all rows; what is left of the misfit everywhere is no weakness of one
+    segment.
+    """
+    usual = _model_auc(rows.score[mask], expected[mask], rows.weight[mask])
+    if outside is None:
+        return PartAuc(usual, usual, usual, Spread(0.0, np.inf, np.inf))
+    others = _model_auc(rows.score[~mask], expected[~mask], rows.weight[~mask])
+    moved = float(np.clip(usual + outside.auc - others, 0.0, 1.0))
+    return PartAuc(moved, moved, moved, outside.spread)
 
 
 def _model_auc(score: Floats, p: Floats, weight: Floats) -> float:

@@ -6,6 +6,7 @@ import pickle
 import sqlite3
 
 import numpy as np
+import postgres
 import pytest
 import saved_models
 from sklearn.base import clone
@@ -325,3 +326,27 @@ def test_what_was_not_asked_for_is_not_there():
         card.to_frame("stratum")
     with pytest.raises(NotFittedError):
         Scorecard(TreeRank()).predict_points(X)
+
+
+def test_postgresql_gives_the_grades_and_points_of_python(cards):
+    if reason := postgres.why_not():
+        pytest.skip(reason)
+    rows = saved_models.new_rows(100)
+    with postgres.running_server() as server:
+        kinds = ", ".join(
+            f'"{name}" {"text" if rows[name].dtype.kind not in "fib" else "float8"}'
+            for name in rows
+            if name != "member"
+        )
+        server.ask(f'CREATE TABLE loans (key integer, {kinds}, "member" boolean)')
+        order = [name for name in rows if name != "member"]
+        table = rows.assign(key=np.arange(len(rows)))[["key", *order, "member"]]
+        server.ask(
+            "COPY loans FROM STDIN WITH (FORMAT csv)", table.to_csv(index=False, header=False)
+        )
+        for name in ("tree", "forest"):
+            query = to_sql(cards[name], "loans", columns=["key"])
+            asked = f"COPY (SELECT grade, points FROM ({query}) AS s ORDER BY key) TO STDOUT CSV"
+            found = [line.split(",") for line in server.ask(asked).splitlines()]
+            assert [line[0] for line in found] == cards[name].predict_grade(rows).tolist()
+            assert [int(line[1]) for line in found] == cards[name].predict_points(rows).tolist()

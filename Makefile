@@ -27,8 +27,11 @@ $(eval $(call install,dev,--config-settings=cmake.define.TREERANK_WERROR=$(WERRO
 demo: $(VENV)/.demo-installed
 	$(BIN)/python -m treerank._demo demo
 
-test: $(VENV)/.dev-installed lint sanitize
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+# Lint beside the sanitizer build; neighbouring tests, which share what is made for them, go to the
+# same process as long as both have some.
+test: $(VENV)/.dev-installed
+	$(MAKE) --no-print-directory -j 2 lint sanitize
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check .

@@ -1,7 +1,9 @@
-"""Put the report of the guide beside its page, so that it can be tried out."""
+"""Put the report and the monitoring page of the guide beside their pages, to try them out."""
 
 import sys
 from pathlib import Path
+
+import numpy as np
 
 
 def write_report(app, error) -> None:
@@ -24,6 +26,23 @@ def write_report(app, error) -> None:
         TreeRank().fit(X_train, y_train), X_test, y_test, train=(X_train, y_train),
         title="Loans that fail", out=Path(app.outdir) / "guide" / "loans_report.html",
     )  # fmt: skip
+    _write_monitor(make_loans(12_000), Path(app.outdir) / "guide" / "loans_monitor.html")
+
+
+def _write_monitor(loans, out: Path) -> None:
+    """Write the page of docs/guide/monitoring.md."""
+    from treerank import TreeRank  # noqa: PLC0415
+    from treerank.scoring import monitor  # noqa: PLC0415
+
+    X, y = loans.drop(columns="default"), loans["default"]
+    model = TreeRank().fit(X[:4000], y[:4000])
+    new, labels = X[8000:].copy(), y[8000:].astype(float).to_numpy(copy=True)
+    new.loc[new.index[2000:], "purpose"] = "boat"
+    new.loc[new.index[3000:], "income"] = np.nan
+    labels[3000:] = np.nan
+    months = np.repeat(["2026-01", "2026-02", "2026-03", "2026-04"], 1000)
+    found = monitor(model, (X[4000:8000], y[4000:8000]), (new, labels), months)
+    found.to_html(out, title="Loans that fail, watched")
 
 
 def setup(app) -> dict[str, bool]:

@@ -12,6 +12,7 @@ TITLES = {
     "treerank": "Ranking trees",
     "treerank.splitters": "Splitting rules",
     "treerank.inspection": "Reading a model",
+    "treerank.scoring": "From score to decision",
     "treerank.export": "Export",
     "treerank.dask": "Clusters",
     "treerank.metrics": "Measures",

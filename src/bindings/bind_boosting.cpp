@@ -53,14 +53,18 @@ class PyRounds {
         held->table.codes = code_matrix(codes);
         held->table.features = make_features(n_codes, categorical, monotonic, n_features_);
         held->table.weights = weights ? weights->data() : nullptr;
-        run_released(n_jobs, [&](ThreadPool& pool) { rounds_ = make_rounds(held->table, pool); });
-        held_ = std::move(held);
+        held_ = held;
+        {
+            nb::gil_scoped_release release;
+            pool_.emplace(n_jobs, &monitor_);
+        }
+        run([&] { rounds_ = make_rounds(held->table, *pool_); });
     }
 
     nb::object grow(const Vector<double>& first, const Vector<double>& second, int bits,
                     double scale, const std::optional<Vector<std::uint32_t>>& rows,
                     const Vector<std::int32_t>& chosen, const nb::dict& options,
-                    const std::optional<Scores>& scores, std::size_t n_jobs) {
+                    const std::optional<Scores>& scores) {
         if (first.size() != n_rows_ || second.size() != n_rows_ || chosen.size() == 0 ||
             (scores && scores->size() != n_rows_) || bits < 1 || bits > kGradientBits)
             throw nb::value_error("grow: arrays of different lengths, or too many bits");
@@ -69,14 +73,14 @@ class PyRounds {
         const auto of_features = checked_numbers(chosen, n_features_, "grow: no such feature");
         BoostingOptions parsed = boosting_options(options);
         std::optional<BoostedTree> tree;
-        run_released(n_jobs, [&](ThreadPool& pool) {
+        run([&] {
             const GradientUnits units =
-                rounds_->set_gradients(first.data(), second.data(), bits, pool);
+                rounds_->set_gradients(first.data(), second.data(), bits, *pool_);
             if (units.gradient == 0 || units.hessian == 0) return;
             parsed.gradient_unit = units.gradient / scale;
             parsed.hessian_unit = units.hessian / scale;
-            tree = rounds_->grow(rows ? &of_rows : nullptr, of_features, parsed, pool);
-            if (scores) rounds_->add_to(scores->data(), pool);
+            tree = rounds_->grow(rows ? &of_rows : nullptr, of_features, parsed, *pool_);
+            if (scores) rounds_->add_to(scores->data(), *pool_);
         });
         if (!tree) return nb::none();
         return nb::make_tuple(
@@ -86,7 +90,22 @@ class PyRounds {
     }
 
   private:
+    // Without Python's lock, until a signal comes.
+    template <class Work>
+    static void run(const Work& work) {
+        try {
+            nb::gil_scoped_release release;
+            work();
+        } catch (const Interrupted&) {
+            if (PyErr_Occurred()) throw nb::python_error();
+            throw;
+        }
+    }
+
     std::size_t n_rows_, n_features_;
+    // Of all rounds: starting threads takes as long as a small round.
+    ProgressMonitor monitor_{reporter(nb::none())};
+    std::optional<ThreadPool> pool_;
     std::shared_ptr<void> held_;
     std::unique_ptr<BoostingRounds> rounds_;
 };
@@ -110,7 +129,6 @@ void bind_boosting(nb::module_& m) {
         "grow", &PyRounds::grow, nb::arg("first").noconvert(), nb::arg("second").noconvert(),
         nb::arg("bits"), nb::arg("scale"), nb::arg("rows").noconvert().none(),
         nb::arg("chosen").noconvert(), nb::arg("options"), nb::arg("scores").noconvert().none(),
-        nb::arg("n_jobs"),
         "A ranking tree grown on gradients and curvatures, rounded to so many bits; `scale` units "
         "of weight make one row. Moves the scores of the rows it is grown on (None: all), where "
         "scores are given. None where all gradients are 0, else (slots, value of each slot, cell "

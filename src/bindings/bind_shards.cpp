@@ -165,16 +165,8 @@ auto py_trial_weights(const Matrix<Code>& codes, const Vector<std::uint8_t>& lab
     for (std::size_t t = 0; sound && t < trials.cells.size(); ++t)
         sound = trials.cells[t] >= 0 && trials.cells[t] < static_cast<std::int64_t>(kMaxRows) &&
                 trials.starts[t] < trials.starts[t + 1];
-    for (std::ptrdiff_t i = 0; i < n_nodes; ++i) {
-        const LeafRankNode& node = trials.nodes[i];
-        if (node.left < 0) continue;
-        sound =
-            sound && node.left > i && node.right > i && node.left < n_nodes &&
-            node.right < n_nodes && node.condition.feature >= 0 &&
-            node.condition.feature < static_cast<std::int64_t>(codes.shape(0)) &&
-            (!node.condition.categorical ||
-             (node.condition.cut >= 0 && node.condition.cut < std::ssize(trials.category_sets)));
-    }
+    sound = sound &&
+            fit_together(trials.nodes, 0, n_nodes, codes.shape(0), trials.category_sets.size());
     if (!sound) throw nb::value_error("trial_weights: arrays that do not fit together");
     std::vector<std::int64_t> sums;
     {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,22 +11,19 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import RepeatedStratifiedKFold
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import has_fit_parameter
 
 from treerank import _core
 from treerank._comparison import Comparison
+from treerank._comparison_folds import Fold, make_folds
 from treerank._input.frames import take_rows_of
 from treerank._input.labels import check_labels
-from treerank._input.parameters import check_integer, invalid_parameter, is_whole
+from treerank._input.parameters import invalid_parameter
 from treerank._input.seed import seed_of
-from treerank._input.weights import check_weights
+from treerank._input.weights import check_weights, weight_argument
 from treerank.metrics import ordinal_vus_score
 from treerank.metrics._input import check_level
 
 FloatArray = NDArray[np.float64]
-Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 def compare(
@@ -36,6 +33,8 @@ def compare(
     *,
     cv: Any = 10,
     n_repeats: int = 1,
+    groups: Any = None,
+    time: Any = None,
     sample_weight: Any = None,
     label_order: Any = None,
     baseline: str | None = None,
@@ -68,6 +67,13 @@ def compare(
         Number of stratified folds, or an object of scikit-learn that makes them.
     n_repeats : int, default=1
         How often the rows are dealt into folds anew, where `cv` is a number.
+    groups : array-like of shape (n_samples,), optional
+        Rows of one group, such as a customer, stay in one fold: a model is judged on groups that
+        it has not seen.
+    time : array-like of shape (n_samples,), optional
+        Dates or numbers. The rows are cut into ``cv + 1`` blocks in order of time; a model learns
+        from all blocks before one and is judged on it, as it would be used. Equal times stay
+        together.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows, in fitting and in measuring.
     label_order : array-like, optional
@@ -111,7 +117,8 @@ def compare(
     level = check_level(level)
     if baseline not in (None, "best", *models):
         raise invalid_parameter("baseline", baseline, "None, 'best' or one of " + ", ".join(models))
-    folds = _make_folds(labels, classes, cv, n_repeats, seed_of(random_state))
+    seed = seed_of(random_state)
+    folds = make_folds(labels, classes, cv, n_repeats, seed, groups, time)
     data = _Data(X, labels, weight, len(classes))
     tasks = [(name, k) for name in models for k in range(len(folds))]
     done: list[_Outcome] = Parallel(n_jobs=n_jobs)(
@@ -172,37 +179,6 @@ def _n_rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _make_folds(
-    labels: NDArray[np.intp], classes: NDArray[Any], cv: Any, n_repeats: Any, seed: int
-) -> list[Fold]:
-    """Rows to learn from and rows to be judged on; every class is in both."""
-    repeats = check_integer("n_repeats", n_repeats, 1)
-    if is_whole(cv):
-        check_integer("cv", cv, 2)
-        counts = np.bincount(labels)
-        if counts.min() < cv:
-            raise ValueError(
-                f"Got cv={cv} and {counts.min()} rows of class "
-                f"{classes.tolist()[int(np.argmin(counts))]!r}; expected at least one a fold."
-            )
-        cv = RepeatedStratifiedKFold(n_splits=int(cv), n_repeats=repeats, random_state=seed)
-    elif not hasattr(cv, "get_n_splits"):
-        raise invalid_parameter("cv", cv, "an integer >= 2 or a cross-validation splitter")
-    elif repeats != 1:
-        raise invalid_parameter("n_repeats", n_repeats, "1 where cv is a splitter")
-    folds: list[Fold] = list(cv.split(np.zeros((len(labels), 1)), labels))
-    if len(folds) < 2:
-        raise ValueError(f"Got {len(folds)} fold from cv={cv!r}; expected at least 2.")
-    for k, parts in enumerate(folds):
-        for part, kind in zip(parts, ("train", "test"), strict=True):
-            if len(np.unique(labels[part])) < len(classes):
-                raise ValueError(
-                    f"Got a {kind} part of fold {k + 1} without some of the classes; expected "
-                    "all of them: stratify the folds, or make fewer."
-                )
-    return folds
-
-
 def _run(name: str, model: Any, data: _Data, fold: Fold, number: int, n_folds: int) -> _Outcome:
     """Fit and judge one model on one fold; an error names both."""
     try:
@@ -217,12 +193,12 @@ def _run(name: str, model: Any, data: _Data, fold: Fold, number: int, n_folds: i
 def _fit_and_judge(model: Any, data: _Data, fold: Fold) -> _Outcome:
     train, test = fold
     model = clone(model)
-    start = time.perf_counter()
-    weights = {} if data.weight is None else _weight_argument(model, data.weight[train])
+    start = perf_counter()
+    weights = {} if data.weight is None else weight_argument(model, data.weight[train])
     model.fit(take_rows_of(data.X, train), data.labels[train], **weights)
-    fitted = time.perf_counter()
+    fitted = perf_counter()
     scores = _scores(model, take_rows_of(data.X, test), data.n_classes)
-    scored = time.perf_counter()
+    scored = perf_counter()
     weight = None if data.weight is None else data.weight[test]
     if data.n_classes == 2:
         quality = roc_auc_score(data.labels[test], scores, sample_weight=weight)
@@ -230,15 +206,6 @@ def _fit_and_judge(model: Any, data: _Data, fold: Fold) -> _Outcome:
         order = np.arange(data.n_classes)
         quality = ordinal_vus_score(data.labels[test], scores, weight, labels=order)
     return _Outcome(float(quality), fitted - start, scored - fitted, scores)
-
-
-def _weight_argument(model: Any, weight: FloatArray) -> dict[str, FloatArray]:
-    """Keyword of `fit` by which a model takes weights; in a Pipeline its last step does."""
-    if isinstance(model, Pipeline) and has_fit_parameter(model[-1], "sample_weight"):
-        return {f"{model.steps[-1][0]}__sample_weight": weight}
-    if not has_fit_parameter(model, "sample_weight"):
-        raise ValueError(f"{type(model).__name__} takes no sample_weight; leave the weights out.")
-    return {"sample_weight": weight}
 
 
 def _scores(model: Any, X: Any, n_classes: int) -> FloatArray:

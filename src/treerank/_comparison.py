@@ -97,7 +97,7 @@ class Comparison:
             "difference_lower": found[:, 1],
             "difference_upper": found[:, 2],
             "p_value": found[:, 3],
-            "p_adjusted": _holm(found[:, 3]),
+            "p_adjusted": holm(found[:, 3]),
             "fit_seconds": self.fit_times.mean(axis=1),
             "score_seconds": self.score_times.mean(axis=1),
         }
@@ -173,7 +173,7 @@ class Comparison:
         return [*line, f"{table['fit_seconds'][i]:.2f}"]
 
 
-def _holm(p_values: FloatArray) -> FloatArray:
+def holm(p_values: FloatArray) -> FloatArray:
     """Holm's step-down adjustment; NaN stays NaN."""
     adjusted = np.full(len(p_values), np.nan)
     order = np.argsort(p_values)[: int(np.isfinite(p_values).sum())]

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
 from sklearn.metrics import accuracy_score, roc_auc_score
@@ -156,7 +157,7 @@ def test_constant_features_give_a_constant_score(estimator):
     assert model.score(X, y) == 0.5
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     rows=st.lists(
         st.tuples(st.integers(0, 6), st.integers(0, 2), st.integers(1, 3)), min_size=1, max_size=12

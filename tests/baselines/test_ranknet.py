@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from scipy.optimize import approx_fprime
 from scipy.special import expit
 from sklearn.datasets import make_classification
@@ -21,7 +22,7 @@ def logistic_by_pairs(scores, rank, weight):
     return np.sum(pair * np.logaddexp(0, -gap)), wrong.sum(axis=0) - wrong.sum(axis=1)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(
     seed=st.integers(0, 10_000),
     n_classes=st.integers(2, 6),

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from scipy.optimize import approx_fprime
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
@@ -27,7 +28,7 @@ def hessian_by_pairs(scores, rank, weight):
     return np.diag(links.sum(axis=1)) - links
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(seed=st.integers(0, 10_000), n_classes=st.integers(2, 6), spread=st.floats(0.01, 100))
 def test_hinge_gradient_and_hessian_equal_sums_over_pairs(seed, n_classes, spread):
     rng = np.random.default_rng(seed)

@@ -3,9 +3,10 @@
 import numpy as np
 import oracles
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from hypothesis_examples import examples
 
 from treerank import _core
 
@@ -74,7 +75,7 @@ def test_a_value_that_fills_half_the_rows_keeps_the_bins_for_the_rest():
     assert cuts[0] == 0.5
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.integers(1, 500), st.integers(1, 40), st.integers(0, 2**32 - 1))
 def test_any_layout_of_the_table_gives_the_same_codes(n, p, seed):
     rng = np.random.default_rng(seed)

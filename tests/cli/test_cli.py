@@ -580,7 +580,7 @@ def test_a_report_is_written_of_the_training_rows_and_of_others(folder, tmp_path
     pytest.importorskip("jinja2", reason="jinja2 is not installed")
     common = ["--target", "default", "--drop", "w", "--drop", "id"]
     page, other = tmp_path / "fit.html", tmp_path / "other.html"
-    result = run("fit", folder / "train.csv", *common, "--cv", 0, "--report", page)
+    result = run("fit", folder / "train.csv", *common, "--cv", 2, "--report", page)
     assert result.exit_code == 0, result.output
     result = run("report", folder / "tree.model", folder / "train.csv", *common, "--out", other)
     assert result.exit_code == 0, result.output

@@ -8,8 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -23,7 +24,14 @@ pd = pytest.importorskip("pandas")
 
 import treerank.dask  # noqa: E402
 from treerank._input import column_stats  # noqa: E402
-from treerank.dask import ClusterError, DaskRankingForest, DaskTreeRank, _cluster, _rows  # noqa: E402
+from treerank.dask import (  # noqa: E402
+    ClusterError,
+    DaskRankingForest,
+    DaskTreeRank,
+    _cluster,
+    _forest_rows,
+    _rows,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
 DEEP = {"splitter": LeafRank(max_depth=6), "max_depth": 8, "pruning": None, "shrinkage": None}
@@ -102,9 +110,7 @@ def assert_same_forest(one, other):
     assert one.shrinkage_ == other.shrinkage_
 
 
-@settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(30, 400),
     st.integers(2, 4),
@@ -395,7 +401,8 @@ def test_a_fit_that_was_broken_off_goes_on_from_its_checkpoint(
     make, local = DaskTreeRank, TreeRank()
     parameters = {}
     if kind == "forest":
-        make, parameters = DaskRankingForest, {"n_estimators": 20}
+        monkeypatch.setattr(_forest_rows, "BATCH", 3)
+        make, parameters = DaskRankingForest, {"n_estimators": 4}
         local = RankingForest(**parameters)
     whole = make(client=threads, checkpoint=checkpoint, **parameters).fit(*parts).n_rounds_
     assert not checkpoint.exists()
@@ -449,8 +456,8 @@ def test_a_damaged_log_is_refused(threads, tmp_path):
 
 
 def test_scores_are_lazy_and_those_of_the_local_model(threads):
-    x, y = table(800, 3)
-    given_x, parts = frame(x), [300, 300, 500]
+    x, y = table(300, 3)
+    given_x, parts = frame(x), [100, 100, 180]
     lazy = cut_frame(given_x, parts)
     for model in (
         DaskTreeRank(client=threads),
@@ -635,12 +642,12 @@ def test_the_module_says_what_it_has():
 
 
 def test_a_forest_chooses_the_plan_that_it_chooses_in_memory(threads, monkeypatch):
-    monkeypatch.setattr(_forest_plan, "RIVAL_ROWS", 400)
-    x, y = table(500)
+    monkeypatch.setattr(_forest_plan, "RIVAL_ROWS", 150)
+    x, y = table(200)
     settings = {"n_estimators": 32, "random_state": 3}
     memory = RankingForest(**settings).fit(x, y)
     model = DaskRankingForest(client=threads, **settings)
-    model.fit(cut_array(x, [200, 300]), cut_array(y, [200, 300]))
+    model.fit(cut_array(x, [80, 120]), cut_array(y, [80, 120]))
     assert len(memory.plan_.oob_auc) == 3
     assert model.plan_ == memory.plan_
     np.testing.assert_array_equal(model.to_local().score_samples(x), memory.score_samples(x))

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from treerank import Comparison, TreeRank, compare
-from treerank._comparison import _holm
+from treerank._comparison import holm
 from treerank.metrics import ordinal_vus_score
 
 
@@ -175,7 +175,7 @@ def test_table_prints_best_first_and_makes_frames():
 
 
 def test_holm_adjusts_step_by_step():
-    found = _holm(np.array([0.01, np.nan, 0.04, 0.03]))
+    found = holm(np.array([0.01, np.nan, 0.04, 0.03]))
     np.testing.assert_allclose(found, [0.03, np.nan, 0.06, 0.06])
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
@@ -70,7 +71,7 @@ def rank_trees(model, x, y, weights=None):
 # --- draws ---
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(2, 400), st.floats(0, 1), st.integers(0, 2**63), st.booleans())
 def test_draws_add_up(n, share, seed, replace):
     n_draws = max(1, round(share * n))
@@ -103,6 +104,7 @@ def test_a_block_is_drawn_without_the_others(replace):
         sampling.some_counts(1, n, n, 1)
 
 
+@pytest.mark.not_sanitized
 @pytest.mark.parametrize("replace", [True, False])
 def test_blocks_share_the_draws_as_chance_would(replace):
     n, block = 180_000, _core.ROWS_PER_BLOCK
@@ -129,7 +131,7 @@ def test_draws_are_uniform_and_differ_between_trees():
 # --- values ---
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(
     st.integers(20, 80), st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 3, None]),
     st.sampled_from([0.0, 0.2]), st.sampled_from([0, 6]), st.floats(0, 200), st.booleans(),
@@ -163,7 +165,7 @@ def test_whole_trees_and_shared_cells_are_folded_differently():
     assert not shared._trees.at_end.any()
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(
     st.integers(10, 150), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.2]),
     st.sampled_from([0, 5]), st.sampled_from(["gini", "entropy", "auc", "hellinger"]),
@@ -236,6 +238,7 @@ def test_out_of_bag_scores_use_only_trees_that_have_not_seen_the_row():
     assert interval.lower < model.oob_auc_ < interval.upper
 
 
+@pytest.mark.not_sanitized
 def test_out_of_bag_auc_of_noise_is_one_half():
     aucs = []
     for seed in range(20):
@@ -247,6 +250,7 @@ def test_out_of_bag_auc_of_noise_is_one_half():
     assert abs(np.mean(aucs) - 0.5) < 0.03
 
 
+@pytest.mark.not_sanitized
 @pytest.mark.parametrize("aggregation", ["posterior", "mean_rank", "median_rank", "kendall"])
 def test_out_of_bag_auc_foretells_the_auc_on_new_rows(aggregation):
     x, y = table(2400, seed=3)
@@ -368,6 +372,7 @@ def test_shrinkage_under_constraints_is_chosen_out_of_bag():
     assert np.array_equal(warm.score_samples(x), chosen.score_samples(x))
 
 
+@pytest.mark.not_sanitized
 def test_out_of_bag_auc_of_noise_is_one_half_under_constraints_too():
     aucs = []
     for seed in range(12):
@@ -378,6 +383,7 @@ def test_out_of_bag_auc_of_noise_is_one_half_under_constraints_too():
     assert abs(np.mean(aucs) - 0.5) < 3 * np.std(aucs) / np.sqrt(12)
 
 
+@pytest.mark.not_sanitized
 def test_importance_finds_the_features_that_matter():
     x, y = table(600, 6)
     model = RankingForest(n_estimators=40).fit(x, y)
@@ -392,6 +398,7 @@ def test_importance_finds_the_features_that_matter():
     np.testing.assert_allclose(np.mean(single, axis=0), exact.feature_importances_, atol=0.1)
 
 
+@pytest.mark.not_sanitized
 def test_five_hundred_trees_are_small():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(2000, 20))
@@ -598,6 +605,7 @@ except KeyboardInterrupt:
     assert done.stdout.startswith("stopped threads 1"), done.stdout + done.stderr
 
 
+@pytest.mark.not_sanitized
 @pytest.mark.parametrize("splitter", [None, LogisticRegression()], ids=["LeafRank", "other"])
 def test_shares_are_stretched_to_fit_and_the_order_stays(splitter, monkeypatch):
     monkeypatch.setattr("treerank._forest_plan.SHRINKAGES", [200.0, 500.0])  # far too strong

@@ -6,8 +6,9 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.frozen import FrozenEstimator
@@ -74,7 +75,7 @@ def cancer():
 
 
 @pytest.mark.core
-@settings(max_examples=150)
+@examples(150)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_features=st.integers(1, 4),
@@ -101,7 +102,7 @@ def test_the_distance_equals_the_projection_on_all_leaves(
 
 
 @pytest.mark.core
-@settings(max_examples=25)
+@examples(25)
 @given(
     seed=st.integers(0, 2**32 - 1),
     depth=st.integers(1, 3),
@@ -400,7 +401,7 @@ def test_the_tree_decides_otherwise_at_the_boundary_point():
     assert " to " in words[0]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.3]))
 def test_boundary_points_of_odd_trees_flip_the_decision(seed, missing):
     arrays = random_arrays(seed, max_depth=6)

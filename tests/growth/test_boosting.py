@@ -1,13 +1,15 @@
 """BoostedTreeRank: trees equal their slow twin, losses their definition, promises kept."""
 
 import pickle
+import threading
 
 import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from scipy.special import expit
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -44,7 +46,7 @@ def grow(
     )  # fmt: skip
     scores = np.zeros(codes.shape[1]) if rows is None else None
     slots, value, target, sets, importance, _ = rounds.grow(
-        *derivatives, bits, 1.0, rows, chosen, options, scores, n_jobs
+        *derivatives, bits, 1.0, rows, chosen, options, scores
     )
     is_set = slots.view(np.uint32)[:, 0] >= 1 << 31
     set_of = np.where(is_set, target, -1).astype(np.int32) if len(sets) else target[:0]
@@ -62,7 +64,7 @@ def grow(
     weighted=st.booleans(), least=st.integers(1, 4), l2=st.sampled_from([0.0, 0.5]),
     monotonic=st.sampled_from([(0, 0, 0), (1, 0, 0), (-1, 1, 0)]),
 )  # fmt: skip
-@settings(max_examples=200)
+@examples(200)
 def test_tree_equals_its_slow_twin(
     n, seed, n_codes, max_depth, leafrank_depth, by_stratum, weighted, least, l2, monotonic
 ):
@@ -217,7 +219,7 @@ def test_fixed_point_keeps_values_to_the_last_bit_asked_for():
 
 
 @given(st.integers(0, 10_000), st.integers(2, 12))
-@settings(max_examples=50)
+@examples(50)
 def test_the_core_rounds_gradients_as_its_slow_twin(seed, bits):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 9, size=(2, 60)).astype(np.uint8)
@@ -328,6 +330,7 @@ def test_with_leafrank_of_depth_one_a_ranking_tree_is_an_ordinary_one():
     np.testing.assert_allclose(one.score_samples(X), other.score_samples(X), atol=1e-9)
 
 
+@pytest.mark.not_sanitized
 def test_ranks_as_well_as_gradient_boosting_of_scikit_learn():
     X, y = make_classification(4000, n_features=12, n_informative=6, flip_y=0.2, random_state=3)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
@@ -490,6 +493,16 @@ def test_early_stopping_needs_two_rows_of_a_class():
         BoostedTreeRank(early_stopping=True).fit(X, y)
 
 
+def test_threads_are_started_once_a_fit_not_once_a_round(monkeypatch):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(40_000, 2)), rng.integers(0, 2, 40_000)
+    started = []
+    start = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", lambda self: (started.append(self), start(self)))
+    BoostedTreeRank(6, n_jobs=3).fit(x, y)
+    assert 1 <= len(started) <= 3
+
+
 def test_core_refuses_arrays_that_do_not_fit():
     codes = np.ones((2, 5), dtype=np.uint8)
     ones, chosen = np.ones(5), np.arange(2, dtype=np.int32)
@@ -505,12 +518,12 @@ def test_core_refuses_arrays_that_do_not_fit():
         (ones, None, 30, chosen[:0]),
     ]:
         with pytest.raises(ValueError, match="different lengths"):
-            rounds.grow(first, ones, bits, 1.0, None, features, {}, scores, 1)
+            rounds.grow(first, ones, bits, 1.0, None, features, {}, scores)
     with pytest.raises(ValueError, match="no such row"):
-        rounds.grow(ones, ones, 30, 1.0, rows + np.uint32(1), chosen, {}, None, 1)
+        rounds.grow(ones, ones, 30, 1.0, rows + np.uint32(1), chosen, {}, None)
     with pytest.raises(ValueError, match="no such feature"):
-        rounds.grow(ones, ones, 30, 1.0, rows, chosen - np.int32(1), {}, None, 1)
-    assert rounds.grow(np.zeros(5), ones, 30, 1.0, None, chosen, STUMP, None, 1) is None
+        rounds.grow(ones, ones, 30, 1.0, rows, chosen - np.int32(1), {}, None)
+    assert rounds.grow(np.zeros(5), ones, 30, 1.0, None, chosen, STUMP, None) is None
 
 
 def many_rows(n=5_000):
@@ -518,6 +531,7 @@ def many_rows(n=5_000):
     return X, y
 
 
+@pytest.mark.not_sanitized
 def test_of_many_rows_those_held_out_choose_the_number_of_trees():
     X, y = many_rows()
     model = BoostedTreeRank().fit(X, y)

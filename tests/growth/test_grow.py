@@ -3,8 +3,9 @@
 import numpy as np
 import oracles
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from samples import grown, table, table_of
 
 from treerank import LeafRank, _core
@@ -23,7 +24,7 @@ def audit(model, x, y, weight, splitter, categorical=()):
     oracles.audit(model.tree_, codes, np.asarray(y), weight, options, categorical)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.integers(4, 120), st.integers(1, 5), st.integers(0, 2**32 - 1),
     st.sampled_from(_core.CRITERIA), st.sampled_from([1, 2, 3, None]),
@@ -38,7 +39,7 @@ def test_every_decision_is_the_best_one(n, p, seed, criterion, depth, least, mis
     audit(model, x, y, weight, splitter)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(10, 150), st.integers(0, 2**32 - 1), st.sampled_from(["gini", "entropy"]))
 def test_a_categorical_test_is_the_best_of_all_sets_of_levels(n, seed, criterion):
     x, y = table(n, 2, seed, missing=0.1, n_levels=6)
@@ -49,7 +50,7 @@ def test_a_categorical_test_is_the_best_of_all_sets_of_levels(n, seed, criterion
     audit(model, x, y, np.ones(n), splitter, categorical={1})
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(15, 150), st.integers(0, 2**32 - 1), st.sampled_from(_core.CRITERIA),
        st.sampled_from([0.0, 3.0]))  # fmt: skip
 def test_many_levels_are_judged_by_what_is_believed_of_them(n, seed, criterion, effect):
@@ -68,7 +69,7 @@ def test_many_levels_are_judged_by_what_is_believed_of_them(n, seed, criterion, 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_large_nodes_decide_as_small_ones_do(max_bins, weighted):
     """The vector scan over histograms and the walk over occupied codes must agree."""
-    x, y = table(2_000, 3, 5, missing=0.05, digits=2)
+    x, y = table(1_200, 3, 5, missing=0.05, digits=2)
     weight = np.random.default_rng(0).integers(1, 40, size=len(y)).astype(float)
     weight = weight if weighted else np.ones(len(y))
     splitter = LeafRank(max_depth=3)
@@ -78,7 +79,7 @@ def test_large_nodes_decide_as_small_ones_do(max_bins, weighted):
     audit(model, x, y, weight, splitter)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(4, 200), st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 4]))
 def test_auc_is_one_half_plus_half_the_sum_of_deltas(n, seed, depth):
     x, y = table(n, 3, seed)
@@ -88,7 +89,7 @@ def test_auc_is_one_half_plus_half_the_sum_of_deltas(n, seed, depth):
     assert np.isclose(oracles.auc(y, model.score_samples(x)), identity)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(4, 200), st.integers(0, 2**32 - 1), st.booleans())
 def test_rows_walk_to_the_cells_they_were_counted_in(n, seed, categorical):
     x, y = table(n, 3, seed, missing=0.1, n_levels=5)

@@ -3,8 +3,9 @@
 import numpy as np
 import oracles
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 
 from treerank import LeafRank, RankingForest, TreeRank, _core
 from treerank._trees.ranking_tree import tree_from_core
@@ -55,7 +56,7 @@ def kept_tests(tree, cell=0):
 
 
 @pytest.mark.core
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.integers(6, 150), st.integers(1, 3), st.integers(0, 2**32 - 1), st.integers(3, 12),
     st.sampled_from([0.0, 0.5, 2.0]), st.sampled_from([1, 3]), st.booleans(), st.booleans(),
@@ -78,7 +79,7 @@ def test_no_subtree_is_kept_but_the_one_that_held_out_rows_choose(
 
 
 @pytest.mark.core
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(30, 200), st.integers(0, 2**32 - 1), st.sampled_from([0.5, 2.0]))
 def test_every_cell_of_a_tree_is_pruned_by_its_own_rows(n, seed, signal):
     codes, labels, units = sample(n, 3, seed, 9, signal, 2)

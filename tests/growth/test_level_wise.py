@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from local_shards import LocalShards, parts_of
 
 from treerank import LeafRank, TreeRank, _core
@@ -77,7 +78,7 @@ splitters = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.integers(20, 300),
     st.integers(2, 4),

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
@@ -103,7 +104,7 @@ def candidates(x, y, inside, pairs):
             yield inside & (tree.apply(codes) == 1)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 10_000), st.integers(3, 5), st.sampled_from(["all", "adjacent"]))
 def test_the_winner_adds_most_to_the_vus_of_the_whole_partition(seed, n_classes, tournament):
     """Replays the growth, cell by cell, best first, with trees of two classes as candidates."""
@@ -185,7 +186,15 @@ def test_every_step_of_pruning_collapses_the_split_that_adds_least_vus_a_leaf():
         assert lambdas[k + 1] == pytest.approx(max(min(shrinkages), lambdas[k]), abs=1e-12)
 
 
-@pytest.mark.parametrize("settings_", [{}, {"splitter": LogisticRegression(), "max_depth": 3}])
+@pytest.mark.parametrize(
+    "settings_",
+    [
+        {},
+        pytest.param(
+            {"splitter": LogisticRegression(), "max_depth": 3}, marks=pytest.mark.not_sanitized
+        ),
+    ],
+)
 def test_threads_row_order_and_repeated_rows_do_not_matter(settings_):
     x, y = graded(400, 4)
     rng = np.random.default_rng(1)
@@ -274,6 +283,7 @@ def test_penalties_are_for_two_classes():
         TreeRank(pruning="penalty").fit(x, y)
 
 
+@pytest.mark.not_sanitized
 @pytest.mark.parametrize("n_classes", [3, 5])
 def test_pure_noise_is_pruned_to_the_root(n_classes):
     rng = np.random.default_rng(5)
@@ -308,6 +318,7 @@ def test_monotone_constraints_hold_for_ordered_classes():
         assert len(np.unique(scores)) > 3
 
 
+@pytest.mark.not_sanitized
 def test_other_splitters_compete_for_ordered_classes():
     train = make_ordinal_gaussians(800, random_state=0)
     test = make_ordinal_gaussians(2_000, random_state=1)
@@ -385,6 +396,7 @@ def test_forests_keep_monotone_constraints_and_grow_warm_with_ordered_classes():
     assert (np.diff(whole.score_samples(base).reshape(40, 15), axis=1) >= -1e-6).all()
 
 
+@pytest.mark.not_sanitized
 def test_forests_of_other_splitters_rank_ordered_classes():
     train = make_ordinal_gaussians(400, random_state=0)
     test = make_ordinal_gaussians(1_000, random_state=1)

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 
 from treerank import _core
 from treerank._binning.binning import code_table, fit_binning
@@ -70,7 +71,7 @@ def assert_same(mine, theirs):
 
 
 @pytest.mark.parametrize("library", [lambda frame: frame, as_arrow], ids=["pandas", "pyarrow"])
-@settings(max_examples=15)
+@examples(15)
 @given(cuts, st.booleans())
 def test_codes_do_not_depend_on_how_a_frame_is_cut(library, monkeypatch_module, cut, weighted):
     frame, names = table(), list(table())
@@ -92,7 +93,7 @@ def monkeypatch_module():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("wanted", [None, {1}])
 @given(cut=cuts)
-@settings(max_examples=10)
+@examples(10)
 def test_codes_do_not_depend_on_how_an_array_is_cut(dtype, wanted, monkeypatch_module, cut):
     matrix = table()[["number", "whole", "single"]].to_numpy(dtype)
     names = ["x0", "x1", "x2"]
@@ -148,7 +149,7 @@ def total(blocks):
 
 @pytest.mark.parametrize("kind", LABELS)
 @given(cut=cuts)
-@settings(max_examples=10)
+@examples(10)
 def test_classes_do_not_depend_on_the_cut(kind, cut):
     y = LABELS[kind]
     numbers, classes = check_labels(y, N, None, 32)

@@ -12,8 +12,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from sklearn.svm import SVC
 
 import treerank
@@ -102,9 +103,7 @@ def test_the_model_is_that_of_fit(folder, weight, target):
     assert found.classes_.dtype == expected.classes_.dtype
 
 
-@settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     cuts=st.lists(st.integers(0, N), max_size=4).map(sorted),
     row_group_size=st.integers(20, N),

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 
 from treerank.metrics import choose_cutoff, decision_curve, operating_point, wilson_interval
 
@@ -28,7 +29,7 @@ def all_cutoffs(y, s, w):
         )
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@examples(120)
 @given(scored(), st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0]))
 def test_every_rule_finds_the_best_of_all_cutoffs(data, rate):
     y, s, w = data

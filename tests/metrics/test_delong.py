@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from hypothesis_examples import examples
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
@@ -58,7 +59,7 @@ def scored_labels(draw, min_class=2):
     return y, s.astype(float)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150)
 @given(scored_labels())
 def test_variance_equals_structural_components(data):
     y, s = data
@@ -73,7 +74,7 @@ def test_variance_equals_structural_components(data):
     assert found.upper - found.lower > 0.01
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100)
 @given(scored_labels(), st.randoms(use_true_random=False))
 def test_paired_variance_equals_covariance_matrix(data, random):
     y, first = data

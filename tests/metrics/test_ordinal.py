@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from scipy.integrate import quad
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -68,7 +69,7 @@ def ordered_samples(draw):
     return y, np.array(draw(values)), np.array(draw(weights))
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200)
 @given(ordered_samples())
 def test_vus_equals_enumeration_of_tuples(sample):
     y, s, w = sample
@@ -161,7 +162,7 @@ def test_pairwise_aucs_equal_roc_auc_score():
         assert found[i - 1, j - 1] == pytest.approx(expected)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(st.data())
 def test_volume_of_the_surface_is_the_vus(data):
     y = np.array([0, 1, 2, *data.draw(st.lists(st.integers(0, 2), max_size=25))])

@@ -4,8 +4,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from scipy.stats import spearmanr
 
 from treerank.metrics import instability, ranking_distance
@@ -34,7 +35,7 @@ def two_rankings(draw):
     return np.array(draw(values)), np.array(draw(values))
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200)
 @given(two_rankings())
 def test_distances_equal_their_definitions(rankings):
     a, b = rankings

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from scipy.stats import norm
 from sklearn.metrics import auc as area
 from sklearn.metrics import roc_curve
@@ -25,7 +26,7 @@ def value_inside(curve, u):
     return np.interp(u, *curve)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150)
 @given(curves(), curves())
 def test_distance_equals_dense_evaluation(a, b):
     # Knots are multiples of 1/16; the middles of fine cells are none of them.
@@ -35,7 +36,7 @@ def test_distance_equals_dense_evaluation(a, b):
     assert roc_distance(a, b, norm="l1") == pytest.approx(gap.mean(), abs=1e-5)
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@examples(50)
 @given(curves(), curves(), curves())
 def test_distance_is_a_metric(a, b, c):
     for kind in ("sup", "l1"):

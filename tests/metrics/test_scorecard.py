@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from scipy.stats import ks_2samp
 from sklearn.metrics import auc as area
 from sklearn.metrics import roc_auc_score
@@ -94,7 +95,7 @@ def test_gains_make_a_data_frame(sample):
     assert frame["events"].sum() == pytest.approx(sample[0].sum())
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(
     st.lists(st.integers(1, 50), min_size=3, max_size=3),
     st.lists(st.integers(1, 50), min_size=3, max_size=3),

@@ -4,8 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from sklearn.metrics import roc_auc_score
 
 from treerank.metrics import hit_rate_score, local_auc_score
@@ -26,7 +27,7 @@ def top_by_slices(y, s, w, rate):
     return float(b * (1 - a) + area), float(hits / (Fraction(rate) * (total[0] + total[1])))
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200)
 @given(st.data())
 def test_equals_exact_slices_with_ties_and_weights(data):
     n = data.draw(st.integers(2, 20))

@@ -11,7 +11,10 @@ SOURCE = Path(treerank.__file__).parent
 ORDER = [
     "_core", "_input", "splitters", "metrics", "consensus", "_binning", "_trees", "_select",
     "_growth", "_reading", "_base", "_leafrank", "_io", "_treerank", "_boosting_plan",
-    "_forest_plan", "_forest", "_boosting", "_geometric", "baselines", "_io.model_file",
+    "_forest_plan", "_forest", "_boosting", "_geometric", "baselines", "scoring._steps",
+    "scoring._optimal_cuts", "scoring._grades", "scoring._calibrator", "scoring._points",
+    "scoring._point_steps", "scoring._model_scores", "_held_out", "scoring._scorecard",
+    "_io.model_file",
 ]  # fmt: skip
 PLACE = {room: place for place, room in enumerate(ORDER)}
 

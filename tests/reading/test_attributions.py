@@ -6,8 +6,9 @@ import numpy as np
 import oracles
 import pytest
 import samples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 
 import treerank
 from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank, _core
@@ -42,7 +43,7 @@ def codes_of(model, x):
 
 @pytest.mark.parametrize("name", MODELS)
 @given(seed=st.integers(0, 10_000), grades=st.booleans())
-@settings(max_examples=8)
+@examples(8)
 def test_attributions_are_exact_against_all_subsets(name, seed, grades):
     x, y = samples.frame(40, seed)
     if name == "leafrank" or (name.startswith("boosted") and seed % 2):
@@ -109,12 +110,12 @@ def test_expected_value_is_the_mean_over_the_training_rows(model):
 
 def test_a_tree_with_too_many_paths_is_estimated_and_still_sums_to_the_score():
     x, y = samples.frame(400, 5)
-    model = RankingForest(n_estimators=30).fit(x, y)
-    exact = attributions(model, x.iloc[:40], max_paths=2**20)
-    rough = attributions(model, x.iloc[:40], max_paths=1)
+    model, some = RankingForest(n_estimators=30).fit(x, y), x.iloc[:10]
+    exact = attributions(model, some, max_paths=2**20)
+    rough = attributions(model, some, max_paths=1)
     assert exact.exact
     assert not rough.exact
-    np.testing.assert_allclose(rough.scores, model.score_samples(x.iloc[:40]), atol=1e-9)
+    np.testing.assert_allclose(rough.scores, model.score_samples(some), atol=1e-9)
     assert rough.expected_value == pytest.approx(exact.expected_value, abs=1e-6)
     # 240 orders of 4 features leave little to chance.
     assert np.abs(rough.values - exact.values).max() < 0.1 * np.abs(exact.values).max()

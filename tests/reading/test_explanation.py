@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from samples import frame
 
 from treerank import LeafRank, TreeRank
@@ -38,7 +39,7 @@ def strata_by_value(model, row, feature):
     return values, model.apply(rows)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 3]), st.sampled_from([None, 3.0]))
 def test_moves_are_the_smallest_that_do_it(seed, depth, shrinkage):
     x, model = fitted(seed, depth, shrinkage=shrinkage)
@@ -72,7 +73,7 @@ def test_moves_are_the_smallest_that_do_it(seed, depth, shrinkage):
                     assert move.value == pytest.approx(now + move.change)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2]))
 def test_rows_that_fulfil_the_reasons_share_the_stratum(seed, depth):
     x, model = fitted(seed, depth)

@@ -1,10 +1,6 @@
 """The report in a real browser: what is dragged, pruned and unfolded shows Python's numbers."""
 
-import importlib.util
-import os
 import re
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,43 +10,17 @@ from treerank import RankingForest, TreeRank, report
 from treerank._report._cells import cell_rows, rank_breaks, view_cells
 from treerank._report._render import area, number, percent, weight
 from treerank._report._roc import cuts_of_cells, cuts_of_sample
-from treerank._report._sample import read_sample
+from treerank._report._sample import hold_out, read_sample
 from treerank.metrics import wilson_interval
+from treerank.scoring import Grades, Points, Scorecard, validate
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 CUT_IDS = {
     "cut-tp": weight, "cut-fp": weight, "cut-fn": weight, "cut-tn": weight, "cut-score": number,
     "cut-tpr": percent, "cut-fpr": percent, "cut-precision": percent, "cut-missed": percent,
     "cut-flagged": percent, "cut-approved": percent,
 }  # fmt: skip
-
-
-def _axe():
-    """Where axe-core is: named by TREERANK_AXE, or inside axe-playwright-python."""
-    if "TREERANK_AXE" in os.environ:
-        return Path(os.environ["TREERANK_AXE"])
-    found = importlib.util.find_spec("axe_playwright_python")
-    return Path(found.origin).with_name("axe.min.js") if found else None
-
-
-@pytest.fixture(scope="module")
-def browser():
-    program = os.environ.get("TREERANK_CHROMIUM") or next(
-        filter(None, map(shutil.which, NAMES)), ""
-    )
-    if not program:
-        pytest.skip("no Chromium on this machine (TREERANK_CHROMIUM can name one)")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("reports")
 
 
 @pytest.fixture(scope="module")
@@ -79,28 +49,6 @@ def ordinal(folder):
     model = TreeRank(max_depth=4).fit(x[:225], y[:225])
     report(model, x[225:], y[225:], out=folder / "ordinal.html")
     return model
-
-
-@pytest.fixture
-def visit(browser, folder):
-    """Open a report; in the end no error, no message and no request may have come up."""
-    pages, troubles = [], []
-
-    def look(name, width=1280, **options):
-        page = browser.new_page(viewport={"width": width, "height": 900}, **options)
-        pages.append(page)
-        page.on("console", lambda message: troubles.append(message.text))
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("dialog", lambda dialog: (troubles.append(dialog.message), dialog.dismiss()))
-        address = (folder / f"{name}.html").as_uri()
-        page.on("request", lambda r: None if r.url == address else troubles.append(r.url))
-        page.goto(address)
-        return page
-
-    yield look
-    for page in pages:
-        page.close()
-    assert troubles == []
 
 
 def slide(page, name, value):
@@ -298,20 +246,12 @@ def test_hostile_names_are_shown_as_text(visit, tree):
         ("ordinal", 1280, "dark"),
     ],
 )
-def test_the_page_is_accessible_and_fits(name, width, scheme, visit, request):
+def test_the_page_is_accessible_and_fits(name, width, scheme, visit, axe_violations, request):
     request.getfixturevalue(name)
-    axe = _axe()
-    if axe is None:
-        pytest.skip("axe-core is not here (TREERANK_AXE can name axe.min.js)")
     page = visit(name, width, color_scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-    page.evaluate(axe.read_text(encoding="utf-8"))
-    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-    found = page.evaluate("tags => axe.run(document, {runOnly: tags})", tags)
-    assert len(found["passes"]) > 10
-    said = [(v["id"], [n["html"][:200] for n in v["nodes"][:3]]) for v in found["violations"]]
-    assert said == []
+    assert axe_violations(page) == []
 
 
 def test_paper_has_what_was_folded_and_no_controls(visit, tree):
@@ -329,3 +269,49 @@ def test_without_scripts_the_model_is_there(visit, rows, tree):
     page = visit("tree", java_script_enabled=False)
     assert page.locator("#strata-rows tr:visible").count() == len(tree.partition_)
     assert page.locator("#auc").inner_text() == area(tree.score(*rows[2:]))
+
+
+def test_a_page_of_held_out_rows_is_pruned_live(visit, rows, folder):
+    model = TreeRank(max_depth=5, random_state=1).fit(*rows[:2])
+    report(model, train=rows[:2], out=folder / "held_out.html")
+    sample, _ = hold_out(model, read_sample(model, *rows[:2], None), 5, 0)
+    view = view_cells(model, sample, 0.95, is_held_out=True)
+    page = visit("held_out")
+    assert page.locator("#pruning").get_attribute("max") == str(len(view.steps) - 1)
+    for i in (len(view.steps) - 1, 0):
+        slide(page, "pruning", i)
+        step = view.steps[i]
+        assert page.locator("#strata-rows tr:visible").count() == len(step.leaves)
+        assert page.locator("#step-cv").inner_text() == area(step.cross_validated)
+        cuts = cuts_of_step(view, i)
+        where = int(page.locator("#cutoff").input_value())
+        assert shown_cut(page) == said_cut(cuts, where)
+    assert page.locator("#step-judged").count() == 0
+
+
+@pytest.fixture(scope="module")
+def whole(rows, folder, tree):
+    """A report with every section."""
+    x, y = loans(1500, seed=4)
+    group = np.where(np.arange(1500) % 5 == 0, NASTY, x["purpose"])
+    names = [NASTY, "B", "C", "D"]
+    card = Scorecard(tree, grades=Grades(4, names=names), points=Points(), cv="prefit")
+    card.fit(*loans(1500, seed=5))
+    found = validate(TreeRank(max_depth=2), *rows[:2], n_boot=3)
+    report(card, x, y, out=folder / "whole.html", train=rows[:2], X_new=x, groups=group,
+           segments=True, champion=TreeRank(max_depth=1).fit(*rows[:2]), appendix=True,
+           validation=found)  # fmt: skip
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_a_page_with_every_section_is_accessible_and_fits(
+    whole, visit, axe_violations, width, scheme
+):
+    page = visit("whole", width, color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for name in ("grades", "validation", "groups", "segments", "challenge", "appendix"):
+        assert page.locator(f"#{name}").is_visible()
+        assert page.locator(f'nav a[href="#{name}"]').count() == 1
+    assert axe_violations(page) == []
+    page.emulate_media(media="print")
+    assert len(page.pdf(format="A4")) > 20_000

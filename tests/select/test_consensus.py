@@ -4,8 +4,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from scipy.stats import rankdata
 
 from treerank import consensus
@@ -31,7 +32,7 @@ def total_distance(place, given_rankings):
     return sum(ranking_distance(place, row) for row in given_rankings) * pairs
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(1, 7), st.integers(2, 5), st.integers(0, 2**32 - 1), st.integers(2, 5))
 def test_kendall_is_the_best_of_all_rankings_with_ties(n_rankings, n_points, seed, levels):
     given_rankings = rankings(n_rankings, n_points, seed, levels)
@@ -57,7 +58,7 @@ def test_kendall_is_exact_on_eight_cells_of_many_points():
         assert cost <= consensus.kendall_cost(np.repeat(other, size), points) + 1e-9
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(1, 12), st.integers(9, 30), st.integers(0, 2**32 - 1), st.integers(2, 30))
 def test_kendall_is_never_worse_than_the_mean_rank(n_rankings, n_points, seed, levels):
     given_rankings = rankings(n_rankings, n_points, seed, levels)
@@ -79,7 +80,7 @@ def test_no_single_move_improves_a_large_kendall_median():
             assert cost <= consensus.kendall_cost(moved, given_rankings) + 1e-9
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(1, 8), st.integers(2, 20), st.integers(0, 2**32 - 1))
 def test_kendall_cost_counts_the_distances_of_the_metric(n_rankings, n_points, seed):
     given_rankings = rankings(n_rankings, n_points, seed, 4)
@@ -129,7 +130,7 @@ def test_bad_rankings_are_refused(bad, message):
         consensus.kendall_cost([1, 2], [[1, 2, 3]])
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(1, 90), st.integers(1, 40), st.integers(0, 2**32 - 1))
 def test_discordance_counts_pair_by_pair(n_points, n_levels, seed):
     rng = np.random.default_rng(seed)

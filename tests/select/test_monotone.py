@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 
 from treerank import BoostedTreeRank, LeafRank, TreeRank
 
@@ -28,7 +29,7 @@ def assert_monotone(model, p, signs, seed, n_chains=60, length=40, slack=1e-12):
         assert steps.min() >= -slack
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     st.integers(50, 600), st.integers(2, 4), st.integers(0, 2**32 - 1),
     st.sampled_from([1, 2, 3, 6]), st.sampled_from(["cv", 10.0, None]),
@@ -80,7 +81,7 @@ def test_leafrank_alone_keeps_the_constraint():
     assert_monotone(model, 2, np.array([1, -1]), 5)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     n=st.integers(20, 500), p=st.integers(2, 4), seed=st.integers(0, 2**32 - 1),
     max_depth=st.integers(1, 3), leafrank_depth=st.integers(1, 4),

@@ -5,6 +5,7 @@ import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 from samples import noise, table_of, trees
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import PredefinedSplit, ShuffleSplit, StratifiedKFold
@@ -35,11 +36,11 @@ def test_each_subtree_of_the_sequence_is_optimal_for_its_lambda(tree):
 
 @pytest.mark.core
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.sampled_from([1.0, 1.0, 0.37]))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_worth_along_the_path_equals_scoring_every_subtree_anew(seed, n_classes, unit):
     rng = np.random.default_rng(seed)
-    x = rng.normal(size=(150, 2)).round(1)
-    signal = x[:, 0] + rng.normal(size=150)
+    x = rng.normal(size=(90, 2)).round(1)
+    signal = x[:, 0] + rng.normal(size=90)
     y = np.digitize(signal, np.quantile(signal, np.arange(1, n_classes) / n_classes))
     tree = TreeRank(pruning=None, shrinkage=None, min_samples_leaf=3).fit(x, y).tree_
     held_out = np.zeros((tree.n_cells, n_classes))
@@ -112,7 +113,7 @@ def test_subtrees_that_are_not_nested_are_refused():
 
 @pytest.mark.core
 @given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.integers(2, 7), st.booleans())
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_rows_are_dealt_out_to_folds_in_the_order_of_their_hashes(seed, n_classes, n_folds, big):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(70_000, 140_000)) if big and seed % 8 == 0 else int(rng.integers(1, 400))

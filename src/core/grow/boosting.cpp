@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "core/data/partition.hpp"
+#include "core/grow/growing_boosted_tree.hpp"
 #include "core/histogram/histogram_pool.hpp"
 #include "core/split/newton_split.hpp"
 
@@ -23,19 +23,23 @@ constexpr std::size_t kRowsForTeam = std::size_t{1} << 16;
 constexpr std::size_t kBinsForTeam = std::size_t{1} << 14;
 constexpr std::size_t kRowsPerTask = 16384;
 
-// Rows [first, first + n) of the grower, which all reach the same place.
-struct Segment {
-    std::size_t first = 0;
-    std::size_t n = 0;
-    GradientSum sum;
-    Bounds bounds;
-};
-
 // Rows [first, first + n) whose scores move by the same value.
 struct Move {
     std::size_t first = 0;
     std::size_t n = 0;
     float value = 0;
+};
+
+// Sums of products of gradient and curvature.
+struct Squares {
+    std::int64_t gg = 0, gh = 0, hh = 0;
+
+    Squares& operator+=(const Squares& other) {
+        gg += other.gg;
+        gh += other.gh;
+        hh += other.hh;
+        return *this;
+    }
 };
 
 template <class Code, bool Weighted>
@@ -46,11 +50,10 @@ class Grower : public BoostingRounds {
           table_(table),
           rows_(table.codes.rows),
           scratch_(table.codes.rows),
+          growing_(table.features),
           counter_(rows, table.features, table.weights),
-          histograms_(offsets_of(table.features.n_codes).back()) {
-        for (std::size_t f = 0; f < table.features.size(); ++f)
-            monotonic_ = monotonic_ || table.features.monotonic[f] != 0;
-    }
+          histograms_(offsets_of(table.features.n_codes).back()),
+          monotonic_(table.features.any_monotonic()) {}
 
     BoostedTree grow(const std::vector<std::uint32_t>* drawn,
                      const std::vector<std::int32_t>& chosen, const BoostingOptions& options,
@@ -62,7 +65,7 @@ class Grower : public BoostingRounds {
         for (std::int32_t code = 0; code < table_.features.n_codes[chosen_[0]]; ++code)
             all.sum += histogram[counter_.offset(chosen_[0]) + static_cast<std::size_t>(code)];
         grow_cell(all, std::move(histogram), 0, -1, {});
-        return compile_with_values();
+        return growing_.compile();
     }
 
     void add_to(double* scores, ThreadPool& pool) const override {
@@ -90,13 +93,8 @@ class Grower : public BoostingRounds {
                const BoostingOptions& options) {
         n_rows_ = drawn != nullptr ? drawn->size() : table_.codes.rows;
         chosen_ = chosen;
-        options_ = options;
-        scale_ = {options.gradient_unit, options.hessian_unit, options.l2};
-        tree_ = {};
-        nodes_.clear();
-        cells_.clear();
+        growing_.reset(options);
         moves_.clear();
-        importance_.assign(table_.features.size(), 0.0);
         counter_.choose(chosen_);
         pool_->run((n_rows_ + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
             const std::size_t last = std::min(n_rows_, (task + 1) * kRowsPerTask);
@@ -108,20 +106,31 @@ class Grower : public BoostingRounds {
             return table_.features.categorical[feature] != 0 &&
                    table_.features.n_codes[feature] > kFreeLevels + 1;
         });
-        std::int64_t weight = static_cast<std::int64_t>(n_rows_);
-        if constexpr (Weighted) {
-            weight = 0;
-            for (std::size_t i = 0; i < n_rows_; ++i) weight += table_.weights[row_id(rows_[i])];
-        }
+        auto weight = static_cast<std::int64_t>(n_rows_);
+        if constexpr (Weighted)
+            weight = sum_over(0, n_rows_, [&](Row row) { return table_.weights[row_id(row)]; });
         const int room = 62 - std::bit_width(static_cast<std::uint64_t>(weight));
         square_shift_ = std::max(0, kGradientBits + 1 - room / 2);  // with the sign
     }
 
-    std::int8_t sign_of(std::int32_t feature) const { return table_.features.monotonic[feature]; }
-    double value(const Segment& at) const { return at.bounds.clip(scale_.value(at.sum)); }
-
     ThreadPool* pool_for(std::size_t n, std::size_t least) const {
         return pool_->size() > 1 && n >= least ? pool_ : nullptr;
+    }
+
+    // The sum of what rows [first, first + n) give: whole numbers, in any order.
+    template <class Of>
+    auto sum_over(std::size_t first, std::size_t n, const Of& of) const {
+        using Sum = decltype(of(Row{}));
+        std::vector<Sum> sums((n + kRowsPerTask - 1) / kRowsPerTask);
+        run_in(pool_for(n, kRowsForTeam), sums.size(), [&](std::size_t task) {
+            Sum sum{};
+            const std::size_t last = std::min(n, (task + 1) * kRowsPerTask);
+            for (std::size_t i = task * kRowsPerTask; i < last; ++i) sum += of(rows_[first + i]);
+            sums[task] = sum;
+        });
+        Sum total{};
+        for (const Sum& sum : sums) total += sum;
+        return total;
     }
 
     OwnHistogram new_histogram() { return {histograms_.take(), GiveBack{&histograms_}}; }
@@ -153,40 +162,38 @@ class Grower : public BoostingRounds {
             return (std::int64_t{number} + (std::int64_t{1} << square_shift_ >> 1)) >>
                    square_shift_;
         };
-        std::int64_t gg = 0, gh = 0, hh = 0;
-        for (std::size_t i = at.first; i < at.first + at.n; ++i) {
-            const std::uint32_t row = row_id(rows_[i]);
+        const Squares squares = sum_over(at.first, at.n, [&](Row at_row) {
+            const std::uint32_t row = row_id(at_row);
             const std::int64_t weight = Weighted ? table_.weights[row] : 1;
             const RowGradient gradient = rows.gradient(row);
             const std::int64_t g = short_of(gradient.gradient);
             const std::int64_t h = short_of(gradient.hessian);
-            gg += weight * g * g;
-            gh += weight * g * h;
-            hh += weight * h * h;
-        }
-        const double mean =
-            scale_.gradient(at.sum) / std::max(scale_.hessian(at.sum), kLeastHessian);
-        const double short_unit = std::ldexp(options_.independent_weight, square_shift_);
-        const double g_unit = scale_.gradient_unit * short_unit;
-        const double h_unit = mean * scale_.hessian_unit * short_unit;
-        const double sum = g_unit * g_unit * static_cast<double>(gg) -
-                           2 * g_unit * h_unit * static_cast<double>(gh) +
-                           h_unit * h_unit * static_cast<double>(hh);
+            return Squares{weight * g * g, weight * g * h, weight * h * h};
+        });
+        const double mean = growing_.scale.gradient(at.sum) /
+                            std::max(growing_.scale.hessian(at.sum), kLeastHessian);
+        const double short_unit = std::ldexp(growing_.options.independent_weight, square_shift_);
+        const double g_unit = growing_.scale.gradient_unit * short_unit;
+        const double h_unit = mean * growing_.scale.hessian_unit * short_unit;
+        const double sum = g_unit * g_unit * static_cast<double>(squares.gg) -
+                           2 * g_unit * h_unit * static_cast<double>(squares.gh) +
+                           h_unit * h_unit * static_cast<double>(squares.hh);
         return sum / static_cast<double>(at.sum.weight);
     }
 
     NewtonCut best_cut(const Segment& at, const GradientSum* histogram) const {
-        const NewtonSearch search(at.sum, at.bounds, scale_, options_.min_weight_leaf,
-                                  options_.independent_weight, row_variance(at));
+        const NewtonSearch search(at.sum, at.bounds, growing_.scale,
+                                  growing_.options.min_weight_leaf,
+                                  growing_.options.independent_weight, row_variance(at));
         std::vector<NewtonCut> cuts(chosen_.size());
         // Two threads would hardly save the time to call the second.
         const bool pays = counter_.size() * (pool_->size() - 1) >= kBinsForTeam;
         ThreadPool* pool = pays ? pool_ : nullptr;
         run_in(pool, chosen_.size(), [&](std::size_t i) {
             const std::int32_t feature = chosen_[i];
-            cuts[i] =
-                search.best(histogram + counter_.offset(feature), table_.features.n_codes[feature],
-                            table_.features.categorical[feature] != 0, sign_of(feature));
+            cuts[i] = search.best(
+                histogram + counter_.offset(feature), table_.features.n_codes[feature],
+                table_.features.categorical[feature] != 0, table_.features.monotonic[feature]);
         });
         NewtonCut best;
         for (std::size_t i = 0; i < cuts.size(); ++i) {
@@ -201,233 +208,105 @@ class Grower : public BoostingRounds {
         return best;
     }
 
-    std::size_t partition(const Segment& at, const SplitCondition& condition,
-                          const CategorySet& set) {
+    std::size_t partition(const Segment& at, const NewtonCut& cut) {
         return partition_by_condition<Code, PackedCount>(
-            condition, set, table_.codes, rows_.data() + at.first, at.n, scratch_.data() + at.first,
-            pool_for(at.n, kRowsForTeam));
-    }
-
-    // A leaf of the LeafRank tree that is being grown.
-    struct Leaf {
-        std::int32_t node;
-        Segment rows;
-    };
-
-    std::int32_t add_node(const Segment& at) {
-        LeafRankNode node;
-        node.weight = {scale_.gradient(at.sum), scale_.hessian(at.sum)};
-        tree_.tests.push_back(node);
-        nodes_.push_back(at);
-        return static_cast<std::int32_t>(tree_.tests.size()) - 1;
+            cut.condition(), cut.set, table_.codes, rows_.data() + at.first, at.n,
+            scratch_.data() + at.first, pool_for(at.n, kRowsForTeam));
     }
 
     // Grows the tree inside a cell below one node, whose histogram is `own`, or for the first
     // node that of the cell, which is needed once more when the cell has been parted.
-    void grow_node(std::int32_t node, const Segment& at, const GradientSum* cell, OwnHistogram own,
-                   std::int32_t depth, std::vector<Leaf>& leaves) {
+    void grow_node(std::int32_t node, const GradientSum* cell, OwnHistogram own, std::int32_t depth,
+                   std::vector<BoostedLeaf>& leaves) {
+        const Segment at = growing_.nodes[node];
         const GradientSum* histogram = own ? own.get() : cell;
         NewtonCut cut;
-        if (depth < options_.leafrank_depth) cut = best_cut(at, histogram);
+        if (depth < growing_.options.leafrank_depth) cut = best_cut(at, histogram);
         if (cut.feature < 0) {
             leaves.push_back({node, at});
             return;
         }
-        importance_[cut.feature] += cut.gain;
-        SplitCondition condition;
-        condition.feature = cut.feature;
-        condition.categorical = cut.categorical;
-        condition.missing_left = cut.missing_left;
-        condition.cut = cut.cut;
-        if (cut.categorical) {
-            condition.cut = static_cast<std::int32_t>(tree_.category_sets.size());
-            tree_.category_sets.push_back(cut.set);
-        }
-        const std::size_t n_left = partition(at, condition, cut.set);
-        Segment left{at.first, n_left, cut.left, at.bounds};
-        Segment right{at.first + n_left, at.n - n_left, at.sum - cut.left, at.bounds};
-        const std::int8_t sign = sign_of(cut.feature);
-        if (sign > 0) keep_apart(right, left);
-        if (sign < 0) keep_apart(left, right);
-        tree_.tests[node].condition = condition;
-        tree_.tests[node].left = add_node(left);
-        tree_.tests[node].right = add_node(right);
-        const std::int32_t left_node = tree_.tests[node].left;
+        const auto [left, right] = growing_.split_node(node, cut, partition(at, cut));
         OwnHistogram of_left, of_right;
-        if (depth + 1 < options_.leafrank_depth)
-            std::tie(of_left, of_right) = count_parts(left, right, histogram, std::move(own));
-        grow_node(left_node, left, nullptr, std::move(of_left), depth + 1, leaves);
-        grow_node(left_node + 1, right, nullptr, std::move(of_right), depth + 1, leaves);
+        if (depth + 1 < growing_.options.leafrank_depth)
+            std::tie(of_left, of_right) =
+                count_parts(growing_.nodes[left], growing_.nodes[right], histogram, std::move(own));
+        grow_node(left, nullptr, std::move(of_left), depth + 1, leaves);
+        grow_node(right, nullptr, std::move(of_right), depth + 1, leaves);
     }
 
-    // No value of the one will be below any of the other.
-    void keep_apart(Segment& better, Segment& worse) const {
-        const double middle = (value(better) + value(worse)) / 2;
-        better.bounds.lower = worse.bounds.upper = middle;
-    }
-
-    // Whether the tree inside a cell tests a constrained feature.
-    bool is_constrained(std::int32_t first_test) const {
-        return std::any_of(tree_.tests.begin() + first_test, tree_.tests.end(),
-                           [&](const LeafRankNode& node) {
-                               return node.left >= 0 && sign_of(node.condition.feature) != 0;
-                           });
-    }
-
-    // Leaves by falling value; the first so many that part the cell best go left. Rows that
-    // differ in a constrained feature come to leaves whose values are in order: where these are
-    // equal both must go the same way. 0: all are.
-    std::size_t order_leaves(std::vector<Leaf>& leaves, const Segment& cell,
-                             bool constrained) const {
-        std::sort(leaves.begin(), leaves.end(), [&](const Leaf& a, const Leaf& b) {
-            const double x = value(a.rows), y = value(b.rows);
-            return x != y ? x > y : a.node < b.node;
+    // Puts the rows of leaves where they belong from now on.
+    void move_rows(const std::vector<MovedRows>& moved, std::size_t n) {
+        ThreadPool* pool = pool_for(n, kRowsForTeam);
+        run_in(pool, moved.size(), [&](std::size_t i) {
+            std::copy_n(rows_.data() + moved[i].from, moved[i].n, scratch_.data() + moved[i].to);
         });
-        double best = -std::numeric_limits<double>::infinity();
-        std::size_t n_left = 0;
-        GradientSum left;
-        for (std::size_t i = 0; i + 1 < leaves.size(); ++i) {
-            left = left + leaves[i].rows.sum;
-            if (constrained && value(leaves[i].rows) == value(leaves[i + 1].rows)) continue;
-            const double gain =
-                scale_.gain(left, cell.bounds) + scale_.gain(cell.sum - left, cell.bounds);
-            if (gain > best) {
-                best = gain;
-                n_left = i + 1;
-            }
-        }
-        return n_left;
-    }
-
-    // Puts the rows of the left leaves first; returns the two halves of the cell, and sets where
-    // the leaves lie from now on.
-    std::pair<Segment, Segment> merge(std::vector<Leaf>& leaves, std::size_t n_left,
-                                      const Segment& cell, bool constrained) {
-        Segment half[2] = {{cell.first, 0, {}, cell.bounds}, {cell.first, 0, {}, cell.bounds}};
-        std::vector<std::size_t> from;
-        std::size_t to = cell.first;
-        for (std::size_t i = 0; i < leaves.size(); ++i) {
-            const int side = i < n_left ? 0 : 1;
-            Segment& leaf = leaves[i].rows;
-            tree_.tests[leaves[i].node].side = side;
-            half[side].n += leaf.n;
-            half[side].sum += leaf.sum;
-            from.push_back(leaf.first);
-            leaf.first = to;
-            to += leaf.n;
-        }
-        run_in(pool_for(cell.n, kRowsForTeam), leaves.size(), [&](std::size_t i) {
-            std::copy_n(rows_.data() + from[i], leaves[i].rows.n,
-                        scratch_.data() + leaves[i].rows.first);
+        run_in(pool, moved.size(), [&](std::size_t i) {
+            std::copy_n(scratch_.data() + moved[i].to, moved[i].n, rows_.data() + moved[i].to);
         });
-        run_in(pool_for(cell.n, kRowsForTeam), leaves.size(), [&](std::size_t i) {
-            const Segment& leaf = leaves[i].rows;
-            std::copy_n(scratch_.data() + leaf.first, leaf.n, rows_.data() + leaf.first);
-        });
-        half[1].first += half[0].n;
-        if (constrained) keep_apart(half[0], half[1]);
-        return {half[0], half[1]};
-    }
-
-    // What a row of a stratum adds to its score, having come by a leaf of the tree in the cell
-    // above (-1: none). Leaves are in order within their stratum, strata among each other.
-    float step_of(const Segment& stratum, std::int32_t leaf) const {
-        const bool by_leaf = !options_.by_stratum && leaf >= 0;
-        const double step = by_leaf ? stratum.bounds.clip(value(nodes_[leaf])) : value(stratum);
-        return static_cast<float>(options_.learning_rate * step);
     }
 
     // Grows a cell, which is made up of the given leaves of the cell above.
     void grow_cell(const Segment& at, OwnHistogram histogram, std::int32_t depth,
-                   std::int32_t parent, const std::vector<Leaf>& made_of) {
-        const auto number = static_cast<std::int32_t>(tree_.cells.size());
-        Cell cell;
-        cell.parent = parent;
-        cell.depth = depth;
-        tree_.cells.push_back(cell);
-        cells_.push_back(at);
-        if (depth >= options_.max_depth || !split_cell(number, at, std::move(histogram)))
-            for (const Leaf& leaf : made_of)
-                moves_.push_back({leaf.rows.first, leaf.rows.n, step_of(at, leaf.node)});
+                   std::int32_t parent, const std::vector<BoostedLeaf>& made_of) {
+        const std::int32_t number = growing_.add_cell(at, parent, depth);
+        if (depth >= growing_.options.max_depth || !split_cell(number, at, std::move(histogram)))
+            for (const BoostedLeaf& leaf : made_of)
+                moves_.push_back({leaf.rows.first, leaf.rows.n, growing_.step_of(at, leaf.node)});
     }
 
     // Grows the tree inside a cell and what is below; false where the cell stays whole.
     bool split_cell(std::int32_t number, const Segment& at, OwnHistogram histogram) {
-        const std::vector<double> importance = importance_;
-        const std::size_t n_sets = tree_.category_sets.size();
-        const std::int32_t depth = tree_.cells[number].depth, first_test = add_node(at);
+        RankTree& tree = growing_.tree;
+        const std::vector<double> importance = growing_.importance;
+        const std::size_t n_sets = tree.category_sets.size();
+        const std::int32_t depth = tree.cells[number].depth, first_test = growing_.add_node(at);
         std::vector<Row> before;
         if (monotonic_)  // only then a cell may stay whole after its rows were parted
             before.assign(rows_.data() + at.first, rows_.data() + at.first + at.n);
-        std::vector<Leaf> leaves;
-        grow_node(first_test, at, histogram.get(), nullptr, 0, leaves);
-        const bool constrained = is_constrained(first_test);
-        const std::size_t n_left = order_leaves(leaves, at, constrained);
+        std::vector<BoostedLeaf> leaves;
+        grow_node(first_test, histogram.get(), nullptr, 0, leaves);
+        const bool constrained = growing_.is_constrained(first_test);
+        const std::size_t n_left = growing_.order_leaves(leaves, at, constrained);
         if (n_left == 0) {
             std::copy(before.begin(), before.end(), rows_.data() + at.first);
-            importance_ = importance;
-            tree_.category_sets.resize(n_sets);
-            tree_.tests.resize(first_test);
-            nodes_.resize(first_test);
+            growing_.importance = importance;
+            tree.category_sets.resize(n_sets);
+            tree.tests.resize(first_test);
+            growing_.nodes.resize(first_test);
             return false;
         }
-        tree_.cells[number].first_test = first_test;
-        tree_.cells[number].last_test = static_cast<std::int32_t>(tree_.tests.size());
-        const auto [left, right] = merge(leaves, n_left, at, constrained);
+        tree.cells[number].first_test = first_test;
+        tree.cells[number].last_test = static_cast<std::int32_t>(tree.tests.size());
+        std::vector<MovedRows> moved;
+        const auto [left, right] = growing_.merge(leaves, n_left, at, constrained, moved);
+        move_rows(moved, at.n);
         OwnHistogram of_left, of_right;
         const GradientSum* whole = histogram.get();
-        if (depth + 1 < options_.max_depth)
+        if (depth + 1 < growing_.options.max_depth)
             std::tie(of_left, of_right) = count_parts(left, right, whole, std::move(histogram));
         const auto middle = leaves.begin() + static_cast<std::ptrdiff_t>(n_left);
-        tree_.cells[number].left = static_cast<std::int32_t>(tree_.cells.size());
+        tree.cells[number].left = static_cast<std::int32_t>(tree.cells.size());
         grow_cell(left, std::move(of_left), depth + 1, number, {leaves.begin(), middle});
-        tree_.cells[number].right = static_cast<std::int32_t>(tree_.cells.size());
+        tree.cells[number].right = static_cast<std::int32_t>(tree.cells.size());
         grow_cell(right, std::move(of_right), depth + 1, number, {middle, leaves.end()});
         return true;
-    }
-
-    float left_share(std::int32_t test) const {
-        if (test < 0) return 0;
-        const auto left = static_cast<double>(nodes_[tree_.tests[test].left].sum.weight);
-        return static_cast<float>(left / static_cast<double>(nodes_[test].sum.weight));
-    }
-
-    BoostedTree compile_with_values() {
-        std::vector<std::uint8_t> is_split;
-        for (const Cell& cell : tree_.cells) is_split.push_back(cell.left >= 0);
-        BoostedTree grown;
-        std::vector<std::int32_t> arrival;
-        grown.flat = compile_tree(tree_, is_split.data(), options_.by_stratum ? nullptr : &arrival);
-        const auto& flat = grown.flat;
-        for (std::uint32_t s = 0; s < flat.slots.size(); ++s) {
-            grown.left_share.push_back(left_share(flat.test[s]));
-            const bool is_end = flat.slots[s].next == s;
-            const std::int32_t leaf = options_.by_stratum ? -1 : arrival[s];
-            grown.value.push_back(is_end ? step_of(cells_[flat.target[s]], leaf) : 0);
-        }
-        grown.importance = std::move(importance_);
-        return grown;
     }
 
     const BoostingTable<Code>& table_;
     std::vector<Row> rows_;  // of the tree: those of a node are a stretch of them
     std::vector<Row> scratch_;
+    GrowingBoostedTree growing_;
     GradientCounter<Code, CountedRows> counter_;
     HistogramPool<GradientSum> histograms_;
-    bool monotonic_ = false;  // some feature is constrained
+    const bool monotonic_;  // some feature is constrained
     // The round at hand.
     ThreadPool* pool_ = nullptr;
     std::size_t n_rows_ = 0;
     std::vector<std::int32_t> chosen_;
-    BoostingOptions options_;
-    NewtonScale scale_{1, 1, 0};
     bool many_levels_ = false;  // of some chosen feature
     int square_shift_ = 0;      // digits of gradients that squares leave out
-    RankTree tree_;
-    std::vector<Segment> nodes_;  // by test node
-    std::vector<Segment> cells_;  // by cell
     std::vector<Move> moves_;
-    std::vector<double> importance_;
 };
 
 }  // namespace

@@ -4,14 +4,10 @@
 #include <numeric>
 
 #include "core/data/partition.hpp"
-#include "core/data/random.hpp"
 
 namespace treerank {
 
 namespace {
-
-// Branches of a cell's key: children, the draw of features, then the pairs of classes.
-constexpr std::uint64_t kLeftBranch = 0, kRightBranch = 1, kFeatureBranch = 2, kPairBranch = 3;
 
 // The histogram of a pair from those of its classes, which count in the negatives' place.
 void pair_up(const PackedCount* worse, const PackedCount* better, PackedCount* pair,
@@ -42,29 +38,23 @@ void CellSplitter<Code, Count>::find_candidates(Open& open) {
     monitor_.check();
     if (auto view = compact_view(*open.view, rows(open), open.size(), pool_for(open)))
         open.view = std::move(view);
-    const auto features = draw_cell_features(table_.features.size(), options_.max_features,
-                                             key_of(open.key, kFeatureBranch));
+    const CellTrials trials = trials_of(open, table_.features.size(), options_);
     if (!open.histograms && shares_histograms(open.size())) {
         open.histograms = new_histograms(n_histograms());
-        count(open, features, open.histograms.get());
+        count(open, trials.features, open.histograms.get());
     }
-    std::uint64_t branch = kPairBranch;
-    for (const ClassPair& pair : pairs_of(open.cell->class_weight, options_.tournament))
-        try_pair(open, pair, features, key_of(open.key, branch++));
+    for (const auto& [pair, key] : trials.pairs) try_pair(open, pair, trials.features, key);
 }
 
 template <class Code, class Count>
 std::pair<OpenCell<Code, Count>, OpenCell<Code, Count>> CellSplitter<Code, Count>::partition(
     Open& open) {
-    Growing& cell = *open.cell;
-    add_children(cell, open.left, grown);
+    auto [left, right] = open_children(open, grown);
     // Cells that will not be split need their weights, not their rows.
-    const bool last = cell.cell.depth + 1 == options_.max_depth;
+    const bool last = open.cell->cell.depth + 1 == options_.max_depth;
     const std::size_t middle = open.first + (last ? open.size() / 2 : partition_rows(open));
-    Open better{cell.left, open.view, open.first, middle, key_of(open.key, kLeftBranch),
-                {},        {},        {}};
-    Open worse{cell.right, open.view, middle, open.last, key_of(open.key, kRightBranch),
-               {},         {},        {}};
+    Open better{std::move(left), open.view, open.first, middle, {}};
+    Open worse{std::move(right), open.view, middle, open.last, {}};
     if (open.histograms && !last) propagate_histograms(open, better, worse);
     return {std::move(better), std::move(worse)};
 }
@@ -163,7 +153,7 @@ void CellSplitter<Code, Count>::try_pair(Open& open, ClassPair pair,
     const ClassWeight weight{cell[pair.first], cell[pair.second]};
     const std::size_t n = select(open, pair, work(open));
     if (pruner_) unpermuted_.assign(work(open), work(open) + n);
-    leafrank_.grow(*open.view, work(open), n, scratch(open), weight, features, key,
+    leafrank_.grow(*open.view, work(open), n, scratch(open), weight, features, {0, 0, key}, weight,
                    histogram_of(open, pair).get());
     if (pruner_)
         pruner_->prune(leafrank_, {*open.view, unpermuted_.data(), n, weight, features, key},

@@ -22,16 +22,12 @@ namespace treerank {
 
 // A cell that may still be split: a stretch of the rows.
 template <class Code, class Count>
-struct OpenCell {
-    Growing* cell = nullptr;
+struct OpenCell : OpenSplit {
     std::shared_ptr<View<Code>> view;
     std::size_t first = 0;
     std::size_t last = 0;
-    std::uint64_t key = 0;
     // Where they pay: of two classes together, or one for each of more.
     std::shared_ptr<Count[]> histograms;
-    std::vector<Candidate> candidates;
-    Weights left;  // of the winner; empty: the cell stays whole
 
     std::size_t size() const { return last - first; }
 };
@@ -50,7 +46,7 @@ class CellSplitter {
     // cell whose candidate was found last can be parted.
     std::pair<Open, Open> partition(Open& open);
 
-    std::deque<Growing> grown;  // a deque keeps addresses
+    GrowingCells grown;
 
   private:
     bool has_two_classes() const { return table_.n_classes == 2; }

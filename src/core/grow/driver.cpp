@@ -64,7 +64,7 @@ class Driver {
         level.push_back(std::move(root));
         while (!level.empty()) {
             each(level, [&](std::size_t i, Splitter& s) { s.find_candidates(level[i]); });
-            selector.choose(level);
+            selector.choose(pointers_to(level));
             std::erase_if(level, [&](const Open& open) {
                 if (open.left.empty()) monitor_.advance(static_cast<double>(open.size()));
                 return open.left.empty();
@@ -178,8 +178,8 @@ RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, const 
     root.cell.depth = start.depth;
     root.class_weight = class_weights(buffers.rows, table);
     Driver<Code, Count> driver(table, options, buffers, pool, monitor);
-    OpenCell<Code, Count> open{&root, std::move(view), 0, buffers.rows.size(), start.key, {}, {},
-                               {}};
+    OpenCell<Code, Count> open{
+        {&root, start.key, {}, {}}, std::move(view), 0, buffers.rows.size(), {}};
     if (table.n_classes > 2) {
         driver.grow_level_wise(std::move(open));
     } else {

@@ -1,10 +1,9 @@
 #include "core/grow/growing_cell.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <limits>
 
 #include "core/data/partition.hpp"
-#include "core/data/random.hpp"
 
 namespace treerank {
 
@@ -26,14 +25,8 @@ void append_tests(Growing& from, Cell& cell, RankTree& tree, bool take) {
         return;
     }
     const auto first_set = static_cast<std::int32_t>(tree.category_sets.size());
-    for (LeafRankNode node : from.tests) {
-        if (node.left >= 0) {
-            node.left += cell.first_test;
-            node.right += cell.first_test;
-        }
-        if (node.condition.categorical) node.condition.cut += first_set;
-        tree.tests.push_back(node);
-    }
+    for (const LeafRankNode& node : from.tests)
+        tree.tests.push_back(shifted(node, cell.first_test, first_set));
     tree.test_weight.insert(tree.test_weight.end(), from.test_weight.begin(),
                             from.test_weight.end());
     tree.category_sets.insert(tree.category_sets.end(), from.category_sets.begin(),
@@ -110,6 +103,41 @@ RankTree to_preorder(Growing& root, std::size_t n_classes, bool take) {
     return tree;
 }
 
+void from_preorder(const RankTree& tree, std::int32_t number, Growing& cell, GrowingCells& grown) {
+    const auto n_classes = static_cast<std::size_t>(tree.n_classes);
+    const auto stretch = [&](const std::vector<double>& of, std::int32_t first, std::int32_t last) {
+        return std::vector<double>(of.begin() + first * tree.n_classes,
+                                   of.begin() + last * tree.n_classes);
+    };
+    std::vector<std::pair<std::int32_t, Growing*>> stack{{number, &cell}};
+    while (!stack.empty()) {
+        const auto [at, to] = stack.back();
+        stack.pop_back();
+        const Cell& from = to->cell = tree.cells[at];
+        to->class_weight = stretch(tree.cell_weight, at, at + 1);
+        to->number = at;
+        if (from.left < 0) continue;
+        std::int32_t first_set = std::numeric_limits<std::int32_t>::max(), last_set = 0;
+        for (std::int32_t t = from.first_test; t < from.last_test; ++t) {
+            const SplitCondition& condition = tree.tests[t].condition;
+            if (tree.tests[t].left < 0 || !condition.categorical) continue;
+            first_set = std::min(first_set, condition.cut);  // those of a cell lie side by side
+            last_set = std::max(last_set, condition.cut + 1);
+        }
+        for (std::int32_t t = from.first_test; t < from.last_test; ++t)
+            to->tests.push_back(shifted(tree.tests[t], -from.first_test, -first_set));
+        if (first_set < last_set)
+            to->category_sets.assign(tree.category_sets.begin() + first_set,
+                                     tree.category_sets.begin() + last_set);
+        if (n_classes > 2)
+            to->test_weight = stretch(tree.test_weight, from.first_test, from.last_test);
+        to->left = &grown.emplace_back();
+        to->right = &grown.emplace_back();
+        stack.push_back({from.right, to->right});
+        stack.push_back({from.left, to->left});
+    }
+}
+
 bool is_sound(const RankTree& tree, std::size_t n_features) {
     const auto n = std::ssize(tree.cells), n_tests = std::ssize(tree.tests);
     const std::ptrdiff_t n_classes = tree.n_classes;
@@ -122,17 +150,9 @@ bool is_sound(const RankTree& tree, std::size_t n_features) {
                 cell.first_test >= 0 && cell.first_test < cell.last_test &&
                 cell.last_test <= n_tests && cell.worse_class >= 0 &&
                 cell.worse_class < n_classes && cell.better_class >= 0 &&
-                cell.better_class < n_classes;
-        for (std::ptrdiff_t t = cell.first_test; sound && t < cell.last_test; ++t) {
-            const LeafRankNode& node = tree.tests[t];
-            if (node.left < 0) continue;
-            sound =
-                node.left > t && node.left < cell.last_test && node.right > t &&
-                node.right < cell.last_test && node.condition.feature >= 0 &&
-                node.condition.feature < static_cast<std::int64_t>(n_features) &&
-                (!node.condition.categorical ||
-                 (node.condition.cut >= 0 && node.condition.cut < std::ssize(tree.category_sets)));
-        }
+                cell.better_class < n_classes &&
+                fit_together(tree.tests, cell.first_test, cell.last_test, n_features,
+                             tree.category_sets.size());
     }
     return sound;
 }
@@ -168,19 +188,6 @@ std::shared_ptr<View<Code>> compact_view(const View<Code>& old, Row* rows, std::
         rows[i] = (static_cast<Row>(i) << kRowShift) | (rows[i] & (kLabelBit | kRepeatMask));
     view->codes = {view->own_codes.get(), n, p, n};
     return view;
-}
-
-std::vector<std::int32_t> draw_cell_features(std::size_t n_features, std::int32_t max_features,
-                                             std::uint64_t key) {
-    std::vector<std::int32_t> drawn(n_features);
-    std::iota(drawn.begin(), drawn.end(), 0);
-    if (max_features >= 0) {
-        const auto wanted = std::min(drawn.size(), static_cast<std::size_t>(max_features));
-        draw_to_front(drawn, 0, wanted, key);
-        drawn.resize(wanted);
-        std::sort(drawn.begin(), drawn.end());
-    }
-    return drawn;
 }
 
 std::size_t partition_by_side(const std::vector<LeafRows>& leaves,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -28,24 +29,15 @@ struct Growing {
     double weight() const { return std::accumulate(class_weight.begin(), class_weight.end(), 0.0); }
 };
 
-// Puts a split cell's children below it, the better one first.
-template <class Grown>
-void add_children(Growing& cell, const std::vector<double>& left, Grown& grown) {
-    const auto child = [&](std::vector<double> weight) {
-        Growing& added = grown.emplace_back();
-        added.class_weight = std::move(weight);
-        added.cell.depth = cell.cell.depth + 1;
-        return &added;
-    };
-    std::vector<double> right = cell.class_weight;
-    for (std::size_t k = 0; k < right.size(); ++k) right[k] -= left[k];
-    cell.left = child(left);
-    cell.right = child(std::move(right));
-}
+// The ranking tree while it grows; a deque keeps addresses.
+using GrowingCells = std::deque<Growing>;
 
 // Numbers the cells in preorder, whatever order they were grown in; takes their tests, or
 // copies them.
 RankTree to_preorder(Growing& root, std::size_t n_classes, bool take = true);
+
+// The inverse: restores what is below a cell, whose number in the tree is given.
+void from_preorder(const RankTree& tree, std::int32_t number, Growing& cell, GrowingCells& grown);
 
 // Whether the numbers in a tree's records name cells, tests and sets that are there.
 bool is_sound(const RankTree& tree, std::size_t n_features);
@@ -63,10 +55,6 @@ struct RowBuffers {
 template <class Code>
 std::shared_ptr<View<Code>> compact_view(const View<Code>& old, Row* rows, std::size_t n,
                                          ThreadPool* pool);
-
-// Features that a cell's split may use.
-std::vector<std::int32_t> draw_cell_features(std::size_t n_features, std::int32_t max_features,
-                                             std::uint64_t key);
 
 // Parts rows[0, n), in ascending order, by the sides of the leaves that hold them, each
 // part staying in ascending order: LeafRank's leaves are scattered, and sorted rows make

@@ -46,23 +46,13 @@ SearchedNode<Count> LeafRank<Code, Count>::searched(const Open& open) const {
 template <class Code, class Count>
 Split LeafRank<Code, Count>::find_split(Open& open) {
     const std::size_t n = open.last - open.first;
-    const auto best_of = [&](const std::vector<std::int32_t>& features) {
-        return split_search_.best_of(searched(open), features.data(), features.size());
-    };
-    const auto wanted = static_cast<std::size_t>(options_.max_features);
-    if (uses_all_features() || wanted >= cell_features_.size()) {
-        if (open.histogram == nullptr && !is_sparse(n)) {
-            open.histogram = histograms_.take();
-            count(*view_, rows_ + open.first, n, cell_features_, open.histogram);
-        }
-        return best_of(cell_features_);
-    }
-    return best_of_drawn(cell_features_, wanted, open.key, draws_, [&](const auto& drawn) {
-        if (!is_sparse(n)) {
+    const bool is_counted = open.histogram != nullptr || is_sparse(n);
+    return best_split(cell_features_, open.key, draws_, [&](const auto& features) {
+        if (!is_counted) {
             if (open.histogram == nullptr) open.histogram = histograms_.take();
-            count(*view_, rows_ + open.first, n, drawn, open.histogram);
+            count(*view_, rows_ + open.first, n, features, open.histogram);
         }
-        return best_of(drawn);
+        return split_search_.best_of(searched(open), features.data(), features.size());
     });
 }
 
@@ -194,40 +184,20 @@ void LeafRank<Code, Count>::grow_best_first(Open root) {
 }
 
 template <class Code, class Count>
-void LeafRank<Code, Count>::enter(const View<Code>& view, Row* rows, std::size_t n, Row* scratch,
-                                  ClassWeight cell, const std::vector<std::int32_t>& features) {
+void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch,
+                                 ClassWeight cell, const std::vector<std::int32_t>& features,
+                                 const OpenNode& root, ClassWeight weight, Count* histogram) {
     view_ = &view;
     rows_ = rows;
     scratch_rows_ = scratch;
     cell_features_ = features;
+    given_ = histogram;
     reset(cell);
+    nodes[0].weight = weight;
     leaves.clear();
     split_search_.enter(view, rows, n);
-}
-
-template <class Code, class Count>
-void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch,
-                                 ClassWeight cell, const std::vector<std::int32_t>& features,
-                                 std::uint64_t key, Count* root) {
-    enter(view, rows, n, scratch, cell, features);
-    given_ = root;
-    const bool known = root != nullptr && uses_all_features() && !is_sparse(n);
-    const Open open{{0, 0, key}, 0, n, known ? root : nullptr};
-    if (grows_best_first())
-        grow_best_first(open);
-    else
-        grow_depth_first(open);
-}
-
-template <class Code, class Count>
-void LeafRank<Code, Count>::grow_node(const View<Code>& view, Row* rows, std::size_t n,
-                                      Row* scratch, ClassWeight cell,
-                                      const std::vector<std::int32_t>& features,
-                                      const OpenNode& node, ClassWeight weight) {
-    enter(view, rows, n, scratch, cell, features);
-    nodes[0].weight = weight;
-    given_ = nullptr;
-    const Open open{node, 0, n, nullptr};
+    const bool known = histogram != nullptr && uses_all_features() && !is_sparse(n);
+    const Open open{root, 0, n, known ? histogram : nullptr};
     if (grows_best_first())
         grow_best_first(open);
     else
@@ -249,36 +219,19 @@ void LeafRank<Code, Count>::collapse(const std::vector<std::uint8_t>& keep_split
     for (std::size_t i = nodes.size(); i-- > 0;)
         if (nodes[i].left >= 0)
             stretch[i] = {0, stretch[nodes[i].left].first, stretch[nodes[i].right].last};
-    std::vector<std::int32_t> kept{0};  // old numbers, children beside each other
-    std::vector<LeafRankNode> new_nodes;
-    std::vector<CategorySet> new_sets;
+    std::vector<std::int32_t> kept{0}, number(nodes.size(), -1);  // children beside each other
     leaves.clear();
     for (std::size_t i = 0; i < kept.size(); ++i) {
-        LeafRankNode node = nodes[kept[i]];
-        if (node.left >= 0 && keep_split[kept[i]]) {
-            const auto next = static_cast<std::int32_t>(kept.size());
-            kept.push_back(node.left);
-            kept.push_back(node.right);
-            node.left = next;
-            node.right = next + 1;
-            if (node.condition.categorical) {
-                new_sets.push_back(category_sets[node.condition.cut]);
-                node.condition.cut = static_cast<std::int32_t>(new_sets.size()) - 1;
-            }
+        const std::int32_t old = kept[i];
+        number[old] = static_cast<std::int32_t>(i);
+        if (nodes[old].left >= 0 && keep_split[old]) {
+            kept.push_back(nodes[old].left);
+            kept.push_back(nodes[old].right);
         } else {
-            node = {SplitCondition{}, -1, -1, -1, node.weight};
-            leaves.push_back(
-                {static_cast<std::int32_t>(i), stretch[kept[i]].first, stretch[kept[i]].last});
+            leaves.push_back({number[old], stretch[old].first, stretch[old].last});
         }
-        new_nodes.push_back(node);
     }
-    if (!values.empty()) {
-        std::vector<double> old = std::move(values);
-        values.clear();
-        for (const std::int32_t number : kept) values.push_back(old[number]);
-    }
-    nodes = std::move(new_nodes);
-    category_sets = std::move(new_sets);
+    renumber(kept, number);
 }
 
 template class LeafRank<std::uint8_t, PackedCount>;

@@ -30,14 +30,12 @@ class LeafRank : public LeafRankTree {
              ThreadPool* pool);
 
     // Grows a tree on rows[0, n), which it permutes: each leaf ends up as one
-    // stretch of rows, in their old order. `root` is the cell's histogram when it
-    // is known (it is overwritten), else null.
+    // stretch of rows, in their old order. Its root is that of a cell, or a node further down,
+    // of weight `weight`. `histogram` is the root's when it is known (it is overwritten), else
+    // null.
     void grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassWeight cell,
-              const std::vector<std::int32_t>& features, std::uint64_t key, Count* root);
-    // Grows what is below a node further down, of weight `weight`.
-    void grow_node(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassWeight cell,
-                   const std::vector<std::int32_t>& features, const OpenNode& node,
-                   ClassWeight weight);
+              const std::vector<std::int32_t>& features, const OpenNode& root, ClassWeight weight,
+              Count* histogram);
     // Makes leaves of the nodes that are not to be split.
     void collapse(const std::vector<std::uint8_t>& keep_split);
     // Whether a node, taken as a leaf, belongs to the left part: positives are at least as
@@ -66,8 +64,6 @@ class LeafRank : public LeafRankTree {
     std::size_t partition_rows(const Open& open, const Split& split);
     void propagate_histograms(const Open& parent, Open& left, Open& right);
     void close(const Open& open);
-    void enter(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassWeight cell,
-               const std::vector<std::int32_t>& features);
     void grow_depth_first(Open root);
     void grow_best_first(Open root);
 

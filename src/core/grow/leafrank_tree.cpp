@@ -1,5 +1,7 @@
 #include "core/grow/leafrank_tree.hpp"
 
+#include <utility>
+
 namespace treerank {
 
 void LeafRankTree::reset(ClassWeight cell) {
@@ -62,6 +64,47 @@ void LeafRankTree::note_value(const OpenNode& open) {
     if (!monotonic_) return;
     values.resize(nodes.size());
     values[open.node] = bounded_value(search_of(open), nodes[open.node].weight);
+}
+
+void LeafRankTree::renumber(const std::vector<std::int32_t>& visited,
+                            const std::vector<std::int32_t>& number) {
+    const std::vector<LeafRankNode> old_nodes = std::move(nodes);
+    const std::vector<CategorySet> old_sets = std::move(category_sets);
+    const std::vector<double> old_values = std::move(values);
+    nodes.assign(visited.size(), {});
+    category_sets.clear();
+    values.assign(old_values.empty() ? 0 : visited.size(), 0.0);
+    for (const std::int32_t old : visited) {
+        LeafRankNode node = old_nodes[old];
+        if (node.left < 0 || number[node.left] < 0) {
+            node = {SplitCondition{}, -1, -1, -1, node.weight};
+        } else {
+            node.left = number[node.left];
+            node.right = number[node.right];
+        }
+        if (node.condition.categorical) {
+            category_sets.push_back(old_sets[node.condition.cut]);
+            node.condition.cut = static_cast<std::int32_t>(category_sets.size()) - 1;
+        }
+        nodes[number[old]] = node;
+        if (!values.empty()) values[number[old]] = old_values[old];
+    }
+}
+
+bool fit_together(const std::vector<LeafRankNode>& nodes, std::ptrdiff_t first, std::ptrdiff_t last,
+                  std::size_t n_features, std::size_t n_sets) {
+    const auto is_below = [](std::int32_t number, std::size_t n) {
+        return number >= 0 && static_cast<std::size_t>(number) < n;
+    };
+    for (std::ptrdiff_t i = first; i < last; ++i) {
+        const LeafRankNode& node = nodes[i];
+        if (node.left < 0) continue;
+        if (node.left <= i || node.left >= last || node.right <= i || node.right >= last ||
+            !is_below(node.condition.feature, n_features) ||
+            (node.condition.categorical && !is_below(node.condition.cut, n_sets)))
+            return false;
+    }
+    return true;
 }
 
 double LeafRankTree::priority(const OpenNode& open, const Split& split) const {

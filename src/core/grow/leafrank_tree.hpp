@@ -23,6 +23,25 @@ struct OpenNode {
     double upper = 1;
 };
 
+// A node as it is where its tree, and the sets of it, start at another place of their lists.
+inline LeafRankNode shifted(LeafRankNode node, std::ptrdiff_t by, std::ptrdiff_t sets_by) {
+    if (node.left < 0) return node;
+    node.left += static_cast<std::int32_t>(by);
+    node.right += static_cast<std::int32_t>(by);
+    if (node.condition.categorical) node.condition.cut += static_cast<std::int32_t>(sets_by);
+    return node;
+}
+
+// Whether nodes [first, last) name each other, features and sets that are there.
+bool fit_together(const std::vector<LeafRankNode>& nodes, std::ptrdiff_t first, std::ptrdiff_t last,
+                  std::size_t n_features, std::size_t n_sets);
+
+// Room for the draws of a node, used again for the next.
+struct FeatureDraws {
+    std::vector<std::int32_t> order;
+    std::vector<std::int32_t> drawn;
+};
+
 class LeafRankTree {
   public:
     LeafRankTree(const Features& features, const LeafRankOptions& options)
@@ -40,6 +59,30 @@ class LeafRankTree {
     double priority(const OpenNode& open, const Split& split) const;
     bool grows_best_first() const { return options_.max_leaf_nodes >= 0; }
     bool uses_all_features() const { return options_.max_features < 0; }
+    // Searches all features, or as many as are to be drawn and, if none of those has a cut, one
+    // after another. `best_of` searches a sorted list of them.
+    template <class BestOf>
+    Split best_split(const std::vector<std::int32_t>& features, std::uint64_t key,
+                     FeatureDraws& draws, const BestOf& best_of) const {
+        const auto wanted = static_cast<std::size_t>(options_.max_features);
+        if (uses_all_features() || wanted >= features.size()) return best_of(features);
+        Split best;
+        draws.order = features;
+        for (std::size_t first = 0; first < features.size() && best.gain <= 0;) {
+            const std::size_t k = first == 0 ? wanted : 1;
+            draw_to_front(draws.order, first, k, key);
+            const auto begin = draws.order.begin() + static_cast<std::ptrdiff_t>(first);
+            draws.drawn.assign(begin, begin + static_cast<std::ptrdiff_t>(k));
+            std::sort(draws.drawn.begin(), draws.drawn.end());
+            best = best_of(draws.drawn);
+            first += k;
+        }
+        return best;
+    }
+    // Gives nodes their new numbers (-1: it goes); sets are listed in the order in which the nodes
+    // that stay are visited. A node whose children go becomes a leaf.
+    void renumber(const std::vector<std::int32_t>& visited,
+                  const std::vector<std::int32_t>& number);
 
     std::vector<LeafRankNode> nodes;
     std::vector<CategorySet> category_sets;
@@ -52,30 +95,5 @@ class LeafRankTree {
     const bool monotonic_;
     ClassWeight cell_;  // whose classes weigh the same
 };
-
-// Room for the draws of a node, used again for the next.
-struct FeatureDraws {
-    std::vector<std::int32_t> order;
-    std::vector<std::int32_t> drawn;
-};
-
-// Draws features until some of them can split: as many as asked for at first, then, if
-// none of those has a cut, one after another. `best_of` searches a sorted list of them.
-template <class BestOf>
-Split best_of_drawn(const std::vector<std::int32_t>& features, std::size_t wanted,
-                    std::uint64_t key, FeatureDraws& draws, const BestOf& best_of) {
-    Split best;
-    draws.order = features;
-    for (std::size_t first = 0; first < features.size() && best.gain <= 0;) {
-        const std::size_t k = first == 0 ? wanted : 1;
-        draw_to_front(draws.order, first, k, key);
-        const auto begin = draws.order.begin() + static_cast<std::ptrdiff_t>(first);
-        draws.drawn.assign(begin, begin + static_cast<std::ptrdiff_t>(k));
-        std::sort(draws.drawn.begin(), draws.drawn.end());
-        best = best_of(draws.drawn);
-        first += k;
-    }
-    return best;
-}
 
 }  // namespace treerank

@@ -1,7 +1,6 @@
 #include "core/grow/level_growth.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -10,9 +9,30 @@
 namespace treerank {
 
 namespace {
+
 void check(bool sound, const char* what) {
     if (!sound) throw std::invalid_argument(what);
 }
+
+// Numbers nodes as depth-first growth does: children when their parent is split, the left
+// branch before the right. On ties the number decides.
+void number_depth_first(LeafRankTree& tree) {
+    std::vector<std::int32_t> visited, number(tree.nodes.size(), 0), stack{0};
+    std::int32_t next = 1;
+    while (!stack.empty()) {
+        const std::int32_t old = stack.back();
+        stack.pop_back();
+        visited.push_back(old);
+        const LeafRankNode& node = tree.nodes[old];
+        if (node.left < 0) continue;
+        stack.push_back(node.right);
+        stack.push_back(node.left);
+        number[node.left] = next++;
+        number[node.right] = next++;
+    }
+    tree.renumber(visited, number);
+}
+
 }  // namespace
 
 LevelGrowth::LevelGrowth(Features features, const TreeRankOptions& options, Weights total,
@@ -32,7 +52,7 @@ LevelGrowth::LevelGrowth(Features features, const TreeRankOptions& options, Weig
 
 double LevelGrowth::open_weight() const {
     double weight = 0;
-    for (const Open& open : level_) weight += open.cell->weight();
+    for (const OpenSplit& open : level_) weight += open.cell->weight();
     return weight;
 }
 
@@ -47,8 +67,8 @@ void LevelGrowth::start_level() {
     gathered_nodes_.clear();
     frontier_.clear();
     tree();  // numbers the cells
-    std::vector<Open> large;
-    for (Open& open : level_) {
+    std::vector<OpenSplit> large;
+    for (OpenSplit& open : level_) {
         // Two classes: what a cell is split into depends on nothing outside of it.
         const bool gathered =
             n_classes_ == 2 && is_few(open.cell->weight()) && may_split(*open.cell, options_);
@@ -56,13 +76,9 @@ void LevelGrowth::start_level() {
     }
     level_ = std::move(large);
     for (std::size_t place = 0; place < level_.size(); ++place) {
-        const Open& open = level_[place];
-        if (!may_split(*open.cell, options_)) continue;
-        const auto features =
-            draw_cell_features(features_.size(), options_.max_features, key_of(open.key, 2));
-        std::uint64_t number = 3;  // the branch of a cell's key where its first pair starts
-        for (const ClassPair& pair : pairs_of(open.cell->class_weight, options_.tournament))
-            open_trial(place, pair, key_of(open.key, number++), features);
+        if (!may_split(*level_[place].cell, options_)) continue;
+        const CellTrials trials = trials_of(level_[place], features_.size(), options_);
+        for (const auto& [pair, key] : trials.pairs) open_trial(place, pair, key, trials.features);
     }
     want_all();
 }
@@ -152,13 +168,10 @@ void LevelGrowth::search(Waiting& waiting, const WideCount* histogram) {
     split_search_.enter(no_rows_, nullptr, 0, trial.cell_histogram.data());
     const SearchedNode<WideCount> node{nullptr, 0, histogram, waiting.open.key,
                                        trial.tree.search_of(waiting.open)};
-    const auto best_of = [&](const std::vector<std::int32_t>& features) {
-        return split_search_.best_of(node, features.data(), features.size());
-    };
-    const auto wanted = static_cast<std::size_t>(options_.leafrank.max_features);
-    const bool all = trial.tree.uses_all_features() || wanted >= trial.features.size();
-    waiting.split = all ? best_of(trial.features)
-                        : best_of_drawn(trial.features, wanted, waiting.open.key, draws_, best_of);
+    waiting.split = trial.tree.best_split(
+        trial.features, waiting.open.key, draws_, [&](const std::vector<std::int32_t>& features) {
+            return split_search_.best_of(node, features.data(), features.size());
+        });
     if (waiting.split.gain > 0 && features_.missing_by_cell_mean())
         split_search_.follow_imputed_code(waiting.split);
     waiting.searched = true;
@@ -254,41 +267,6 @@ void LevelGrowth::advance() {
 
 // ---- The end of a level ----
 
-// Numbers nodes as depth-first growth does: children when their parent is split, the left
-// branch before the right. On ties the number decides.
-void LevelGrowth::renumber(LeafRankTree& tree) const {
-    std::vector<std::int32_t> number(tree.nodes.size(), 0), stack{0};
-    std::vector<LeafRankNode> nodes = tree.nodes;
-    std::vector<CategorySet> sets;
-    std::int32_t next = 1;
-    while (!stack.empty()) {
-        const std::int32_t old = stack.back();
-        stack.pop_back();
-        LeafRankNode node = tree.nodes[old];
-        if (node.left >= 0) {
-            stack.push_back(node.right);
-            stack.push_back(node.left);
-            number[node.left] = next;
-            number[node.right] = next + 1;
-            node.left = next;
-            node.right = next + 1;
-            next += 2;
-            if (node.condition.categorical) {
-                sets.push_back(tree.category_sets[node.condition.cut]);
-                node.condition.cut = static_cast<std::int32_t>(sets.size()) - 1;
-            }
-        }
-        nodes[number[old]] = node;
-    }
-    if (!tree.values.empty()) {
-        std::vector<double> values(tree.nodes.size());
-        for (std::size_t i = 0; i < values.size(); ++i) values[number[i]] = tree.values[i];
-        tree.values = std::move(values);
-    }
-    tree.nodes = std::move(nodes);
-    tree.category_sets = std::move(sets);
-}
-
 std::size_t LevelGrowth::n_trial_nodes() const {
     std::size_t n = 0;
     for (const Trial& trial : trials_) n += trial.tree.nodes.size();
@@ -299,18 +277,11 @@ LevelGrowth::GrownTrials LevelGrowth::grown_trials() {
     GrownTrials grown;
     grown.starts.push_back(0);
     for (Trial& trial : trials_) {
-        if (!trial.tree.grows_best_first()) renumber(trial.tree);
+        if (!trial.tree.grows_best_first()) number_depth_first(trial.tree);
         grown.cells.push_back(level_[trial.place].cell->number);
-        const auto first = static_cast<std::int32_t>(grown.nodes.size());
-        const auto first_set = static_cast<std::int32_t>(grown.category_sets.size());
-        for (LeafRankNode node : trial.tree.nodes) {
-            if (node.left >= 0) {
-                node.left += first;
-                node.right += first;
-                if (node.condition.categorical) node.condition.cut += first_set;
-            }
-            grown.nodes.push_back(node);
-        }
+        const auto first = std::ssize(grown.nodes), first_set = std::ssize(grown.category_sets);
+        for (const LeafRankNode& node : trial.tree.nodes)
+            grown.nodes.push_back(shifted(node, first, first_set));
         grown.category_sets.insert(grown.category_sets.end(), trial.tree.category_sets.begin(),
                                    trial.tree.category_sets.end());
         grown.starts.push_back(static_cast<std::int32_t>(grown.nodes.size()));
@@ -329,23 +300,83 @@ void LevelGrowth::finish_level(const std::int64_t* weights) {
         }
         if (n < 3) continue;  // nothing to tell the classes apart
         if (n_classes_ > 2) add_up(trial.tree.nodes, n_classes_, test_weight);
-        Open& open = level_[trial.place];
+        OpenSplit& open = level_[trial.place];
         if (auto candidate = make_candidate(trial.pair, trial.tree, open.cell->class_weight,
                                             std::move(test_weight), options_.min_weight_leaf))
             open.candidates.push_back(std::move(*candidate));
     }
-    selector_->choose(level_);
-    std::vector<Open> next;
-    for (Open& open : level_) {
+    selector_->choose(pointers_to(level_));
+    std::vector<OpenSplit> next;
+    for (const OpenSplit& open : level_) {
         if (open.left.empty()) continue;
-        Growing& cell = *open.cell;
-        add_children(cell, open.left, grown_);
-        next.push_back({cell.left, key_of(open.key, 0), {}, {}});
-        next.push_back({cell.right, key_of(open.key, 1), {}, {}});
+        auto [better, worse] = open_children(open, grown_);
+        next.push_back(std::move(better));
+        next.push_back(std::move(worse));
     }
     selector_->update();
     level_ = std::move(next);
     ++depth_;
+}
+
+// ---- What comes from elsewhere: the tree so far, and subtrees whose rows were gathered ----
+
+void LevelGrowth::resume(const RankTree& tree, std::int32_t depth,
+                         const std::vector<std::int32_t>& gathered) {
+    grown_.clear();
+    level_.clear();
+    gathered_cells_.clear();
+    from_preorder(tree, 0, grown_.emplace_back(), grown_);
+    std::vector<OpenSplit> stack{{&grown_.front(), key_, {}, {}}};
+    while (!stack.empty()) {  // preorder: the level comes out best first
+        const OpenSplit open = std::move(stack.back());
+        stack.pop_back();
+        const Growing& cell = *open.cell;
+        if (cell.left != nullptr) {
+            stack.push_back({cell.right, key_of(open.key, kRightBranch), {}, {}});
+            stack.push_back({cell.left, key_of(open.key, kLeftBranch), {}, {}});
+        } else if (std::find(gathered.begin(), gathered.end(), cell.number) != gathered.end()) {
+            gathered_cells_.push_back(open);
+        } else if (cell.cell.depth == depth) {
+            level_.push_back(open);
+        }
+    }
+    selector_.emplace(grown_.front(), options_);
+    selector_->update();
+    depth_ = depth;
+}
+
+// Puts a subtree that was grown elsewhere in the place of a node.
+void LevelGrowth::graft_node(const GatheredNode& at, const std::vector<LeafRankNode>& nodes,
+                             const std::vector<CategorySet>& sets,
+                             const std::vector<double>& values) {
+    check(at.trial >= 0 && at.trial < std::ssize(trials_), "graft_node: no such trial");
+    LeafRankTree& tree = trials_[at.trial].tree;
+    check(at.node >= 0 && at.node < std::ssize(tree.nodes) && !nodes.empty(),
+          "graft_node: no such node");
+    check(fit_together(nodes, 0, std::ssize(nodes), features_.size(), sets.size()),
+          "graft_node: nodes that do not fit together");
+    const auto first = std::ssize(tree.nodes) - 1, first_set = std::ssize(tree.category_sets);
+    tree.nodes.resize(tree.nodes.size() + nodes.size() - 1);
+    if (!values.empty()) tree.values.resize(tree.nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const std::size_t to = i == 0 ? at.node : first + i;
+        tree.nodes[to] = shifted(nodes[i], first, first_set);
+        if (!values.empty()) tree.values[to] = values[i];
+    }
+    tree.category_sets.insert(tree.category_sets.end(), sets.begin(), sets.end());
+}
+
+std::vector<GatheredCell> LevelGrowth::gathered_cells() {
+    tree();  // numbers the cells
+    std::vector<GatheredCell> cells;
+    for (const OpenSplit& open : gathered_cells_)
+        cells.push_back({open.cell->number, open.cell->cell.depth, open.key});
+    return cells;
+}
+
+void LevelGrowth::graft_cell(std::size_t gathered, const RankTree& grown) {
+    check(gathered < gathered_cells_.size() && !grown.cells.empty(), "graft_cell: no such cell");
+    from_preorder(grown, 0, *gathered_cells_[gathered].cell, grown_);
 }
 
 }  // namespace treerank

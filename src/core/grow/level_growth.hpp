@@ -5,6 +5,12 @@
 // each. Whole numbers add up exactly and draws are keyed by the place in the tree, so that
 // the tree is, to the bit, the one that grow_tree makes of all rows together. Cells and nodes
 // with few rows are gathered: their rows are brought to one place and grown there.
+//
+// Open cells, their trials, candidates, winners and children are the driver's (selector.hpp), and
+// so are the nodes and draws of a LeafRank tree (leafrank_tree.hpp). What differs is who waits:
+// rows in memory are counted at once, node after node, while here all trees of a forest have to
+// ask together, so that one pass over the parts answers them. Hence a machine that is asked what
+// it wants next, in the place of the driver's loop.
 #pragma once
 
 #include <cstdint>
@@ -124,12 +130,6 @@ class LevelGrowth {
     void graft_cell(std::size_t gathered, const RankTree& grown);
 
   private:
-    struct Open {
-        Growing* cell = nullptr;
-        std::uint64_t key = 0;
-        std::vector<Candidate> candidates;
-        Weights left;  // of the winner; empty: the cell stays whole
-    };
     struct Trial {
         std::size_t place;  // of its cell in the level
         ClassPair pair;
@@ -160,8 +160,6 @@ class LevelGrowth {
     void search_by_subtraction();
     std::vector<std::uint8_t> nodes_to_split();
     void split_node(Waiting& waiting, Step& step, std::vector<Waiting>& next);
-    void renumber(LeafRankTree& tree) const;
-    void restore(const RankTree& tree, std::int32_t number, Growing& cell);
 
     const Features features_;
     const TreeRankOptions options_;
@@ -172,12 +170,12 @@ class LevelGrowth {
     const View<std::uint16_t> no_rows_;
     FeatureDraws draws_;
 
-    std::deque<Growing> grown_;  // a deque keeps addresses
+    GrowingCells grown_;
     std::uint64_t key_;
     std::optional<Selector> selector_;
     std::int32_t depth_ = 0;
-    std::vector<Open> level_;  // open cells, best first
-    std::vector<Open> gathered_cells_;
+    std::vector<OpenSplit> level_;  // open cells, best first
+    std::vector<OpenSplit> gathered_cells_;
 
     std::deque<Trial> trials_;
     std::vector<TrialRoot> roots_;

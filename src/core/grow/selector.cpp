@@ -1,7 +1,9 @@
 #include "core/grow/selector.hpp"
 
 #include <algorithm>
+#include <numeric>
 
+#include "core/data/random.hpp"
 #include "core/grow/leaf_order.hpp"
 
 namespace treerank {
@@ -9,15 +11,21 @@ namespace treerank {
 namespace {
 // Up to so many nodes a copy is cheaper than room for the next ones.
 constexpr std::size_t kManyNodes = 1024;
-}  // namespace
 
-bool may_split(const Growing& cell, const TreeRankOptions& options) {
-    const bool deep = options.max_depth >= 0 && cell.cell.depth >= options.max_depth;
-    const double weight = cell.weight();
-    const auto present = std::count_if(cell.class_weight.begin(), cell.class_weight.end(),
-                                       [](double m) { return m > 0; });
-    return !deep && present > 1 && weight >= options.min_weight_split &&
-           weight >= 2 * options.min_weight_leaf;
+// Branches of a cell's key, beside its children: the draw of features, then the pairs of classes.
+constexpr std::uint64_t kFeatureBranch = 2, kPairBranch = 3;
+
+std::vector<std::int32_t> draw_features(std::size_t n_features, std::int32_t max_features,
+                                        std::uint64_t key) {
+    std::vector<std::int32_t> drawn(n_features);
+    std::iota(drawn.begin(), drawn.end(), 0);
+    if (max_features >= 0) {
+        const auto wanted = std::min(drawn.size(), static_cast<std::size_t>(max_features));
+        draw_to_front(drawn, 0, wanted, key);
+        drawn.resize(wanted);
+        std::sort(drawn.begin(), drawn.end());
+    }
+    return drawn;
 }
 
 std::vector<ClassPair> pairs_of(const Weights& weight, Tournament tournament) {
@@ -32,6 +40,56 @@ std::vector<ClassPair> pairs_of(const Weights& weight, Tournament tournament) {
         }
     }
     return pairs;
+}
+
+// Makes a candidate the split of the cell.
+void keep_winner(OpenSplit& open, Candidate& winner, double gain) {
+    Growing& cell = *open.cell;
+    cell.cell.auc_gain = gain;
+    cell.cell.worse_class = winner.worse_class;
+    cell.cell.better_class = winner.better_class;
+    cell.tests = std::move(winner.tests);
+    cell.category_sets = std::move(winner.category_sets);
+    cell.test_weight = std::move(winner.test_weight);
+    open.left = std::move(winner.left);
+}
+
+}  // namespace
+
+bool may_split(const Growing& cell, const TreeRankOptions& options) {
+    const bool deep = options.max_depth >= 0 && cell.cell.depth >= options.max_depth;
+    const double weight = cell.weight();
+    const auto present = std::count_if(cell.class_weight.begin(), cell.class_weight.end(),
+                                       [](double m) { return m > 0; });
+    return !deep && present > 1 && weight >= options.min_weight_split &&
+           weight >= 2 * options.min_weight_leaf;
+}
+
+CellTrials trials_of(const OpenSplit& open, std::size_t n_features,
+                     const TreeRankOptions& options) {
+    CellTrials trials;
+    trials.features =
+        draw_features(n_features, options.max_features, key_of(open.key, kFeatureBranch));
+    std::uint64_t branch = kPairBranch;
+    for (const ClassPair& pair : pairs_of(open.cell->class_weight, options.tournament))
+        trials.pairs.push_back({pair, key_of(open.key, branch++)});
+    return trials;
+}
+
+std::pair<OpenSplit, OpenSplit> open_children(const OpenSplit& open, GrowingCells& grown) {
+    Growing& cell = *open.cell;
+    const auto child = [&](Weights weight) {
+        Growing& added = grown.emplace_back();
+        added.class_weight = std::move(weight);
+        added.cell.depth = cell.cell.depth + 1;
+        return &added;
+    };
+    Weights right = cell.class_weight;
+    for (std::size_t k = 0; k < right.size(); ++k) right[k] -= open.left[k];
+    cell.left = child(open.left);
+    cell.right = child(std::move(right));
+    return {{cell.left, key_of(open.key, kLeftBranch), {}, {}},
+            {cell.right, key_of(open.key, kRightBranch), {}, {}}};
 }
 
 void add_up(const std::vector<LeafRankNode>& nodes, std::size_t n_classes, Weights& weight) {
@@ -71,13 +129,74 @@ std::optional<Candidate> make_candidate(ClassPair pair, LeafRankTree& grown, con
     return candidate;
 }
 
-void keep_winner(Growing& cell, Candidate& winner, double gain) {
-    cell.cell.auc_gain = gain;
-    cell.cell.worse_class = winner.worse_class;
-    cell.cell.better_class = winner.better_class;
-    cell.tests = std::move(winner.tests);
-    cell.category_sets = std::move(winner.category_sets);
-    cell.test_weight = std::move(winner.test_weight);
+bool choose_alone(OpenSplit& open, const Weights& total, const TreeRankOptions& options) {
+    if (open.candidates.empty()) return false;
+    Candidate& only = open.candidates.front();
+    const double gain = vus_increase({}, {}, open.cell->class_weight, only.left, total);
+    if (!(gain > options.min_auc_gain)) return false;
+    keep_winner(open, only, gain);
+    return true;
+}
+
+void Selector::choose(const std::vector<OpenSplit*>& level) {
+    std::vector<Chains> worse(cells_.size());
+    Chains below = no_worse_cell();
+    for (std::size_t i = cells_.size(); i-- > 0;) {
+        worse[i] = below;
+        append_better(below, shares_of(cells_[i]->class_weight, total_));
+    }
+    Chains above = no_better_cell(n_present_);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+        Weights first = cells_[i]->class_weight, second(total_.size());
+        if (next < level.size() && level[next]->cell == cells_[i]) {
+            OpenSplit& open = *level[next++];
+            if (pick(open, worse[i], above)) {
+                first = open.left;
+                for (std::size_t k = 0; k < second.size(); ++k)
+                    second[k] = open.cell->class_weight[k] - first[k];
+            }
+        }
+        append_worse(above, shares_of(first, total_));
+        append_worse(above, shares_of(second, total_));
+    }
+}
+
+void Selector::update() {
+    std::vector<Growing*> leaves, stack(cells_.rbegin(), cells_.rend());
+    while (!stack.empty()) {
+        Growing* cell = stack.back();
+        stack.pop_back();
+        if (cell->left == nullptr) {
+            leaves.push_back(cell);
+        } else {
+            stack.push_back(cell->right);
+            stack.push_back(cell->left);
+        }
+    }
+    cells_ = std::move(leaves);
+}
+
+// The largest gain wins; on ties the pair of lower classes.
+bool Selector::pick(OpenSplit& open, const Chains& worse, const Chains& better) const {
+    const bool local = options_.tournament_gain == TournamentGain::kLocal;
+    const Chains nothing_below = no_worse_cell();
+    const Chains nothing_above = no_better_cell(n_present_);
+    const auto gain_of = [&](const Candidate& candidate, bool alone) {
+        return vus_increase(alone ? nothing_below : worse, alone ? nothing_above : better,
+                            open.cell->class_weight, candidate.left, total_);
+    };
+    double best = options_.min_auc_gain;
+    Candidate* winner = nullptr;
+    for (Candidate& candidate : open.candidates) {
+        const double gain = gain_of(candidate, local);
+        if (!(gain > best)) continue;
+        best = gain;
+        winner = &candidate;
+    }
+    if (winner == nullptr) return false;
+    keep_winner(open, *winner, local ? gain_of(*winner, false) : best);
+    return true;
 }
 
 }  // namespace treerank

@@ -18,9 +18,6 @@ using ClassPair = std::pair<std::int32_t, std::int32_t>;  // the worse class fir
 
 bool may_split(const Growing& cell, const TreeRankOptions& options);
 
-// Neighbours among the classes that the cell has, or all pairs of them.
-std::vector<ClassPair> pairs_of(const Weights& weight, Tournament tournament);
-
 // A split of a cell by the best cut of one pair of classes.
 struct Candidate {
     std::int32_t worse_class;
@@ -31,6 +28,32 @@ struct Candidate {
     Weights left;
 };
 
+// Branches of a cell's key where those of its children start.
+inline constexpr std::uint64_t kLeftBranch = 0, kRightBranch = 1;
+
+// A cell that may still be split, wherever its rows are.
+struct OpenSplit {
+    Growing* cell = nullptr;
+    std::uint64_t key = 0;
+    std::vector<Candidate> candidates;
+    Weights left;  // of the winner; empty: the cell stays whole
+};
+
+// What one LeafRank tree of a cell is grown for: neighbours among the classes that the cell has,
+// or any two of them; with the features that the cell's split may use.
+struct PairTrial {
+    ClassPair pair;
+    std::uint64_t key;
+};
+struct CellTrials {
+    std::vector<std::int32_t> features;
+    std::vector<PairTrial> pairs;
+};
+CellTrials trials_of(const OpenSplit& open, std::size_t n_features, const TreeRankOptions& options);
+
+// Puts the children of a cell whose winner is known below it, the better one first.
+std::pair<OpenSplit, OpenSplit> open_children(const OpenSplit& open, GrowingCells& grown);
+
 // Turns weights of the leaves (tests x classes) into weights of all nodes.
 void add_up(const std::vector<LeafRankNode>& nodes, std::size_t n_classes, Weights& weight);
 
@@ -40,21 +63,9 @@ void add_up(const std::vector<LeafRankNode>& nodes, std::size_t n_classes, Weigh
 std::optional<Candidate> make_candidate(ClassPair pair, LeafRankTree& grown, const Weights& cell,
                                         Weights test_weight, double min_weight);
 
-// Makes a candidate the split of the cell.
-void keep_winner(Growing& cell, Candidate& winner, double gain);
-
 // Chooses the candidate of the only pair of two classes if it adds enough. What a split adds to
 // the AUC depends on nothing outside of the cell.
-template <class Open>
-bool choose_alone(Open& open, const Weights& total, const TreeRankOptions& options) {
-    if (open.candidates.empty()) return false;
-    Candidate& only = open.candidates.front();
-    const double gain = vus_increase({}, {}, open.cell->class_weight, only.left, total);
-    if (!(gain > options.min_auc_gain)) return false;
-    keep_winner(*open.cell, only, gain);
-    open.left = std::move(only.left);
-    return true;
-}
+bool choose_alone(OpenSplit& open, const Weights& total, const TreeRankOptions& options);
 
 // The ordered partition while it grows, best cell first.
 class Selector {
@@ -67,82 +78,25 @@ class Selector {
 
     // Chooses the winners of a level, from the best cell to the worst; the cells of the level
     // are in that order too. What a candidate adds is computed with the winners chosen so far.
-    template <class Open>
-    void choose(std::vector<Open>& level) {
-        std::vector<Chains> worse(cells_.size());
-        Chains below = no_worse_cell();
-        for (std::size_t i = cells_.size(); i-- > 0;) {
-            worse[i] = below;
-            append_better(below, shares_of(cells_[i]->class_weight, total_));
-        }
-        Chains above = no_better_cell(n_present_);
-        std::size_t next = 0;
-        for (std::size_t i = 0; i < cells_.size(); ++i) {
-            Weights first = cells_[i]->class_weight, second(total_.size());
-            if (next < level.size() && level[next].cell == cells_[i]) {
-                Open& open = level[next++];
-                if (pick(open, worse[i], above)) {
-                    first = open.left;
-                    for (std::size_t k = 0; k < second.size(); ++k)
-                        second[k] = open.cell->class_weight[k] - first[k];
-                }
-            }
-            append_worse(above, shares_of(first, total_));
-            append_worse(above, shares_of(second, total_));
-        }
-    }
-
-    // Puts the children of split cells into the places of their parents.
-    void update() {
-        std::vector<Growing*> now;
-        for (Growing* cell : cells_) {
-            if (cell->left == nullptr) {
-                now.push_back(cell);
-            } else {
-                now.push_back(cell->left);
-                now.push_back(cell->right);
-            }
-        }
-        cells_ = std::move(now);
-    }
-
-    // Goes down from the root to the cells that are not split.
-    void update_to_leaves() {
-        for (std::size_t before = 0; before != cells_.size();) {
-            before = cells_.size();
-            update();
-        }
-    }
+    void choose(const std::vector<OpenSplit*>& level);
+    // Puts the children of split cells into the places of their parents, down to the leaves.
+    void update();
 
   private:
-    // The largest gain wins; on ties the pair of lower classes.
-    template <class Open>
-    bool pick(Open& open, const Chains& worse, const Chains& better) const {
-        const bool local = options_.tournament_gain == TournamentGain::kLocal;
-        const Chains nothing_below = no_worse_cell();
-        const Chains nothing_above = no_better_cell(n_present_);
-        double best = options_.min_auc_gain;
-        Candidate* winner = nullptr;
-        for (Candidate& candidate : open.candidates) {
-            const double gain =
-                vus_increase(local ? nothing_below : worse, local ? nothing_above : better,
-                             open.cell->class_weight, candidate.left, total_);
-            if (!(gain > best)) continue;
-            best = gain;
-            winner = &candidate;
-        }
-        if (winner == nullptr) return false;
-        if (local)
-            best = vus_increase(worse, better, open.cell->class_weight, winner->left, total_);
-        keep_winner(*open.cell, *winner, best);
-        open.left = std::move(winner->left);
-        return true;
-    }
+    bool pick(OpenSplit& open, const Chains& worse, const Chains& better) const;
 
     const TreeRankOptions& options_;
     const Weights total_;
     const std::size_t n_present_;  // classes that the sample has
     std::vector<Growing*> cells_;
 };
+
+// The cells of a level, for the selector.
+template <class Open>
+std::vector<OpenSplit*> pointers_to(std::vector<Open>& level) {
+    std::vector<OpenSplit*> pointers;
+    for (Open& open : level) pointers.push_back(&open);
+    return pointers;
+}
 
 }  // namespace treerank

@@ -51,8 +51,8 @@ GrownNode grow_counting(const Table<Code>& table, std::vector<Row> rows, const G
     std::vector<Row> scratch(rows.size());
     LeafRank<Code, Count> leafrank(table.features, options, monitor, nullptr);
     const OpenNode open{0, node.depth, node.key, node.lower, node.upper};
-    leafrank.grow_node(view, rows.data(), rows.size(), scratch.data(), node.cell, features, open,
-                       node.weight);
+    leafrank.grow(view, rows.data(), rows.size(), scratch.data(), node.cell, features, open,
+                  node.weight, nullptr);
     return {std::move(leafrank.nodes), std::move(leafrank.category_sets),
             std::move(leafrank.values)};
 }

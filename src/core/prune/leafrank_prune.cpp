@@ -169,7 +169,7 @@ void LeafRankPruner<Code, Count>::prune(LeafRank<Code, Count>& grown, const Grow
         const ClassWeight weight = deal(cell, fold);
         if (held_out_.empty()) continue;
         tree_.grow(cell.view, train_.data(), train_.size(), scratch, weight, cell.features,
-                   cell.key, nullptr);
+                   {0, 0, cell.key}, weight, nullptr);
         add_held_out(cell.view, sequence_of(tree_, weight), tried, left);
     }
     const auto chosen = static_cast<std::int32_t>(choose(left, cell.weight));

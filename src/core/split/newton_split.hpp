@@ -56,6 +56,15 @@ struct NewtonCut {
     bool categorical = false;
     CategorySet set;
     GradientSum left;
+
+    SplitCondition condition() const {
+        SplitCondition condition;
+        condition.feature = feature;
+        condition.cut = cut;
+        condition.categorical = categorical;
+        condition.missing_left = missing_left;
+        return condition;
+    }
 };
 
 // Looks at the cuts of one node, feature by feature.

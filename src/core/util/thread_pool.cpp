@@ -71,15 +71,20 @@ void ThreadPool::drain() {
 }
 
 void ThreadPool::work() {
-    for (std::uint64_t seen = 0;; ++seen) {
+    for (std::uint64_t seen = 0;;) {
         look_out_for([&] { return called(seen); });
         if (!called(seen)) {
             std::unique_lock lock(mutex_);
             wake_.wait(lock, [&] { return called(seen); });
         }
         if (closing_) return;
+        std::uint64_t state = state_.load();
+        while ((state & kOpen) != 0 && !state_.compare_exchange_weak(state, state + 1)) continue;
+        seen = state >> kRoundShift;
+        if ((state & kOpen) == 0) continue;  // too late
         drain();
-        if (busy_.fetch_sub(1) == 1) {
+        state_.fetch_sub(1);
+        if (idle()) {
             std::lock_guard lock(mutex_);  // the caller is either before its test or asleep
             done_.notify_one();
         }
@@ -99,15 +104,15 @@ void ThreadPool::run(std::size_t n, const std::function<void(std::size_t)>& job)
         job_ = &job;
         n_ = n;
         next_.store(0);
-        busy_.store(workers_.size());
         error_ = nullptr;
-        ++round_;
+        state_.store((((state_.load() >> kRoundShift) + 1) << kRoundShift) | kOpen);
     }
     wake_.notify_all();
     drain();
-    look_out_for([&] { return busy_.load() == 0; });
+    state_.fetch_and(~kOpen);
+    look_out_for([&] { return idle(); });
     std::unique_lock lock(mutex_);
-    done_.wait(lock, [&] { return busy_ == 0; });
+    done_.wait(lock, [&] { return idle(); });
     if (error_) std::rethrow_exception(error_);
 }
 

@@ -1,6 +1,6 @@
-// A pool of threads that lives as long as one call, and the monitor that stops it.
+// A pool of threads that lives as long as one call or one fit, and the monitor that stops it.
 //
-// std::thread, joined before the call returns: OpenMP keeps its threads, and a
+// std::thread, joined before the fit returns: OpenMP keeps its threads, and a
 // child made by fork() that inherits them hangs. (Apple's library has no std::jthread.)
 #pragma once
 
@@ -58,7 +58,8 @@ class ThreadPool {
     std::size_t size() const { return workers_.size() + 1; }
 
     // Calls job(i) for i in [0, n), the next free thread taking the next i; the
-    // caller works too. The first exception is thrown again here.
+    // caller works too, and does not wait for threads that come when nothing is left. The first
+    // exception is thrown again here.
     void run(std::size_t n, const std::function<void(std::size_t)>& job);
 
     // For jobs that take long; throws Interrupted.
@@ -69,7 +70,10 @@ class ThreadPool {
   private:
     void work();
     void drain();
-    bool called(std::uint64_t seen) const { return closing_.load() || round_.load() != seen; }
+    bool called(std::uint64_t seen) const {
+        return closing_.load() || state_.load() >> kRoundShift != seen;
+    }
+    bool idle() const { return (state_.load() & (kOpen - 1)) == 0; }
 
     ProgressMonitor* monitor_;
     std::mutex mutex_;
@@ -78,8 +82,10 @@ class ThreadPool {
     const std::function<void(std::size_t)>* job_ = nullptr;
     std::atomic<std::size_t> next_{0};
     std::size_t n_ = 0;
-    std::atomic<std::size_t> busy_{0};
-    std::atomic<std::uint64_t> round_{0};
+    // The number of the call, whether threads may still join it, and how many are at work.
+    static constexpr int kRoundShift = 17;
+    static constexpr std::uint64_t kOpen = std::uint64_t{1} << 16;
+    std::atomic<std::uint64_t> state_{0};
     std::atomic<bool> closing_{false};
     std::exception_ptr error_;
     std::vector<std::thread> workers_;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -117,27 +119,28 @@ def boost(
             rows.codes, rows.units, binning.n_codes, binning.grown_as_sets, plan.monotonic,
             plan.n_jobs,
         )  # fmt: skip
-    loss = make_loss(plan.loss, rows.rank, rows.weight, rows.n_classes, plan.n_jobs)
-    for number in range(sum(tree.n_trees for tree in trees), plan.n_rounds):
-        with stage("gradients"):
-            derivatives = loss(scores)
-        with stage("grow"):
-            tree = _grow_tree(rounds, rows, derivatives, plan, number, scores)
-        if tree is None:
-            break
-        if len(tree.slots) == 1:  # no split of these rows and features: others may have one
-            continue
-        trees.append(tree)
-        if plan.subsample < 1:
-            with stage("update scores"):
-                scores += tree.total(rows.codes, plan.n_jobs)
-        if held_out is not None:
-            with stage("validation scores"):
-                held_out.add(tree)
-            if held_out.is_patience_over:
+    with _threads(plan.n_jobs) as threads:
+        loss = make_loss(plan.loss, rows.rank, rows.weight, rows.n_classes, threads)
+        for number in range(sum(tree.n_trees for tree in trees), plan.n_rounds):
+            with stage("gradients"):
+                derivatives = loss(scores)
+            with stage("grow"):
+                tree = _grow_tree(rounds, rows, derivatives, plan, number, scores)
+            if tree is None:
                 break
-        if report is not None:
-            report((number + 1) / plan.n_rounds)
+            if len(tree.slots) == 1:  # no split of these rows and features; others may have one
+                continue
+            trees.append(tree)
+            if plan.subsample < 1:
+                with stage("update scores"):
+                    scores += tree.total(rows.codes, plan.n_jobs)
+            if held_out is not None:
+                with stage("validation scores"):
+                    held_out.add(tree)
+                if held_out.is_patience_over:
+                    break
+            if report is not None:
+                report((number + 1) / plan.n_rounds)
     qualities = [] if held_out is None else held_out.qualities
     n_kept = len(trees)
     if qualities:
@@ -202,6 +205,11 @@ def _part_of(report: Report, number: int, n_parts: int) -> Report:
     return lambda share: report((number + share) / n_parts)
 
 
+def _threads(n_jobs: int) -> AbstractContextManager[Executor | None]:
+    """Threads for the gradients of all rounds; None for one."""
+    return ThreadPoolExecutor(n_jobs) if n_jobs > 1 else nullcontext()
+
+
 def _grow_tree(
     rounds: _core.BoostingRounds,
     rows: BoostingRows,
@@ -226,7 +234,7 @@ def _grow_tree(
     drawn = _drawn_rows(n_rows, plan, number)
     grown: Any = rounds.grow(
         *derivatives, bits, rows.scale, drawn, _drawn_features(n_features, plan, number), options,
-        scores if drawn is None else None, plan.n_jobs,
+        scores if drawn is None else None,
     )  # fmt: skip
     if grown is None:
         return None

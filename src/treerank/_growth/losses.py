@@ -7,7 +7,7 @@ weight w is w rows to the last bit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,9 @@ from treerank._growth.pairwise_logistic import pairwise_logistic_newton
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
-Loss = Callable[[FloatArray, IntArray, FloatArray, int, int], tuple[FloatArray, FloatArray]]
+Loss = Callable[
+    [FloatArray, IntArray, FloatArray, int, Executor | None], tuple[FloatArray, FloatArray]
+]
 
 # Rows whose derivatives are computed at once: what is between stays in the cache.
 ROWS_AT_ONCE = 16384
@@ -31,7 +33,11 @@ NEWTON_STEPS, NEWTON_TOLERANCE, LARGEST_STEP, LEAST_CURVATURE = 20, 1e-4, 2.0, 1
 
 
 def logistic(
-    scores: FloatArray, rank: IntArray, weight: FloatArray, n_classes: int, n_jobs: int = 1
+    scores: FloatArray,
+    rank: IntArray,
+    weight: FloatArray,
+    n_classes: int,
+    threads: Executor | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Minus the log-likelihood of two classes, the score being the log-odds."""
     first, second = np.empty_like(scores), np.empty_like(scores)
@@ -43,17 +49,20 @@ def logistic(
         np.multiply(share, 1 - share, out=second[rows])
 
     blocks = range(0, len(scores), ROWS_AT_ONCE)
-    if n_jobs == 1 or len(blocks) == 1:
+    if threads is None or len(blocks) == 1:
         for start in blocks:
             derive(start)
     else:
-        with ThreadPoolExecutor(n_jobs) as threads:  # NumPy lets go of Python's lock
-            list(threads.map(derive, blocks))
+        list(threads.map(derive, blocks))  # NumPy lets go of Python's lock
     return first, second
 
 
 def pairwise(
-    scores: FloatArray, rank: IntArray, weight: FloatArray, n_classes: int, n_jobs: int = 1
+    scores: FloatArray,
+    rank: IntArray,
+    weight: FloatArray,
+    n_classes: int,
+    threads: Executor | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Mean of ``log(1 + exp(s_j - s_i))`` over the pairs of rank i above rank j.
 
@@ -65,7 +74,11 @@ def pairwise(
 
 
 def rankboost(
-    scores: FloatArray, rank: IntArray, weight: FloatArray, n_classes: int, n_jobs: int = 1
+    scores: FloatArray,
+    rank: IntArray,
+    weight: FloatArray,
+    n_classes: int,
+    threads: Executor | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Log of the sum of ``exp(s_j - s_i)`` over pairs, RankBoost's loss, scaled as `pairwise`.
 
@@ -122,12 +135,12 @@ LOSSES: dict[str, Loss] = {"logistic": logistic, "pairwise": pairwise, "rankboos
 
 
 def make_loss(
-    name: str, rank: IntArray, weight: FloatArray, n_classes: int, n_jobs: int
+    name: str, rank: IntArray, weight: FloatArray, n_classes: int, threads: Executor | None
 ) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
     """Derivatives of a loss as a function of the scores."""
     if name == "logistic" and n_classes > 2:
         return CumulativeLogistic(rank, weight, n_classes)
-    return lambda scores: LOSSES[name](scores, rank, weight, n_classes, n_jobs)
+    return lambda scores: LOSSES[name](scores, rank, weight, n_classes, threads)
 
 
 def start_score(loss: str, rank: IntArray, weight: FloatArray, n_classes: int) -> float:

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
 
 from treerank import _core
 
@@ -255,3 +257,12 @@ def check_weight_block(sample_weight: Any, n_rows: int, first_row: int = 0) -> N
             "negative (Negative values in data passed to `sample_weight`)."
         )
     return weight
+
+
+def weight_argument(model: Any, weight: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    """Keyword of `fit` by which a model takes weights; in a Pipeline its last step does."""
+    if isinstance(model, Pipeline) and has_fit_parameter(model[-1], "sample_weight"):
+        return {f"{model.steps[-1][0]}__sample_weight": weight}
+    if not has_fit_parameter(model, "sample_weight"):
+        raise ValueError(f"{type(model).__name__} takes no sample_weight; leave the weights out.")
+    return {"sample_weight": weight}

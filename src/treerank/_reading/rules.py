@@ -31,6 +31,14 @@ def cell_rules(
     return [paths.say(int(cell), names) for cell in cells]
 
 
+def group_rules(
+    tree: RankTree, binning: Binning, names: list[str], groups: list[NDArray[np.intp]]
+) -> list[str]:
+    """Rule of each group of cells: what lets a row into any one of them."""
+    paths = _Paths(tree, binning)
+    return [paths.say_any([int(cell) for cell in cells], names) for cells in groups]
+
+
 def side_rule(tree: RankTree, binning: Binning, names: list[str], cell: int, side: int) -> str:
     """Rule that sends rows of an inner cell to its left (0) or right (1) child."""
     return format_boxes(simple_side(tree, binning, cell, side), binning, names)
@@ -52,17 +60,33 @@ class _Paths:
 
     def say(self, cell: int, names: list[str]) -> str:
         """Rule of a cell: its boxes, or else what each split on the way to it asks for."""
+        boxes = self._reach(cell)
+        if boxes is not None:
+            return format_boxes(boxes, self.binning, names)
+        ways = [self._side(below) for below in self._path(cell)]
+        return _and([format_boxes(way, self.binning, names) for way in ways])
+
+    def say_any(self, cells: list[int], names: list[str]) -> str:
+        """Rule of several cells together: their boxes, joined where they can be."""
+        found = [self._reach(cell) for cell in cells]
+        if all(boxes is not None for boxes in found):
+            together = [box for boxes in found for box in boxes or ()]
+            return format_boxes(simplify(together, all_codes(self.binning)), self.binning, names)
+        return " or ".join(f"({self.say(cell, names)})" for cell in cells)
+
+    def _path(self, cell: int) -> list[int]:
+        """Cells from below the root down to this one."""
         path = [cell]
         while (parent := int(self.tree.cells["parent"][path[-1]])) >= 0:
             path.append(parent)
-        for below in reversed(path[:-1]):
+        return path[-2::-1]
+
+    def _reach(self, cell: int) -> list[Box] | None:
+        """Boxes of a cell."""
+        for below in self._path(cell):
             if below not in self._boxes:
                 self._boxes[below] = self._narrow(below)
-        boxes = self._boxes[cell]
-        if boxes is not None:
-            return format_boxes(boxes, self.binning, names)
-        ways = [self._side(below) for below in reversed(path[:-1])]
-        return _and([format_boxes(way, self.binning, names) for way in ways])
+        return self._boxes[cell]
 
     def _narrow(self, cell: int) -> list[Box] | None:
         """Boxes of the parent that the side of the cell leaves."""

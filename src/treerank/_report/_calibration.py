@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treerank._report._pictures import Picture
 from treerank._report._sample import ScoredRows
@@ -12,6 +13,7 @@ from treerank.metrics import (
     brier_score_loss,
     calibration_slope,
     calibration_table,
+    calibration_test,
     cap_curve,
     gains_table,
 )
@@ -67,8 +69,18 @@ def calibration(sample: ScoredRows, level: float) -> dict[str, Any] | None:
             for i in range(len(table["rows"]))
         ],
         "brier": float(brier),
+        "test": _test(sample, predicted),
+        "intercept": fit.intercept if np.isfinite(fit.intercept) else None,
+        "intercept_limits": fit.intercept_limits,
         "in_the_large": fit.in_the_large,
         "in_the_large_limits": fit.in_the_large_limits,
         "slope": fit.slope if np.isfinite(fit.slope) else None,
         "slope_limits": fit.slope_limits if np.isfinite(fit.slope) else None,
     }
+
+
+def _test(sample: ScoredRows, predicted: NDArray[np.float64]) -> float | None:
+    """Return the p-value of calibration; None where some probabilities are certain."""
+    if ((predicted <= 0) | (predicted >= 1)).any():
+        return None
+    return calibration_test(sample.code, predicted, sample_weight=sample.weight).p_value

@@ -21,6 +21,7 @@ from treerank._trees.ranking_tree import CellTree, RankTree
 from treerank._trees.splitter_tree import SplitterTree, format_splitter
 from treerank.metrics import wilson_interval
 from treerank.metrics._proportion import rows_per_weight
+from treerank.metrics._ties import class_weights
 
 # Subtrees of more strata are left out of the slider, unless the model itself has more; and
 # of very many subtrees every so-manieth is shown.
@@ -80,15 +81,24 @@ class CellView:
     rows_per_weight: float
 
 
-def view_cells(model: Any, sample: ScoredRows, level: float) -> CellView | None:
-    """Return the cells of a ranking tree; None for models that are none."""
+def view_cells(
+    model: Any, sample: ScoredRows, level: float, is_held_out: bool = False
+) -> CellView | None:
+    """Return the cells of a ranking tree; None for models that are none.
+
+    Held-out scores come from the trees of folds, which have other cells: they are counted by
+    their place in the ranking, and subtrees larger than the model are left out.
+    """
     if not isinstance(model, TreeRanker):
         return None
     tree, path, chosen = _nested(model)
-    judged = _count(model, tree, sample)
+    judged = (
+        _place(model, tree, path, chosen, sample) if is_held_out else _count(model, tree, sample)
+    )
     collapsed_at = tree.sequence[1]
     n_leaves = np.array([1 + np.sum(collapsed_at > k) for k in range(len(tree.sequence[0]))])
     first = int(np.flatnonzero(n_leaves <= max(MAX_STRATA, n_leaves[chosen]))[0])
+    first = chosen if is_held_out else first
     numbers = np.arange(first, len(n_leaves))
     if len(numbers) > MAX_STEPS:
         even = np.rint(np.linspace(first, len(n_leaves) - 1, MAX_STEPS)).astype(int)
@@ -122,6 +132,35 @@ def _count(model: TreeRanker, tree: CellTree, sample: ScoredRows) -> Floats:
     counts = np.bincount(place, weights=sample.weight, minlength=tree.n_cells * tree.n_classes)
     leaf_counts = counts.reshape(tree.n_cells, tree.n_classes).astype(np.float64)
     return tree.cell_counts(leaf_counts)
+
+
+def _place(
+    model: TreeRanker, tree: CellTree, path: PruningPath | None, chosen: int, sample: ScoredRows
+) -> Floats:
+    """Count held-out rows in the strata of the model by their place in the ranking.
+
+    A stratum that holds so much of the training rows from the top down gets the held-out rows
+    of the same places; ties across an edge are shared out, to whole rows where rows are whole.
+    """
+    step = _step(model, tree, path, np.ones((tree.n_cells, tree.n_classes)), chosen)
+    ends = np.cumsum(tree.counts[step.leaves].sum(axis=1)) / tree.counts[0].sum()
+    _, weights = class_weights(sample.score, sample.code, sample.weight, tree.n_classes)
+    found = np.cumsum(weights[:, ::-1], axis=1)
+    taken = np.append(0.0, found.sum(axis=0)) / found[:, -1].sum()
+    cumulated = np.array([np.interp(ends, taken, np.append(0.0, row)) for row in found])
+    cumulated[:, -1] = found[:, -1]
+    if not sample.is_weighted:
+        cumulated = np.rint(cumulated)
+    leaf_counts = np.zeros((tree.n_cells, tree.n_classes))
+    leaf_counts[step.leaves] = np.diff(cumulated, axis=1, prepend=0.0).T
+    return _sum_up(tree, leaf_counts)
+
+
+def _sum_up(tree: CellTree, counts: Floats) -> Floats:
+    """Add the counts of cells to those above them; what lies below a stratum stays empty."""
+    for cell in range(tree.n_cells - 1, 0, -1):  # preorder: children come after their parent
+        counts[tree.cells["parent"][cell]] += counts[cell]
+    return counts
 
 
 def _reachable(tree: CellTree, k: int) -> NDArray[np.bool_]:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from treerank._input.parameters import check_integer, invalid_parameter
+from treerank._report._appendix import SIGNATURES, to_markdown
+from treerank._report._appendix import appendix as build_appendix
 from treerank._report._calibration import calibration, gains
 from treerank._report._cells import (
     CellView,
@@ -18,6 +20,9 @@ from treerank._report._cells import (
 )
 from treerank._report._facts import facts
 from treerank._report._features import dependence_pictures, importances, table_names
+from treerank._report._grades import grades
+from treerank._report._groups import sections_of_parts
+from treerank._report._judged import Judged, PageOptions
 from treerank._report._ordinal import (
     class_picture,
     class_weights_of_sample,
@@ -33,27 +38,36 @@ from treerank._report._roc import (
     roc_picture,
     roc_summary,
 )
-from treerank._report._sample import ScoredRows, read_sample
+from treerank._report._sample import ScoredRows, hold_out, read_sample
 from treerank._report._stability import stability
 from treerank._report._table import RowTable
+from treerank._report._validation import validation_part
 from treerank._trees.ranking_tree import RankTree
 from treerank.metrics._input import check_level
 from treerank.plots._scores import ranking_scores
+from treerank.scoring._scorecard import unwrap
+from treerank.scoring._validation import Validation
 
 
 def report(
     model: Any,
-    X: Any,
-    y: Any,
+    X: Any = None,
+    y: Any = None,
     *,
     out: Any = "report.html",
     train: Any = None,
+    cv: Any = 5,
     X_new: Any = None,
+    groups: Any = None,
+    segments: bool = False,
+    champion: Any = None,
+    appendix: Any = False,
     sample_weight: Any = None,
     title: str | None = None,
     rows: Any = 6,
     level: float = 0.95,
     random_state: int = 0,
+    validation: Validation | None = None,
 ) -> Path | str:
     """Write one HTML file that a committee can read: how well a model ranks, and by what.
 
@@ -64,21 +78,45 @@ def report(
     and more classes VUS, class distributions and the ROC surface. Every name and value of the
     data is shown as text, whatever it contains.
 
+    A model flatters itself on the rows it has learned from. Without new rows, with `train` alone,
+    every figure comes from held-out rows: the same kind of model is fitted again without each of
+    `cv` folds, and a forest scores every row by the trees that have not drawn it. The AUC on the
+    training rows stands beside it, smaller.
+
     Parameters
     ----------
     model : fitted estimator
-        Of this library, or any classifier with scores of two classes.
-    X : array-like or data frame of shape (n_samples, n_features)
-        Rows to judge the model by: rows that it has not been fitted to.
-    y : array-like of shape (n_samples,)
+        Of this library, alone or in a :class:`treerank.scoring.Scorecard`, or any classifier with
+        scores of two classes.
+    X : array-like or data frame of shape (n_samples, n_features), optional
+        Rows to judge the model by: rows that it has not been fitted to. None: judge it by
+        held-out folds of `train`.
+    y : array-like of shape (n_samples,), optional
         Their labels; every class of the model must be there.
     out : path or None, default="report.html"
         Where to write. None returns the text.
     train : tuple (X, y) or (X, y, sample_weight), optional
-        The training rows, for their curve and the stability of scores and features. A
-        ranking tree knows its training counts without them.
+        The training rows, for their curve and the stability of scores and features; without
+        `X`, for the held-out figures. A ranking tree knows its training counts without them.
+    cv : int or cross-validation splitter, default=5
+        Folds that judge the model where there is no `X`; a forest fitted with ``oob_score=True``
+        or of 50 trees and more needs none.
     X_new : array-like or data frame, optional
         Rows without labels, as of a later month, to see what has moved since the rows judged.
+    groups : str or array-like of shape (n_samples,), optional
+        Group of each row judged, or the name of a column that has it: adds AUC, rates and curves by
+        group and AUCs across groups. Two classes only.
+    segments : bool, default=False
+        Look for segments in which the model ranks worse than it should, on half of the rows
+        judged, and check them on the other half. Two classes only.
+    champion : fitted estimator or tuple (estimator, X), optional
+        Model in use that this one may replace, with the rows as it takes them if it has other
+        columns: adds paired AUCs, swap sets and net benefit on the rows judged, which neither may
+        have been fitted to. Two classes only.
+    appendix : bool or path, default=False
+        Add the items that TRIPOD+AI and the guidance on model risk ask for, filled in where they
+        are known and with lines to be filled in where they are not. A path has them written as
+        Markdown, too.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows judged.
     title : str, optional
@@ -87,7 +125,11 @@ def report(
     level : float, default=0.95
         Confidence level of all limits and of the band.
     random_state : int, default=0
-        Seed of the samples that partial dependence of other models than trees is averaged over.
+        Seed of the samples that partial dependence of other models than trees is averaged over,
+        and of the folds.
+
+    validation : Validation, optional
+        What :func:`treerank.scoring.validate` has found: optimism and instability.
 
     Returns
     -------
@@ -106,24 +148,56 @@ def report(
     >>> text.startswith("<!DOCTYPE html>")
     True
     """
-    require_jinja2()
-    path = check_out(out)
-    level = check_level(level)
     seed = check_integer("random_state", random_state, 0) or 0
-    sample = read_sample(model, X, y, sample_weight)
+    wanted = PageOptions(
+        out, X_new, groups, segments, champion, appendix, title, rows, check_level(level), seed,
+        validation,
+    )  # fmt: skip
+    require_jinja2()
+    check_out(out)
     training = _read_training(model, train)
-    chosen = choose_rows(rows, sample)
+    if X is not None:
+        sample = read_sample(model, X, y, sample_weight)
+        return write_page(model, Judged(sample, sample, training, None), wanted)
+    if training is None or y is not None or sample_weight is not None:
+        raise ValueError(
+            "Got no X to judge the model by; expected rows X with labels y, or the training rows "
+            "alone, train=(X, y), to judge it by held-out folds."
+        )
+    sample, held_out = hold_out(model, training, cv, seed)
+    return write_page(model, Judged(sample, training, None, held_out), wanted)
+
+
+def write_page(model: Any, judged: Judged, wanted: PageOptions) -> Path | str:
+    """Put a page together; write it, or return its text."""
+    path = check_out(wanted.out)
+    beside = None if isinstance(wanted.appendix, bool) else check_out(wanted.appendix, "appendix")
+    model, card = unwrap(model)
+    described = judged.described
+    chosen = choose_rows(wanted.rows, described)
+    name = f"{type(model).__name__} report" if wanted.title is None else str(wanted.title)
     context: dict[str, Any] = {
-        "title": f"{type(model).__name__} report" if title is None else str(title),
-        "level": level,
-        "facts": facts(model, sample, training),
-        "reasons": reasons(model, sample, chosen),
+        "title": name,
+        "level": wanted.level,
+        "facts": facts(model, judged.sample, judged.training),
+        "judged_on": "rows" if judged.held_out is None else judged.held_out.said,
+        "is_held_out": judged.held_out is not None,
+        "reasons": reasons(model, described, chosen),
         "has_tests": isinstance(getattr(model, "tree_", None), RankTree),
-        "stability": _stability(model, sample, training, X_new),
+        "stability": _stability(model, judged.sample, judged.training, wanted.X_new),
+        "grades": grades(model, card, judged.sample, wanted.level),
+        "validation": validation_part(wanted.validation, wanted.level),
     }
-    context |= _features(model, sample, seed)
-    ranking, data = _ranking(model, sample, training, level)
-    text = render(context | ranking, data)
+    context |= _features(model, described, wanted.seed) | sections_of_parts(model, judged, wanted)
+    ranking, data = _ranking(model, judged, wanted.level)
+    context |= ranking
+    context["appendix"] = None
+    if wanted.appendix is not False:
+        context["appendix"] = build_appendix(context, model, judged.sample)
+    context["signatures"] = SIGNATURES
+    text = render(context, data)
+    if beside is not None:
+        write(to_markdown(name, context["appendix"], context["facts"]["made"]), beside)
     if path is None:
         return text
     write(text, path)
@@ -184,19 +258,21 @@ def _stability(
     return parts
 
 
-def _ranking(
-    model: Any, sample: ScoredRows, training: ScoredRows | None, level: float
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def _ranking(model: Any, judged: Judged, level: float) -> tuple[dict[str, Any], dict[str, Any]]:
     """Curve, cut-offs, strata and tree: what the page shows and what its script works on."""
+    sample, training = judged.sample, judged.training
+    if judged.held_out is not None:
+        training = judged.described
     classes = [str(label) for label in model.classes_]
     two_classes = len(classes) == 2
-    view = view_cells(model, sample, level)
+    view = view_cells(model, sample, level, judged.held_out is not None)
     context: dict[str, Any] = {
         "two_classes": two_classes,
         "quality": "AUC" if two_classes else "VUS",
         "event": _with_name(sample.target, classes[-1]),
         "non_event": _with_name(sample.target, classes[0]),
         "view": view,
+        "is_training": judged.held_out is None and _are_training_rows(view),
         "training_auc": _training_quality(training, view, two_classes, level, model),
         "gains": gains(sample, level) if two_classes else None,
         "calibration": calibration(sample, level) if two_classes else None,
@@ -212,6 +288,11 @@ def _ranking(
     if view is not None:
         context |= _strata(view, cell_rows(view, model, table_names(sample.table, model)))
     return context, data
+
+
+def _are_training_rows(view: CellView | None) -> bool:
+    """Whether the rows judged fall into all cells of a tree just as its training rows did."""
+    return view is not None and np.array_equal(view.judged, view.tree.counts)
 
 
 def _with_name(target: str, label: str) -> str:

@@ -16,19 +16,32 @@ from treerank._io.atomic import atomic_write, find_target
 
 
 def render(context: dict[str, Any], data: dict[str, Any]) -> str:
-    """Fill in the template.
+    """Fill in the template of the report.
 
     Everything is escaped: names and values as HTML, the data of the script as JSON in which
     no character can end the element around it. The script and the style are allowed by their
     hash alone, and nothing may be loaded.
     """
     jinja2 = require_jinja2()
-    files = resources.files("treerank._report")
-    script = (files / "report.js").read_text(encoding="utf-8")
-    style = (files / "report.css").read_text(encoding="utf-8")
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    script = _read("report.js")
+    return render_page(
+        "report.html.jinja",
+        context
+        | {
+            "data": jinja2.utils.htmlsafe_json_dumps(data, allow_nan=False, separators=(",", ":")),
+            "script": jinja2.utils.markupsafe.Markup(script),
+            "script_hash": _hash(script),
+        },
     )
+
+
+def render_page(name: str, context: dict[str, Any]) -> str:
+    """Fill in a template, with the style that all pages share."""
+    jinja2 = require_jinja2()
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_read), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
     environment.filters |= {
         "pct": percent,
         "num": number,
@@ -36,18 +49,13 @@ def render(context: dict[str, Any], data: dict[str, Any]) -> str:
         "score": number,
         "area": area,
     }
-    template = environment.from_string((files / "report.html.jinja").read_text(encoding="utf-8"))
-    markup = jinja2.utils.markupsafe.Markup
-    return str(
-        template.render(
-            context,
-            data=jinja2.utils.htmlsafe_json_dumps(data, allow_nan=False, separators=(",", ":")),
-            script=markup(script),
-            style=markup(style),
-            script_hash=_hash(script),
-            style_hash=_hash(style),
-        )
-    )
+    style = _read("report.css")
+    shared = {"style": jinja2.utils.markupsafe.Markup(style), "style_hash": _hash(style)}
+    return str(environment.get_template(name).render(context | shared))
+
+
+def _read(name: str) -> str:
+    return (resources.files("treerank._report") / name).read_text(encoding="utf-8")
 
 
 def require_jinja2() -> Any:
@@ -61,22 +69,22 @@ def require_jinja2() -> Any:
     return jinja2
 
 
-def check_out(out: Any) -> Path | None:
+def check_out(out: Any, name: str = "out") -> Path | None:
     """Refuse a path that cannot be written before any work is done."""
     if out is None:
         return None
     try:
         path = Path(out)
     except TypeError:
-        raise TypeError(f"Got out={out!r}; expected a path, or None for the text.") from None
+        raise TypeError(f"Got {name}={out!r}; expected a path, or None for the text.") from None
     if path.is_dir():
-        raise IsADirectoryError(f"Got out={str(path)!r}, a folder; expected the path of a file.")
+        raise IsADirectoryError(f"Got {name}={str(path)!r}, a folder; expected the path of a file.")
     if not path.parent.is_dir():
         raise FileNotFoundError(
-            f"Got out={str(path)!r}; expected a path in a folder that is there."
+            f"Got {name}={str(path)!r}; expected a path in a folder that is there."
         )
     if not os.access(find_target(path).parent, os.W_OK):
-        raise PermissionError(f"Got out={str(path)!r}; expected a folder that can be written.")
+        raise PermissionError(f"Got {name}={str(path)!r}; expected a folder that can be written.")
     return path
 
 
@@ -110,7 +118,8 @@ def _fixed(value: float, digits: int) -> Decimal:
     """Round halves up, as scripts do and Python does not: 6.25 is 6.3 in both."""
     if not np.isfinite(value):
         return Decimal(value)
-    return Decimal(float(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    rounded = Decimal(float(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    return rounded + 0  # not -0.00
 
 
 def _hash(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning.binning import Binning, bin_table
 from treerank._forest import RankingForest
+from treerank._held_out import HeldOut, held_out_scores
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_n_jobs
 from treerank._input.validation import validate_rows
 from treerank._report._table import RowTable, fingerprint
 from treerank.metrics._input import check_weights
 from treerank.plots._scores import ranking_scores
+from treerank.scoring._calibrator import cross_calibrate
+from treerank.scoring._scorecard import Scorecard, unwrap
 
 Floats = NDArray[np.float64]
 
@@ -41,6 +44,8 @@ class ScoredRows:
     is_weighted : bool
     target : str
         Name of the labels, where they have one.
+    n_given : int
+        Number of rows that were given.
     """
 
     table: RowTable
@@ -53,6 +58,7 @@ class ScoredRows:
     fingerprint: str
     is_weighted: bool
     target: str
+    n_given: int
 
     def totals(self, n_classes: int) -> Floats:
         """Weight of each class."""
@@ -73,21 +79,78 @@ def read_sample(model: Any, X: Any, y: Any, sample_weight: Any, name: str = "y")
     table = RowTable(X)
     if len(labels) != len(table):
         raise ValueError(f"Got {len(labels)} labels in {name} for {len(table)} rows.")
-    by_value = np.argsort(classes)  # the classes may be in an order of their own
-    code = by_value[np.searchsorted(classes[by_value], labels)]
+    code = class_codes(labels, classes)
     weight = check_weights(sample_weight, len(code))
     _check_every_class(code[weight > 0], classes, name)
     given = np.flatnonzero(weight > 0)
     mark = fingerprint(table, code, None if sample_weight is None else weight)
     if len(given) < len(code):
         table, code, weight = table.take(given), code[given], weight[given]
-    rows = _bin_once(model, table)
-    score = ranking_scores(model, rows)
-    probability = _probabilities(model, rows, score)
+    ranker, card = unwrap(model)
+    rows = bin_once(ranker, table.native)
+    score = ranking_scores(ranker, rows)
+    if card is not None and card.calibrator_ is not None:
+        probability: Floats | None = card.probabilities_of(score)
+    else:
+        probability = class_probabilities(ranker, rows, score)
     weighted = bool((weight != 1).any())
     target = getattr(y, "name", None)
     target = target if isinstance(target, str) else ""
-    return ScoredRows(table, rows, code, weight, score, probability, given, mark, weighted, target)
+    return ScoredRows(
+        table, rows, code, weight, score, probability, given, mark, weighted, target, len(labels)
+    )
+
+
+def class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Number of each label among the classes, which may be in an order of their own."""
+    by_value = np.argsort(classes)
+    return np.asarray(by_value[np.searchsorted(classes[by_value], labels)])
+
+
+def hold_out(model: Any, training: ScoredRows, cv: Any, seed: int) -> tuple[ScoredRows, HeldOut]:
+    """Replace the scores of training rows by those of models that have not seen them."""
+    labels = np.asarray(model.classes_)[training.code]
+    weight = training.weight if training.is_weighted else None
+    ranker, card = unwrap(model)
+    found = held_out_scores(ranker, training.table.native, labels, weight, cv, seed)
+    return judged_by(training, found, card), found
+
+
+def judged_by(training: ScoredRows, found: HeldOut, card: Scorecard | None = None) -> ScoredRows:
+    """Rows with their held-out scores; those that every tree of a forest has seen are left out."""
+    kept = np.flatnonzero(np.isfinite(found.score))
+    probability = None
+    if card is not None and card.calibrator_ is not None:
+        probability = _calibrated_without(card, found.score[kept], training, kept)
+    elif found.probability is not None:
+        positive = found.probability[kept]
+        probability = np.column_stack([1.0 - positive, positive])
+    return replace(
+        training,
+        table=training.table if len(kept) == len(found.score) else training.table.take(kept),
+        code=training.code[kept],
+        weight=training.weight[kept],
+        given=training.given[kept],
+        score=found.score[kept],
+        probability=probability,
+    )
+
+
+def calibrated_without(sample: ScoredRows, card: Scorecard | None) -> ScoredRows:
+    """Rows that a scorecard was fitted to, calibrated as if each were new."""
+    if card is None or card.calibrator_ is None:
+        return sample
+    every = np.arange(len(sample.code))
+    return replace(sample, probability=_calibrated_without(card, sample.score, sample, every))
+
+
+def _calibrated_without(
+    card: Scorecard, score: Floats, rows: ScoredRows, kept: NDArray[np.intp]
+) -> Floats:
+    assert card.calibrator_ is not None
+    positive = rows.code[kept] == 1
+    found = cross_calibrate(card.calibrator_, score, positive, rows.weight[kept])
+    return np.column_stack([1.0 - found, found])
 
 
 def responses(model: Any, table: RowTable, has_probability: bool) -> Floats:
@@ -97,15 +160,17 @@ def responses(model: Any, table: RowTable, has_probability: bool) -> Floats:
     return ranking_scores(model, table.native)
 
 
-def _bin_once(model: Any, table: RowTable) -> Any:
+def bin_once(model: Any, X: Any) -> Any:
+    """Rows in the form that a model takes; binned once, for models of this library."""
     binning = getattr(model, "_binning", None)
     if not isinstance(binning, Binning):
-        return table.native
-    checked = validate_rows(model, table.native, binning.is_categorical.astype(bool).tolist())
+        return X
+    checked = validate_rows(model, X, binning.is_categorical.astype(bool).tolist())
     return bin_table(checked, binning, check_n_jobs(model.n_jobs))
 
 
-def _probabilities(model: Any, rows: Any, score: Floats) -> Floats | None:
+def class_probabilities(model: Any, rows: Any, score: Floats) -> Floats | None:
+    """Probability of each class; None for a model that gives none."""
     if not hasattr(model, "predict_proba"):
         return None
     by_value = isinstance(model, RankingForest) and model.aggregation == "posterior"

@@ -11,22 +11,34 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import treerank
+from treerank._held_out import HeldOut
 from treerank.cli._errors import BadInput
 from treerank.cli._scoring import check_finite, column_types, rows_for
 from treerank.cli._sources import Source
-from treerank.cli._training import ColumnOptions, as_weights, check_columns, check_has_labels
+from treerank.cli._training import (
+    ColumnOptions,
+    Training,
+    as_weights,
+    check_columns,
+    check_has_labels,
+)
 
 
 class Rows(NamedTuple):
-    """Rows for `treerank.report`; labels and weights where the table has them."""
+    """Rows for `treerank.report`; labels, weights and groups where they are asked for."""
 
     features: Any
     labels: NDArray[Any] | None
     weights: NDArray[np.float64] | None
+    groups: NDArray[Any] | None = None
 
 
 def read_rows(
-    model: Any, source: Source, column_options: ColumnOptions | None, drop: Sequence[str] = ()
+    model: Any,
+    source: Source,
+    column_options: ColumnOptions | None,
+    drop: Sequence[str] = (),
+    group: str | None = None,
 ) -> Rows:
     """Read the columns that a model was fitted to; with `column_options`, labels and weights."""
     names = source.header()
@@ -43,10 +55,17 @@ def read_rows(
                 f"column {name!r} is one that the model ranks by; it cannot be the labels or the "
                 "weights (--target, --weight)."
             )
-    left = [name for name in names if name not in (*extra, *drop)]
+    known = getattr(model, "feature_names_in_", ())
+    if group is not None:
+        check_columns(source, names, {"--group": [group]})
+    apart = {*extra, *drop} | ({group} - set(known))
+    left = [name for name in names if name not in apart]
     types = column_types(model, source, left, (), "--drop")
     features = list(types)
-    types |= dict.fromkeys(extra, None if source.is_parquet else pa.string())
+    as_it_comes = None if source.is_parquet else pa.string()
+    types |= dict.fromkeys(extra, as_it_comes)
+    if group is not None:
+        types.setdefault(group, as_it_comes)
     blocks, done = [], 0
     for block in source.blocks(types):
         check_finite(source, block, features, done)
@@ -60,7 +79,8 @@ def read_rows(
         labels = _known_labels(model, source, table[column_options.target], column_options)
         if column_options.weight is not None:
             weights = as_weights(source, table[column_options.weight], column_options.weight)
-    return Rows(rows_for(model, table, features), labels, weights)
+    groups = None if group is None else np.array(table[group].to_pylist(), dtype=object)
+    return Rows(rows_for(model, table, features), labels, weights, groups)
 
 
 def _known_labels(
@@ -78,8 +98,8 @@ def _known_labels(
                 f"{', '.join(map(str, classes))} as they are. Leave --positive out."
             )
         said = [str(label == column_options.positive) for label in said]
-    number = {_spelling(str(label)): k for k, label in enumerate(classes.tolist())}
-    places = np.array([number.get(_spelling(label), -1) for label in said])
+    number = {spelling(str(label)): k for k, label in enumerate(classes.tolist())}
+    places = np.array([number.get(spelling(label), -1) for label in said])
     if (places < 0).any():
         row = int(np.argmax(places < 0))
         remedy = ": name the label that was ranked first (--positive)"
@@ -98,12 +118,54 @@ def _known_labels(
     return np.asarray(classes[places])
 
 
-def _spelling(text: str) -> str:
+def spelling(text: str) -> str:
     """One spelling for all of a number: 1, 1.0 and 01 are the same label."""
     try:
         return repr(float(text))
     except ValueError:
         return text.casefold() if text.casefold() in ("true", "false") else text
+
+
+def write_report_of_fit(
+    model: Any,
+    data: Training,
+    kept_back: Training | None,
+    held_out: HeldOut | None,
+    out: Path,
+    seed: int,
+    validation: Any = None,
+) -> None:
+    """Write the report of a model that has just been fitted, on rows that it has not seen."""
+    from treerank._report._judged import Judged, PageOptions  # noqa: PLC0415 - slow
+    from treerank._report._page import write_page  # noqa: PLC0415
+    from treerank._report._sample import (  # noqa: PLC0415
+        calibrated_without,
+        judged_by,
+        read_sample,
+    )
+    from treerank.scoring._scorecard import unwrap  # noqa: PLC0415
+
+    training = read_sample(model, data.features, data.labels, data.weights)
+    if kept_back is not None:
+        sample = read_sample(model, kept_back.features, kept_back.labels, kept_back.weights)
+        sample = calibrated_without(sample, unwrap(model)[1])
+        judged = Judged(sample, sample, training, None)
+    else:
+        if held_out is None:
+            raise BadInput(
+                f"{out}: one of the classes has a single row, so that none can be held out to "
+                "judge the model; expected two rows of each class, or a report on new rows."
+            )
+        used = HeldOut(
+            held_out.score[training.given],
+            None if held_out.probability is None else held_out.probability[training.given],
+            held_out.n_folds,
+        )
+        judged = Judged(judged_by(training, used, unwrap(model)[1]), training, None, used)
+    try:
+        write_page(model, judged, PageOptions(out=out, seed=seed, validation=validation))
+    except ModuleNotFoundError as error:
+        raise BadInput(f"{out}: {error}") from None
 
 
 def write_report(
@@ -113,7 +175,7 @@ def write_report(
     try:
         treerank.report(
             model, rows.features, rows.labels,
-            sample_weight=rows.weights, out=out, random_state=seed, **more,
+            sample_weight=rows.weights, groups=rows.groups, out=out, random_state=seed, **more,
         )  # fmt: skip
     except ModuleNotFoundError as error:
         raise BadInput(f"{out}: {error}") from None

@@ -12,3 +12,4 @@ Missing = Annotated[
     list[str] | None, typer.Option(help="A text that stands for a missing value; repeatable.")
 ]
 Threads = Annotated[int, typer.Option(help="Threads; -1 for all cores.")]
+Group = Annotated[str | None, typer.Option(help="Column with groups of the rows, to be compared.")]

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 
+from treerank._held_out import HeldOut, held_out_scores
 from treerank.cli._training import Training
+from treerank.metrics import auc_interval, vus_interval
 
 
 def print_kinds(console: Console, kinds: dict[str, str]) -> None:
@@ -59,35 +59,44 @@ def print_out_of_bag(console: Console, model: Any) -> str:
     return measure
 
 
-def print_quality(console: Console, model: Any, data: Training, cv: int, seed: int) -> None:
-    """Say how well the model ranks rows that it has not seen."""
-    measure = print_out_of_bag(console, model)
-    if hasattr(model, f"oob_{measure.lower()}_interval_"):
-        return
+def print_quality(
+    console: Console, model: Any, data: Training, cv: int, seed: int
+) -> HeldOut | None:
+    """Say how well the model ranks rows that it has not seen; return what it says of them."""
+    own = model.score(data.features, data.labels, data.weights)
+    measure = "AUC" if len(model.classes_) == 2 else "VUS"
     smallest = min(int(np.sum(data.labels == label)) for label in model.classes_)
-    folds = min(cv, smallest)
-    if folds < 2:
-        own = model.score(data.features, data.labels, data.weights)
+    if min(cv, smallest) < 2 and not hasattr(model, "oob_decision_function_"):
         console.print(f"\n{measure} on the rows it was fitted to: {own:.3f}.")
-        return
-    split = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    scores = np.array(
-        [_held_out(model, data, *part) for part in split.split(data.labels, data.labels)]
+        return None
+    found = held_out_scores(
+        model, data.features, data.labels, data.weights, max(2, min(cv, smallest)), seed
     )
-    error = scores.std(ddof=1) / np.sqrt(folds)
-    console.print(
-        f"\n{measure} on held-out rows: {scores.mean():.3f} ± {error:.3f} (standard error, {folds} "
-        "folds)."
-    )
+    seen = np.isfinite(found.score)
+    weights = None if data.weights is None else data.weights[seen]
+    said = format_quality(model, data.labels[seen], found.score[seen], weights)
+    folds = f"; {found.n_folds} folds" if found.n_folds else ""
+    rows = "held-out rows" if found.n_folds else "rows a tree has not seen"
+    console.print(f"\n{measure} on {rows}: {said.replace(')', folds + ')')}.")
+    console.print(f"{measure} on the rows it was fitted to: {own:.3f}.")
+    return found
 
 
-def _held_out(model: Any, data: Training, train: Any, test: Any) -> float:
-    """AUC, or VUS, on some rows of the model fitted to the others."""
-    weights = data.weights
-    fitted = clone(model).fit(
-        data.features.take(train),
-        data.labels[train],
-        sample_weight=None if weights is None else weights[train],
-    )
-    held_out = None if weights is None else weights[test]
-    return float(fitted.score(data.features.take(test), data.labels[test], held_out))
+def print_kept_back(console: Console, model: Any, kept_back: Training, data: Training) -> None:
+    """Say how well the model ranks the rows that were kept back."""
+    measure = "AUC" if len(model.classes_) == 2 else "VUS"
+    scores = model.score_samples(kept_back.features)
+    said = format_quality(model, kept_back.labels, scores, kept_back.weights)
+    own = model.score(data.features, data.labels, data.weights)
+    console.print(f"\n{measure} on the {kept_back.n_rows:,} rows kept back: {said}.")
+    console.print(f"{measure} on the rows it was fitted to: {own:.3f}.")
+
+
+def format_quality(model: Any, labels: Any, scores: Any, weights: Any) -> str:
+    """AUC or VUS with its interval, in words."""
+    if len(model.classes_) == 2:
+        positive = labels == model.classes_[1]
+        auc = auc_interval(positive, scores, sample_weight=weights)
+        return f"{auc.auc:.3f} (95% interval {auc.lower:.3f} to {auc.upper:.3f})"
+    vus = vus_interval(labels, scores, sample_weight=weights, labels=model.classes_)
+    return f"{vus.vus:.3f} (95% interval {vus.lower:.3f} to {vus.upper:.3f})"

@@ -22,6 +22,7 @@ from treerank._io.atomic import atomic_write
 from treerank.cli._sources import Source
 from treerank.cli._training import _list
 from treerank.export._walks import level_kind
+from treerank.scoring._scorecard import Scorecard, unwrap
 
 Columns = Callable[[Any, Any], dict[str, Any]]
 # The others take numbers alone.
@@ -38,8 +39,9 @@ def score_file(
 ) -> int:
     """Score every row of a table; return their number.
 
-    `more_columns` makes further columns of a model and rows.
+    A scorecard adds grades and points; `more_columns` makes further columns of a model and rows.
     """
+    model, card = unwrap(model)
     types = column_types(model, source, source.header(), ids)
     features = [name for name in types if name not in ids]
     done = 0
@@ -48,7 +50,7 @@ def score_file(
             if batch.num_rows == 0:
                 continue
             check_finite(source, batch, features, done)
-            write(_scored(model, batch, features, ids, probability, more_columns))
+            write(_scored(model, card, batch, features, ids, probability, more_columns))
             done += batch.num_rows
         if done == 0:
             raise source.bad("there are column names but no rows.")
@@ -59,6 +61,7 @@ def column_types(
     model: Any, source: Source, names: list[str], ids: Sequence[str], leave_out: str = "--id"
 ) -> dict[str, Any]:
     """Type in which each column that is needed is read; None for as it comes."""
+    model, _ = unwrap(model)
     for name in ids:
         if name not in names:
             raise source.bad(f"there is no column {name!r} (--id); the columns are {_list(names)}.")
@@ -122,6 +125,7 @@ def check_finite(source: Source, batch: Any, features: list[str], done: int) -> 
 
 def _scored(
     model: Any,
+    card: Scorecard | None,
     batch: Any,
     features: list[str],
     ids: Sequence[str],
@@ -133,15 +137,23 @@ def _scored(
     rows = rows_for(model, pa.Table.from_batches([batch]), features)
     if isinstance(model, TreeRanker):
         strata = model.apply(rows)
-        columns["score"] = pa.array(model.partition_.scores[strata])
+        scores = model.partition_.scores[strata]
+        columns["score"] = pa.array(scores)
         columns["stratum"] = pa.array(strata)
     else:
         with warnings.catch_warnings():  # the names of an array's columns have been checked
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             scores = model.score_samples(rows)
         columns["score"] = pa.array(np.ascontiguousarray(scores))
+    if card is not None and card.grades_ is not None:
+        columns["grade"] = pa.array(card.grades_.predict(scores), pa.string())
+    if card is not None and card.points is not None:
+        columns["points"] = pa.array(card.points_of(scores))
     if probability:
-        shares = model.predict_proba(rows)
+        if card is not None and card.calibrator_ is not None:
+            shares = card.probabilities_of(scores)
+        else:
+            shares = model.predict_proba(rows)
         for k, label in enumerate(model.classes_):
             columns[f"probability_{label}"] = pa.array(np.ascontiguousarray(shares[:, k]))
     if more_columns is not None:
@@ -151,6 +163,7 @@ def _scored(
 
 def rows_for(model: Any, table: Any, features: list[str]) -> Any:
     """Return the rows in the form that the model takes."""
+    model, _ = unwrap(model)
     named = hasattr(model, "feature_names_in_")
     if named and isinstance(model, TAKE_FRAMES):
         return table.select(features)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,13 @@ class Training:
     def n_rows(self) -> int:
         """Number of rows."""
         return int(self.features.num_rows)
+
+    def take(self, rows: NDArray[np.intp]) -> Training:
+        """Return some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(
+            self, features=self.features.take(rows), labels=self.labels[rows], weights=weights
+        )
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,28 @@ def read_training(source: Source, column_options: ColumnOptions) -> Training:
         categories=[name for name, kind in kinds.items() if kind == "category"],
         kinds=kinds,
     )
+
+
+def keep_back(data: Training, share: float | None, seed: int) -> tuple[Training, Training | None]:
+    """Part the rows into those to learn from and those kept back, each class in proportion."""
+    if share is None:
+        return data, None
+    if not 0 < share < 1:
+        raise BadInput(f"Got --test-share {share:g}; expected a share between 0 and 1, as 0.3.")
+    rng = np.random.default_rng(seed)
+    kept = []
+    for label in np.unique(data.labels):
+        rows = np.flatnonzero(data.labels == label)
+        wanted = round(share * len(rows))
+        if not 0 < wanted < len(rows):
+            raise BadInput(
+                f"Got --test-share {share:g} and {len(rows):,} rows of {label}; expected a share "
+                "that leaves some of them on both sides."
+            )
+        kept.append(rng.permutation(rows)[:wanted])
+    is_kept = np.zeros(data.n_rows, dtype=bool)
+    is_kept[np.concatenate(kept)] = True
+    return data.take(np.flatnonzero(~is_kept)), data.take(np.flatnonzero(is_kept))
 
 
 def check_columns(source: Source, names: list[str], options: dict[str, Iterable[str]]) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import typer
 
+from treerank.cli.challenge import challenge
 from treerank.cli.compare import compare
 from treerank.cli.demo import demo
+from treerank.cli.evaluate import evaluate
 from treerank.cli.export import export
 from treerank.cli.fit import fit
+from treerank.cli.grade import grade
+from treerank.cli.monitor import monitor
 from treerank.cli.report import report
 from treerank.cli.rules import rules
 from treerank.cli.score import score
@@ -19,7 +23,19 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (fit, score, report, compare, rules, export, demo):
+for command in (
+    fit,
+    grade,
+    score,
+    evaluate,
+    report,
+    monitor,
+    challenge,
+    compare,
+    rules,
+    export,
+    demo,
+):
     app.command()(command)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import typer
 
 import treerank
-from treerank.cli._errors import one_line_errors
+from treerank.cli._errors import BadInput, one_line_errors
 from treerank.cli._options import Delimiter, Encoding, Missing, Threads
 from treerank.cli._sources import Source
-from treerank.cli._training import ColumnOptions, read_training
+from treerank.cli._training import NUMBER, ColumnOptions, read_training
 
 
 def compare(
@@ -22,6 +24,12 @@ def compare(
     type: Annotated[
         list[str] | None, typer.Option(help="COLUMN=category or COLUMN=number; repeatable.")
     ] = None,
+    group: Annotated[
+        str | None, typer.Option(help="Column whose equal values stay in one fold, as customers.")
+    ] = None,
+    date: Annotated[
+        str | None, typer.Option(help="Column with dates: learn from the past, judge on the next.")
+    ] = None,
     cv: Annotated[int, typer.Option(help="Folds.")] = 10,
     seed: Annotated[int, typer.Option(help="Seed of folds and models.")] = 0,
     threads: Threads = 1,
@@ -32,8 +40,9 @@ def compare(
     """Compare a tree, a smaller tree, a forest and boosting on a table, on the same folds."""
     with one_line_errors():
         source = Source(data, delimiter, encoding, missing or ())
+        apart = [name for name in (group, date) if name is not None]
         rows = read_training(
-            source, ColumnOptions(target, positive, weight, (), drop or (), type or ())
+            source, ColumnOptions(target, positive, weight, apart, drop or (), type or ())
         )
         shared: dict[str, Any] = {
             "categorical_features": rows.categories or None,
@@ -50,7 +59,23 @@ def compare(
             found = treerank.compare(
                 models, rows.features, rows.labels,
                 cv=cv, sample_weight=rows.weights, random_state=seed,
+                groups=_column(source, group), time=_column(source, date),
             )  # fmt: skip
         except ValueError as error:
             raise source.bad(str(error)) from None
         print(found)
+
+
+def _column(source: Source, name: str | None) -> Any:
+    """Values of a column that is not learned from; numbers if all of them read as such."""
+    if name is None:
+        return None
+    if source.path == "-":
+        raise BadInput("Got --group or --date with the standard input; expected a file.")
+    column = source.read([name])[name]
+    if column.null_count:
+        row = pc.index(pc.is_null(column), True).as_py()
+        raise source.bad(f"column {name!r} has no value in line {row + 2:,}; mend it.")
+    if pa.types.is_string(column.type) and pc.all(pc.match_substring_regex(column, NUMBER)).as_py():
+        column = pc.utf8_trim_whitespace(column).cast(pa.float64())
+    return column.to_numpy()

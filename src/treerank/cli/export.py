@@ -13,6 +13,7 @@ import treerank
 from treerank._io.atomic import atomic_write
 from treerank.cli._errors import BadInput, check_out, one_line_errors
 from treerank.cli.rules import as_text
+from treerank.scoring._scorecard import unwrap
 
 
 class Target(StrEnum):
@@ -51,7 +52,7 @@ def export(
             if to is Target.onnx:
                 if out == "-" and sys.stdout.isatty():
                     raise BadInput("Got --to onnx without --out; an ONNX graph is no text.")
-                written = to_onnx(loaded).SerializeToString()
+                written = to_onnx(unwrap(loaded)[0]).SerializeToString()
             elif to is Target.text:
                 written = (as_text(loaded, model) + "\n").encode()
             else:

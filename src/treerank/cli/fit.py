@@ -6,16 +6,31 @@ import time
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 from rich.console import Console
 
 import treerank
+from treerank._held_out import HeldOut
 from treerank.cli._cluster import cluster_client, on_cluster
 from treerank.cli._errors import BadInput, check_out, one_line_errors
-from treerank.cli._evaluation import Rows, write_report
+from treerank.cli._evaluation import write_report_of_fit
+from treerank.cli._grading import (
+    BaseOdds,
+    BaseScore,
+    Calibration,
+    GradeNames,
+    GradeOptions,
+    MaxGrades,
+    Pdo,
+    PopulationRate,
+    Reverse,
+    WithPoints,
+    check_can_grade,
+    print_grades,
+)
 from treerank.cli._options import Delimiter, Encoding, Missing, Threads
 from treerank.cli._out_of_core import (
     OutOfCoreTraining,
@@ -26,13 +41,17 @@ from treerank.cli._out_of_core import (
 )
 from treerank.cli._printing import (
     print_columns,
+    print_kept_back,
     print_kinds,
     print_out_of_bag,
     print_quality,
     print_strata,
 )
 from treerank.cli._sources import Source
-from treerank.cli._training import ColumnOptions, Training, read_training
+from treerank.cli._training import ColumnOptions, Training, keep_back, read_training
+
+if TYPE_CHECKING:
+    from treerank.scoring import Validation
 
 
 class ModelKind(StrEnum):
@@ -54,7 +73,11 @@ def fit(
     target: Annotated[str, typer.Option(help="Column with the labels.")],
     save: Annotated[Path | None, typer.Option(help="Where to keep the model.")] = None,
     report: Annotated[
-        Path | None, typer.Option(help="Where to write a report of the training rows (HTML).")
+        Path | None, typer.Option(help="Where to write a report on held-out rows (HTML).")
+    ] = None,
+    test_share: Annotated[
+        float | None,
+        typer.Option(help="Share of the rows to keep back and judge the model on, as 0.3."),
     ] = None,
     model: Annotated[ModelKind, typer.Option(help="One tree to read, or many.")] = ModelKind.tree,
     positive: Annotated[
@@ -75,6 +98,18 @@ def fit(
         bool, typer.Option(help="Fewer strata: the smallest tree within one standard error.")
     ] = False,
     cv: Annotated[int, typer.Option(help="Folds that judge a tree; 0 for none.")] = 5,
+    bootstrap: Annotated[
+        int, typer.Option(help="Say the optimism and instability by so many bootstrap samples.")
+    ] = 0,
+    grades: MaxGrades = None,
+    grade_names: GradeNames = None,
+    points: WithPoints = False,
+    pdo: Pdo = 20.0,
+    base_score: BaseScore = 600.0,
+    base_odds: BaseOdds = 50.0,
+    calibration: Calibration = None,
+    population_rate: PopulationRate = None,
+    reverse: Reverse = False,
     seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
     threads: Threads = 1,
     cache_dir: Annotated[
@@ -103,8 +138,21 @@ def fit(
         # Names of columns and classes are printed as they are, whatever is in them.
         console = Console(highlight=False, markup=False, emoji=False)
         make = _Maker(model, trees, max_depth, small, seed, threads)
+        graded = GradeOptions(
+            grades, grade_names, points, pdo, base_score, base_odds, calibration,
+            population_rate, reverse,
+        )  # fmt: skip
         if is_out_of_core(train) or dask is not None:
-            _check_out_of_core(make, report, cache_dir, dask)
+            _check_out_of_core(make, report, test_share, cache_dir, dask)
+            if bootstrap:
+                raise BadInput(
+                    "Got --bootstrap with several files or --dask; expected it with one table."
+                )
+            if graded.wanted:
+                raise BadInput(
+                    "Got --grades, --points or --calibration with several files or --dask; "
+                    "expected them with one table: fit first, then `treerank grade` on new rows."
+                )
             large = open_out_of_core(train, column_options)
             estimator = _fit_out_of_core(console, make, large, order, cache_dir, dask, checkpoint)
             return _save(console, estimator, save)
@@ -112,14 +160,27 @@ def fit(
             raise BadInput(
                 "Got --checkpoint without --dask; a fit on one machine has no checkpoint."
             )
+        if cv < 2 and test_share is None and model is not ModelKind.forest:
+            check_can_grade(graded, None)
+        if report is not None and cv < 2 and test_share is None and model is not ModelKind.forest:
+            raise BadInput(
+                f"Got --report with --cv {cv}; a report is judged on held-out rows: expected "
+                "--cv 2 or more, or rows kept back by --test-share."
+            )
         source = Source(train[0], delimiter, encoding, missing or ())
-        data = read_training(source, column_options)
+        data, kept_back = keep_back(read_training(source, column_options), test_share, seed)
         estimator = _fit_in_memory(console, make, data, order, source)
-        print_quality(console, estimator, data, cv, seed)
+        if kept_back is None:
+            held_out = print_quality(console, estimator, data, cv, seed)
+        else:
+            held_out = None
+            print_kept_back(console, estimator, kept_back, data)
+        validation = _validate(console, make, estimator, data, bootstrap) if bootstrap else None
+        if graded.wanted:
+            estimator = _grade(console, graded, estimator, data, kept_back, held_out)
         _save(console, estimator, save)
         if report is not None:
-            rows = Rows(data.features, data.labels, data.weights)
-            write_report(estimator, rows, report, seed, source, {})
+            write_report_of_fit(estimator, data, kept_back, held_out, report, seed, validation)
             console.print(f"Report in {report}.")
     return None
 
@@ -150,9 +211,18 @@ class _Maker:
 
 
 def _check_out_of_core(
-    make: _Maker, report: Path | None, cache_dir: Path | None, dask: str | None
+    make: _Maker,
+    report: Path | None,
+    test_share: float | None,
+    cache_dir: Path | None,
+    dask: str | None,
 ) -> None:
     """Refuse what several files or a cluster cannot do."""
+    if test_share is not None:
+        raise BadInput(
+            "Got --test-share with several files or --dask; expected it with one table: leave a "
+            "file out of the fit, and judge the model on it by `treerank evaluate`."
+        )
     if cache_dir is not None and dask is not None:
         raise BadInput("Got --cache-dir with --dask; on a cluster the workers keep the codes.")
     if make.kind is ModelKind.boosting:
@@ -236,6 +306,43 @@ def _fit_in_memory(
     console.print(f"Fitted in {took:.1f} s.\n")
     print_strata(console, estimator)
     return estimator
+
+
+def _validate(
+    console: Console, make: _Maker, model: Any, data: Training, n_boot: int
+) -> Validation:
+    """Say how optimistic the figures of the training rows are, and how far predictions move."""
+    from treerank.scoring import validate  # noqa: PLC0415 (slow)
+
+    unfitted = make(data).set_params(label_order=np.asarray(model.classes_).tolist())
+    found = validate(
+        unfitted, data.features, data.labels, sample_weight=data.weights, n_boot=n_boot,
+        n_jobs=make.threads, random_state=make.seed,
+    )  # fmt: skip
+    console.print(f"\n{found}")
+    return found
+
+
+def _grade(
+    console: Console,
+    options: GradeOptions,
+    model: Any,
+    data: Training,
+    kept_back: Training | None,
+    held_out: HeldOut | None,
+) -> Any:
+    """Give the model grades and points, by rows kept back or by held-out scores of all."""
+    card = options.scorecard(model)
+    if kept_back is not None:
+        said = f"the {kept_back.n_rows:,} rows kept back"
+        scores = model.score_samples(kept_back.features)
+        card.fit_scores(model, scores, kept_back.labels, kept_back.weights, said)
+    else:
+        check_can_grade(options, held_out)
+        assert held_out is not None
+        card.fit_scores(model, held_out.score, data.labels, data.weights, held_out.said)
+    print_grades(console, card)
+    return card
 
 
 def _labels_in(order: str, data: Training) -> list[Any]:

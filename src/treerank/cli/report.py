@@ -11,7 +11,7 @@ import typer
 import treerank
 from treerank.cli._errors import BadInput, check_out, one_line_errors
 from treerank.cli._evaluation import read_rows, write_report
-from treerank.cli._options import Delimiter, Encoding, Missing
+from treerank.cli._options import Delimiter, Encoding, Group, Missing
 from treerank.cli._sources import Source
 from treerank.cli._training import ColumnOptions
 
@@ -32,6 +32,17 @@ def report(
     drop: Annotated[
         list[str] | None, typer.Option(help="Column to leave out, if the model knows no names.")
     ] = None,
+    group: Group = None,
+    segments: Annotated[
+        bool, typer.Option(help="Look for segments in which the model ranks badly.")
+    ] = False,
+    champion: Annotated[
+        Path | None, typer.Option(help="Model file in use, to compare with.")
+    ] = None,
+    appendix: Annotated[
+        Path | None,
+        typer.Option(help="Markdown file for the items of TRIPOD+AI and model risk; added, too."),
+    ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of what the report draws.")] = 0,
     delimiter: Delimiter = None,
@@ -40,7 +51,8 @@ def report(
 ) -> None:
     """Write a report of a model on new rows: one HTML file that needs no network."""
     with one_line_errors():
-        check_out(out)
+        for path in (out, appendix):
+            check_out(path)
         if [data, train, new].count("-") > 1:
             raise BadInput("Got - twice; the standard input can be read once only.")
         loaded = treerank.load(model)
@@ -50,10 +62,18 @@ def report(
             for path in (data, train, new)
         )
         assert judged is not None
-        rows = read_rows(loaded, judged, column_options, drop or ())
-        more: dict[str, Any] = {"title": title}
+        rows = read_rows(loaded, judged, column_options, drop or (), group)
+        more: dict[str, Any] = {"title": title, "segments": segments, "appendix": appendix or False}
+        if champion is not None:
+            if data == "-":
+                raise BadInput("Got --champion with the standard input; expected a file.")
+            rival = treerank.load(champion)
+            again = Source(data, delimiter, encoding, missing or ())
+            more["champion"] = (
+                rival, read_rows(rival, again, column_options, drop or ()).features,
+            )  # fmt: skip
         if training is not None:
-            more["train"] = tuple(read_rows(loaded, training, column_options, drop or ()))
+            more["train"] = read_rows(loaded, training, column_options, drop or ())[:3]
         if later is not None:
             left = set(later.header())
             apart = [name for name in (target, weight, *(drop or ())) if name in left]

@@ -14,6 +14,7 @@ from treerank.cli._options import Delimiter, Encoding, Missing, Threads
 from treerank.cli._reasons import reason_columns
 from treerank.cli._scoring import score_file
 from treerank.cli._sources import Source
+from treerank.scoring._scorecard import unwrap
 
 
 def score(
@@ -47,8 +48,9 @@ def score(
     with one_line_errors():
         check_out(out, stdout=True)
         loaded = treerank.load(model)
-        if hasattr(loaded, "n_jobs"):
-            loaded.set_params(n_jobs=threads)
+        ranker, _ = unwrap(loaded)
+        if hasattr(ranker, "n_jobs"):
+            ranker.set_params(n_jobs=threads)
         if probability and not hasattr(loaded, "predict_proba"):
             raise BadInput(f"{model}: a {loaded.__class__.__name__} gives no probabilities.")
         if [data, baseline, codes].count("-") > 1:
@@ -61,7 +63,7 @@ def score(
         more = None
         if reasons:
             more = reason_columns(
-                loaded, reasons, compared, id or (), table,
+                ranker, reasons, compared, id or (), table,
                 reference=reference, cutoff=cutoff, direction=direction,
             ).columns  # fmt: skip
         n_rows = score_file(loaded, source, out, id or (), probability, more)

@@ -7,9 +7,11 @@ from typing import Any
 
 from treerank._input.parameters import check_choice
 from treerank.export._sql_forest import deep_tree_query, forest_query
+from treerank.export._sql_scorecard import card_names
 from treerank.export._sql_tree import nesting, tree_query
 from treerank.export._sql_words import DIALECTS, Aliases, check_names, check_returned
 from treerank.export._walks import MANY_TREES, check_exportable, walks_of
+from treerank.scoring._scorecard import unwrap
 
 
 def to_sql(
@@ -28,8 +30,8 @@ def to_sql(
     Parameters
     ----------
     model : TreeRank, LeafRank, RankingForest or BoostedTreeRank
-        Fitted, with LeafRank as the splitter; a forest with ``aggregation="posterior"`` or
-        ``"mean_rank"``.
+        Fitted, alone or in a :class:`treerank.scoring.Scorecard`, with LeafRank as the splitter;
+        a forest with ``aggregation="posterior"`` or ``"mean_rank"``.
     table : str
         Name of the table or view; its columns have the names that the model was fitted to.
         ``schema.table`` is read as a table of a schema.
@@ -44,9 +46,10 @@ def to_sql(
     str
         One SELECT statement, without a semicolon. Columns `score`, for a tree `stratum`, and
         `probability` of the last of two classes, or `probability_<class>` of each of several; no
-        probabilities for a forest with ``aggregation="mean_rank"``. They come after the
-        columns of the table; should all of these be returned, and have one of the same name,
-        both are there.
+        probabilities for a forest with ``aggregation="mean_rank"``. A scorecard adds `grade` and
+        `points`; its calibrated probabilities are there for a tree, and left out for many.
+        All come after the columns of the table; should all of these be returned, and have one of
+        the same name, both are there.
 
     Examples
     --------
@@ -69,6 +72,7 @@ def to_sql(
         ELSE 0
       END
     """
+    model, card = unwrap(model)
     check_exportable(model)
     check_choice("dialect", dialect, list(DIALECTS))
     words = DIALECTS[dialect]
@@ -76,7 +80,7 @@ def to_sql(
     check_names(walks, words)
     if columns is not None:
         columns = list(columns)
-        check_returned(columns, model.classes_, words)
+        check_returned(columns, model.classes_, words, card_names(card))
     kept = None if columns is None else [words.name(column) for column in columns]
     alias = Aliases(words, table, [*walks.names, *(columns or [])])
     if isinstance(model, MANY_TREES):
@@ -86,10 +90,10 @@ def to_sql(
                 "as the key: the query of many trees numbers the rows, and cannot return all "
                 "columns as they are."
             )
-        return forest_query(model, walks, words.table(table), words, alias, kept)
+        return forest_query(model, walks, words.table(table), words, alias, kept, card)
     depth = nesting(model.tree_)
     if depth <= words.max_nesting:
-        return tree_query(model, walks, words.table(table), words, alias, kept)
+        return tree_query(model, walks, words.table(table), words, alias, kept, card)
     if not kept:
         raise ValueError(
             f"Got columns={columns!r} for a tree of {depth} CASE expressions inside one another; "
@@ -97,4 +101,4 @@ def to_sql(
             f"tree of more than {words.max_nesting} becomes a query that numbers the rows. Or fit "
             "with a smaller max_depth."
         )
-    return deep_tree_query(model, walks, words.table(table), words, alias, kept)
+    return deep_tree_query(model, walks, words.table(table), words, alias, kept, card)

@@ -17,9 +17,11 @@ import numpy as np
 from treerank._base import TreeRanker
 from treerank._boosting import BoostedTreeRank
 from treerank._forest import RankingForest
+from treerank.export._sql_scorecard import card_columns
 from treerank.export._sql_tree import score_names, strata_table
 from treerank.export._sql_words import DIALECTS, Aliases, Columns, Dialect, probability_names
 from treerank.export._walks import END, IN_SET, MISSING_GOES_LEFT, Walks
+from treerank.scoring._scorecard import Scorecard
 
 LARGEST_EXPONENT = 700.0  # e to this is a double, in every database
 
@@ -31,6 +33,7 @@ def forest_query(
     words: Dialect,
     alias: Aliases,
     kept: list[str],
+    card: Scorecard | None = None,
 ) -> str:
     """Write the query for a forest, or for boosted trees."""
     own = _Own(alias, kept)
@@ -44,7 +47,10 @@ def forest_query(
     means = [f"{mean('total')} - {words.digits(walks.offset)} AS score"]
     means += [f"{mean(total)} AS {total}" for total in totals if total != "total"]
     scored = alias("scored")
-    found = [f"{scored}.score", *_probabilities(model, words, scored)]
+    found = [f"{scored}.score"]
+    if card is None or card.calibrator_ is None:
+        found += _probabilities(model, words, scored)
+    found += card_columns(card, f"{scored}.score", words)
     return (
         "WITH RECURSIVE\n" + ",\n".join(_walk(walks, table, words, own, totals)) + "\n"
         f"SELECT {', '.join(own.returned + found)}\n"
@@ -56,13 +62,19 @@ def forest_query(
 
 
 def deep_tree_query(
-    model: TreeRanker, walks: Walks, table: str, words: Dialect, alias: Aliases, kept: list[str]
+    model: TreeRanker,
+    walks: Walks,
+    table: str,
+    words: Dialect,
+    alias: Aliases,
+    kept: list[str],
+    card: Scorecard | None = None,
 ) -> str:
     """Write the query for one tree whose CASE expressions a database would not read."""
     own, strata = _Own(alias, kept), alias("strata")
-    found = [f"{strata}.{name}" for name in ("stratum", *score_names(model, words))]
+    found = [f"{strata}.{name}" for name in ("stratum", *score_names(model, words, card))]
     parts = [
-        strata_table(model, strata, words),
+        strata_table(model, strata, words, card),
         *_walk(walks, table, words, own, _totals(walks, words)),
     ]
     return (

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from treerank._base import TreeRanker
 from treerank._trees.ranking_tree import RankTree
+from treerank.export._sql_scorecard import card_names, card_of_scores
 from treerank.export._sql_words import Aliases, Columns, Dialect, probability_names
 from treerank.export._walks import Walks
+from treerank.scoring._scorecard import Scorecard
 
 
 def tree_query(
@@ -20,6 +22,7 @@ def tree_query(
     words: Dialect,
     alias: Aliases,
     kept: list[str] | None,
+    card: Scorecard | None = None,
 ) -> str:
     """Write the query for a TreeRank or LeafRank.
 
@@ -29,29 +32,36 @@ def tree_query(
     source, strata = alias("source"), alias("strata")
     case = _Cases(model, walks, Columns(walks, words, source)).stratum_of_row()
     passed = [f"{source}.*"] if kept is None else [f"{source}.{name}" for name in kept]
-    found = [f"{strata}.{name}" for name in ("stratum", *score_names(model, words))]
+    found = [f"{strata}.{name}" for name in ("stratum", *score_names(model, words, card))]
     return (
-        f"WITH {strata_table(model, strata, words)}\n"
+        f"WITH {strata_table(model, strata, words, card)}\n"
         f"SELECT {', '.join(passed + found)}\n"
         f"FROM {table} AS {source}\n"
         f"JOIN {strata} ON {strata}.stratum =\n  {case}"
     )
 
 
-def score_names(model: TreeRanker, words: Dialect) -> list[str]:
+def score_names(model: TreeRanker, words: Dialect, card: Scorecard | None = None) -> list[str]:
     """Columns that say what a stratum is worth."""
-    return ["score", *probability_names(model.classes_, words)]
+    return ["score", *probability_names(model.classes_, words), *card_names(card)]
 
 
-def strata_table(model: TreeRanker, name: str, words: Dialect) -> str:
-    """Write the scores and probabilities of the strata as a common table expression."""
-    names = score_names(model, words)
-    shares = model._posterior[:, 1 - len(names) :]
+def strata_table(
+    model: TreeRanker, name: str, words: Dialect, card: Scorecard | None = None
+) -> str:
+    """Write scores, probabilities, grades and points of the strata as a table expression."""
+    scores, shares = model.partition_.scores, model._posterior
+    if card is not None and card.calibrator_ is not None:
+        shares = card.probabilities_of(scores)
+    shares = shares[:, -len(probability_names(model.classes_, words)) :]
+    graded = [[] for _ in scores] if card is None else card_of_scores(card, scores, words)
     rows = ",\n".join(
-        f"    ({', '.join([str(k), *map(words.digits, [score, *of_stratum])])})"
-        for k, (score, of_stratum) in enumerate(zip(model.partition_.scores, shares, strict=True))
+        f"    ({', '.join([str(k), *map(words.digits, [score, *of_stratum]), *grade])})"
+        for k, (score, of_stratum, grade) in enumerate(zip(scores, shares, graded, strict=True))
     )
-    return f"{name}(stratum, {', '.join(names)}) AS (\n  VALUES\n{rows}\n)"
+    return (
+        f"{name}(stratum, {', '.join(score_names(model, words, card))}) AS (\n  VALUES\n{rows}\n)"
+    )
 
 
 def nesting(tree: RankTree) -> int:

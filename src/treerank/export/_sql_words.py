@@ -141,9 +141,11 @@ def check_names(walks: Walks, words: Dialect) -> None:
             )
 
 
-def check_returned(columns: list[str], classes: Any, words: Dialect) -> None:
+def check_returned(
+    columns: list[str], classes: Any, words: Dialect, more: Iterable[str] = ()
+) -> None:
     """Refuse columns to return that have the names of what the model adds."""
-    added = {words.folded(name) for name in ("stratum", "score", *_probabilities(classes))}
+    added = {words.folded(name) for name in ("stratum", "score", *_probabilities(classes), *more)}
     for column in columns:
         if words.folded(column) in added:
             raise ValueError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from treerank.export._walks import check_exportable
+from treerank.scoring._scorecard import Scorecard, unwrap
 
 
 def to_text(model: Any) -> str:
@@ -13,7 +14,8 @@ def to_text(model: Any) -> str:
     Parameters
     ----------
     model : TreeRank or LeafRank
-        Fitted, with LeafRank as the splitter.
+        Fitted, with LeafRank as the splitter; in a :class:`treerank.scoring.Scorecard`, its grades
+        come first.
 
     Returns
     -------
@@ -32,6 +34,7 @@ def to_text(model: Any) -> str:
     1: score -0.333, 224 rows, 12.9 % of class 1
        worst perimeter > 105.95
     """
+    model, card = unwrap(model)
     check_exportable(model)
     if not hasattr(model, "partition_"):
         raise TypeError(
@@ -41,7 +44,8 @@ def to_text(model: Any) -> str:
     partition = model.partition_
     last = partition.classes[-1]
     order = " < ".join(str(label) for label in partition.classes)
-    lines = [f"{len(partition)} strata, best first; classes {order}."]
+    lines = [] if card is None or card.grades_ is None else _grade_lines(card)
+    lines += [f"{len(partition)} strata, best first; classes {order}."]
     shares = partition.posterior()[:, -1]
     for k, rule in enumerate(partition.rules()):
         rows = partition.counts[k].sum()
@@ -51,3 +55,18 @@ def to_text(model: Any) -> str:
         )  # fmt: skip
         lines.append(f"   {rule}")
     return "\n".join(lines)
+
+
+def _grade_lines(card: Scorecard) -> list[str]:
+    """Grades, best first, each with its points, its share of events and its rule."""
+    table = card.columns()
+    last = card.classes_[-1]
+    shares = table["event_rate" if len(card.classes_) == 2 else f"share_{last}"]
+    lines = [f"{len(table['grade'])} grades, best first; rates of {card.held_out_}."]
+    for k, (name, rule) in enumerate(zip(table["grade"], card.rules(), strict=True)):
+        points = ""
+        if "points_from" in table:
+            points = f"{table['points_from'][k]} to {table['points_to'][k]} points, "
+        said = f"{name}: {points}{table['rows'][k]:g} rows, {shares[k]:.1%} of class {last}"
+        lines += [said.replace("%", " %"), f"   {rule}"]
+    return [*lines, ""]

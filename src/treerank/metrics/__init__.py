@@ -12,6 +12,7 @@ from sklearn.metrics import (
 
 from ._band import RocBand, roc_band
 from ._calibration import CalibrationFit, calibration_slope, calibration_table
+from ._calibration_test import CalibrationTest, calibration_test
 from ._decision import (
     DecisionCurve,
     OperatingPoint,
@@ -44,6 +45,7 @@ __all__ = [
     "AucComparison",
     "AucInterval",
     "CalibrationFit",
+    "CalibrationTest",
     "DecisionCurve",
     "OperatingPoint",
     "RocBand",
@@ -54,6 +56,7 @@ __all__ = [
     "brier_score_loss",
     "calibration_slope",
     "calibration_table",
+    "calibration_test",
     "cap_curve",
     "choose_cutoff",
     "compare_auc",

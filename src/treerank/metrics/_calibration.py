@@ -1,7 +1,7 @@
 """Calibration of predicted probabilities: a table, intercept and slope."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,6 +9,8 @@ from scipy.special import expit, logit
 
 from ._input import BoolArray, FloatArray, IntArray, check_binary, check_level, check_scores
 from ._proportion import normal_quantile, rows_per_weight, wilson_interval
+
+CLIP = 1e-6  # least probability that has a logit here
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,7 @@ class CalibrationFit:
     in_the_large: float
     in_the_large_limits: tuple[float, float]
     intercept: float
+    intercept_limits: tuple[float, float]
     slope: float
     slope_limits: tuple[float, float]
     level: float
@@ -34,7 +37,7 @@ def calibration_slope(
     *,
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
-    clip: float = 1e-6,
+    clip: float = CLIP,
     pos_label: Any = None,
 ) -> CalibrationFit:
     """Calibration intercept and slope of predicted probabilities, with intervals.
@@ -83,17 +86,19 @@ def calibration_slope(
         raise ValueError(f"Got clip={clip!r}; expected a number between 0 and 0.5.")
     sample = check_binary(y, check_probabilities(p), sample_weight, pos_label, name="p")
     x = logit(np.clip(sample.score, clip, 1 - clip))
-    weight = sample.weight / sample.weight.mean()
-    ones = np.ones((x.size, 1))
+    rows = _collapse(x, sample.positive, sample.weight / sample.weight.mean())
     z = normal_quantile(level)
-    large, large_error = _fit_logistic(ones, sample.positive, weight, offset=x)
-    slope, error, intercept = _slope(x, sample.positive, weight)
+    large, large_spread = fit_logistic(
+        np.ones((rows.x.size, 1)), rows.positive, rows.weight, rows.x, rows.squares
+    )
+    line, error = _line(rows)
     return CalibrationFit(
         in_the_large=float(large[0]),
-        in_the_large_limits=_limits(large[0], z * large_error[0]),
-        intercept=intercept,
-        slope=slope,
-        slope_limits=_limits(slope, z * error),
+        in_the_large_limits=_limits(large[0], z * np.sqrt(large_spread[0, 0])),
+        intercept=float(line[0]),
+        intercept_limits=_limits(line[0], z * error[0]),
+        slope=float(line[1]),
+        slope_limits=_limits(line[1], z * error[1]),
         level=level,
     )
 
@@ -175,36 +180,69 @@ def check_probabilities(p: ArrayLike, name: str = "p") -> FloatArray:
     return values
 
 
-def _slope(x: FloatArray, positive: BoolArray, weight: FloatArray) -> tuple[float, float, float]:
-    """Return slope, its standard error and the intercept."""
-    inside, outside = x[positive], x[~positive]
+class _Rows(NamedTuple):
+    """Rows of equal logit and class as one: their weight, and the sum of their squared weights."""
+
+    x: FloatArray
+    positive: BoolArray
+    weight: FloatArray
+    squares: FloatArray
+
+
+def _collapse(x: FloatArray, positive: BoolArray, weight: FloatArray) -> _Rows:
+    """Put rows of equal logit and class together: of a tree, as many as strata, times two."""
+    values, place = np.unique(x, return_inverse=True)
+    cell = 2 * place + positive
+    sums, squares = (np.bincount(cell, weight**k).astype(np.float64) for k in (1, 2))
+    used = np.flatnonzero(squares)
+    return _Rows(values[used // 2], used % 2 == 1, sums[used], squares[used])
+
+
+def _line(rows: _Rows) -> tuple[FloatArray, FloatArray]:
+    """Return intercept and slope, and their standard errors."""
+    x = rows.x
+    inside, outside = x[rows.positive], x[~rows.positive]
+    unknown = np.full(2, np.nan)
     if x.min() == x.max():
-        return np.nan, np.nan, np.nan
+        return unknown, unknown
     if inside.min() >= outside.max():
-        return np.inf, np.nan, np.nan
+        return np.array([np.nan, np.inf]), unknown
     if inside.max() <= outside.min():
-        return -np.inf, np.nan, np.nan
-    centre = np.average(x, weights=weight)
+        return np.array([np.nan, -np.inf]), unknown
+    centre = np.average(x, weights=rows.weight)
     design = np.column_stack([np.ones(x.size), x - centre])
-    found, error = _fit_logistic(design, positive, weight, offset=np.zeros(x.size))
-    return float(found[1]), float(error[1]), float(found[0] - found[1] * centre)
+    found, spread = fit_logistic(design, rows.positive, rows.weight, np.zeros(x.size), rows.squares)
+    uncentred = np.array([[1.0, -centre], [0.0, 1.0]])
+    return uncentred @ found, np.sqrt(np.diag(uncentred @ spread @ uncentred.T))
 
 
-def _fit_logistic(
-    design: FloatArray, positive: BoolArray, weight: FloatArray, offset: FloatArray
+def slope_alone(positive: BoolArray, p: FloatArray, weight: FloatArray | None) -> float:
+    """Return the slope of `calibration_slope`, for rows that have been checked."""
+    x = logit(np.clip(p, CLIP, 1 - CLIP))
+    line, _ = _line(_collapse(x, positive, np.ones(len(x)) if weight is None else weight))
+    return float(line[1])
+
+
+def fit_logistic(
+    design: FloatArray,
+    target: FloatArray | BoolArray,
+    weight: FloatArray,
+    offset: FloatArray,
+    squares: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Maximise the weighted likelihood by Newton's method with halved steps.
 
-    Returns the coefficients and their robust standard errors.
+    Targets are shares from 0 to 1; `squares` are the squared weights, or their sum where a row
+    stands for several. Returns the coefficients and their robust covariance.
     """
     beta = np.zeros(design.shape[1])
-    value = _log_loss(design @ beta + offset, positive, weight)
+    value = _log_loss(design @ beta + offset, target, weight)
     for _ in range(100):
         p = expit(design @ beta + offset)
-        gradient = design.T @ (weight * (positive - p))
+        gradient = design.T @ (weight * (target - p))
         information = (design * (weight * p * (1 - p))[:, None]).T @ design
         step = np.linalg.lstsq(information, gradient, rcond=None)[0]
-        while (new := _log_loss(design @ (beta + step) + offset, positive, weight)) > value:
+        while (new := _log_loss(design @ (beta + step) + offset, target, weight)) > value:
             step = step / 2
             if np.all(np.abs(step) < 1e-12):
                 break
@@ -213,12 +251,13 @@ def _fit_logistic(
             break
     p = expit(design @ beta + offset)
     bread = np.linalg.pinv((design * (weight * p * (1 - p))[:, None]).T @ design)
-    score = design * (weight * (positive - p))[:, None]
-    return beta, np.sqrt(np.diag(bread @ (score.T @ score) @ bread))
+    score = design * (target - p)[:, None]
+    squares = weight**2 if squares is None else squares
+    return beta, bread @ ((score * squares[:, None]).T @ score) @ bread
 
 
-def _log_loss(eta: FloatArray, positive: BoolArray, weight: FloatArray) -> float:
-    return float(weight @ (np.logaddexp(0.0, eta) - positive * eta))
+def _log_loss(eta: FloatArray, target: FloatArray | BoolArray, weight: FloatArray) -> float:
+    return float(weight @ (np.logaddexp(0.0, eta) - target * eta))
 
 
 def _limits(value: float, half: float) -> tuple[float, float]:

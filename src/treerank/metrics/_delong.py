@@ -162,6 +162,12 @@ def compare_auc(
 
 def placements(sample: BinarySample) -> FloatArray:
     """Share of the other class that each row is ranked correctly against, ties counted 1/2."""
+    as_positive, as_negative = both_placements(sample)
+    return np.where(sample.positive, as_positive, as_negative)
+
+
+def both_placements(sample: BinarySample) -> tuple[FloatArray, FloatArray]:
+    """Placement that each row has, or would have, as a positive and as a negative one."""
     order, group = tie_groups(sample.score)
     positive, weight = sample.positive[order], sample.weight[order]
     at_positive = np.bincount(group, weights=np.where(positive, weight, 0.0))
@@ -169,9 +175,9 @@ def placements(sample: BinarySample) -> FloatArray:
     below_positive, below_negative = np.cumsum(at_positive), np.cumsum(at_negative)
     beats = (below_negative - at_negative / 2) / below_negative[-1]
     beaten = (below_positive[-1] - below_positive + at_positive / 2) / below_positive[-1]
-    placement = np.empty(order.size)
-    placement[order] = np.where(positive, beats[group], beaten[group])
-    return placement
+    found = np.empty((2, order.size))
+    found[:, order] = beats[group], beaten[group]
+    return found[0], found[1]
 
 
 def mean_placement(sample: BinarySample, placement: FloatArray) -> float:

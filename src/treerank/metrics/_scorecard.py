@@ -234,16 +234,27 @@ def population_stability_index(
         check_weights(actual_weight, columns[1].size),
     )
     if kinds[0] == "numbers":
-        edges = _quantile_edges(columns[0], weights[0], n_bins)
+        edges = quantile_edges(columns[0], weights[0], n_bins)
         codes = [np.where(np.isnan(c), edges.size + 1, np.searchsorted(edges, c)) for c in columns]
     else:
         levels = np.unique(np.concatenate(columns))
         codes = [np.searchsorted(levels, column) for column in columns]
     size = 1 + int(max(code.max() for code in codes))
     weight = np.stack([np.bincount(c, w, size) for c, w in zip(codes, weights, strict=True)])
-    weight = weight[:, weight.any(axis=0)]
-    half_row = np.array([[w.mean() / 2] for w in weights])
-    e, a = np.where(weight > 0, weight, half_row) / weight.sum(axis=1, keepdims=True)
+    half_rows = (weights[0].mean() / 2, weights[1].mean() / 2)
+    return stability_of_counts(weight[0], weight[1], half_rows)
+
+
+def stability_of_counts(
+    expected: FloatArray, actual: FloatArray, half_rows: tuple[float, float]
+) -> float:
+    """Population stability index of the weights in the same bins of two samples.
+
+    A bin that is empty in one sample counts as half a row there.
+    """
+    used = (expected > 0) | (actual > 0)
+    e = np.where(expected > 0, expected, half_rows[0])[used] / expected.sum()
+    a = np.where(actual > 0, actual, half_rows[1])[used] / actual.sum()
     return float(np.sum((a - e) * np.log(a / e)))
 
 
@@ -263,7 +274,7 @@ def _check_column(values: ArrayLike, name: str) -> NDArray[Any]:
     return column.astype(np.float64) if column.dtype.kind in "biuf" else column.astype(str)
 
 
-def _quantile_edges(values: FloatArray, weight: FloatArray, n_bins: int) -> FloatArray:
+def quantile_edges(values: FloatArray, weight: FloatArray, n_bins: int) -> FloatArray:
     """Upper edges of all bins but the last: bin i holds edge[i-1] < x <= edge[i]."""
     known = ~np.isnan(values)
     order = np.argsort(values[known])

@@ -12,6 +12,8 @@ from treerank.plots._calibration import CalibrationDisplay
 from treerank.plots._class_rank import ClassRankDisplay
 from treerank.plots._decision import DecisionCurveDisplay
 from treerank.plots._gains import GainsDisplay
+from treerank.plots._grades import GradesDisplay
+from treerank.plots._instability import InstabilityDisplay
 from treerank.plots._ks import KsDisplay
 from treerank.plots._level_sets import LevelSetDisplay
 from treerank.plots._partial_dependence import PartialDependenceDisplay
@@ -26,6 +28,8 @@ __all__ = [
     "ClassRankDisplay",
     "DecisionCurveDisplay",
     "GainsDisplay",
+    "GradesDisplay",
+    "InstabilityDisplay",
     "KsDisplay",
     "LevelSetDisplay",
     "PartialDependenceDisplay",

@@ -28,8 +28,10 @@ from treerank._io.model_file._geometric import (
     unpack_geometric,
 )
 from treerank._io.model_file._nodes import Node
+from treerank._io.model_file._scorecards import pack_scorecard, unpack_scorecard
 from treerank._io.model_file._tree_models import RANKERS, pack_ranker, unpack_ranker
 from treerank._io.model_file._values import pack_parameters, unpack_parameters
+from treerank.scoring._scorecard import unwrap
 
 FORMAT = "treerank-model"
 FORMAT_NUMBER = 1
@@ -63,7 +65,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : estimator
-        Fitted: any of the library, or of :mod:`treerank.baselines`. A tree or forest must be
+        Fitted: any of the library, or of :mod:`treerank.baselines`, alone or with its grades and
+        points (:class:`treerank.scoring.Scorecard`). A tree or forest must be
         split by `LeafRank` or `DyadicGrid`: classifiers and functions are code. Of a
         `GeometricRanker`, a tree of scikit-learn comes back as the mapping of its arrays.
     path : path-like
@@ -87,6 +90,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> bool((again.score_samples(X) == model.score_samples(X)).all())
     True
     """
+    given, (model, _) = model, unwrap(model)
     name = type(model).__name__
     if hasattr(model, "to_local"):
         raise TypeError(f"Got a {name}; expected its local copy. Pass model.to_local().")
@@ -96,7 +100,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
             "pickle or skops."
         )
     check_is_fitted(model)
-    document = _pack(model)
+    document = _pack(given)
     with atomic_write(path) as temporary:
         zipped = isinstance(model, RankingForest | BoostedTreeRank)
         write_container(temporary, document, zipped)
@@ -104,9 +108,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def _pack(model: Any) -> dict[str, Any]:
+    model, card = unwrap(model)
     name = type(model).__name__
     pack = pack_geometric_parameters if isinstance(model, GeometricRanker) else pack_parameters
-    return {
+    document = {
         "format": FORMAT,
         "format_number": FORMAT_NUMBER,
         "written_by": f"treerank-ml {version('treerank-ml')}",
@@ -114,6 +119,7 @@ def _pack(model: Any) -> dict[str, Any]:
         "parameters": pack(model),
         "fitted": PACKERS[name][0](model),
     }
+    return document if card is None else document | {"scorecard": pack_scorecard(card)}
 
 
 def _check_written(path: Path, document: dict[str, Any]) -> None:
@@ -164,7 +170,8 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_LIMIT) -> Any
     Returns
     -------
     estimator
-        Fitted, of the class that was saved.
+        Fitted, of the class that was saved; a :class:`treerank.scoring.Scorecard` where the model
+        was saved with one.
 
     Raises
     ------
@@ -182,8 +189,9 @@ def _unpack(document: Node) -> Any:
     if not isinstance(document.value, dict) or document.value.get("format") != FORMAT:
         raise ModelFileError(f"Got no field format={FORMAT!r}; expected a model file.")
     fields = document.fields(
-        "format", "format_number", "written_by", "estimator", "parameters", "fitted"
-    )
+        "format", "format_number", "written_by", "estimator", "parameters", "fitted",
+        optional=["scorecard"],
+    )  # fmt: skip
     number = fields["format_number"].value
     if type(number) is not int or number != FORMAT_NUMBER:
         raise ModelFileError(
@@ -198,6 +206,8 @@ def _unpack(document: Node) -> Any:
         model = estimator(**parameters)
         check_n_jobs(getattr(model, "n_jobs", None))
         PACKERS[name][1](fields["fitted"], model)
+        if "scorecard" in fields:
+            return unpack_scorecard(fields["scorecard"], model)
     except ModelFileError:
         raise
     except (ValueError, TypeError, OverflowError, RecursionError) as error:

@@ -1,0 +1,134 @@
+"""Folds of `compare`: stratified, by groups that stay whole, or forward in time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFold
+
+from treerank._input.parameters import check_integer, invalid_parameter, is_whole
+
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+def make_folds(
+    labels: NDArray[np.intp],
+    classes: NDArray[Any],
+    cv: Any,
+    n_repeats: Any,
+    seed: int,
+    groups: Any = None,
+    time: Any = None,
+) -> list[Fold]:
+    """Rows to learn from and rows to be judged on; every class is in both."""
+    repeats = check_integer("n_repeats", n_repeats, 1) or 1
+    given = _codes("groups", groups, len(labels))
+    when = _codes("time", time, len(labels))
+    if given is not None and when is not None:
+        raise ValueError("Got groups and time; expected one of them.")
+    if not is_whole(cv):
+        folds = _folds_of_splitter(cv, labels, repeats, given, when)
+    elif when is not None:
+        folds = _forward(when, check_integer("cv", cv, 2) or 2)
+        _check_repeats(repeats, "time")
+    elif given is not None:
+        folds = _whole_groups(given, labels, check_integer("cv", cv, 2) or 2, seed)
+        _check_repeats(repeats, "groups")
+    else:
+        folds = _stratified(labels, classes, check_integer("cv", cv, 2) or 2, repeats, seed)
+    _check_classes(folds, labels, classes)
+    return folds
+
+
+def _codes(name: str, values: Any, n_rows: int) -> NDArray[np.intp] | None:
+    """Number of each row's value, in the order of the values."""
+    if values is None:
+        return None
+    found = np.asarray(values)
+    if found.shape != (n_rows,):
+        raise ValueError(f"Got {name} of shape {found.shape} for {n_rows} rows; expected one each.")
+    nothing: Any = np.array(None, dtype=object)
+    missing = np.asarray(np.equal(found, nothing) | np.not_equal(found, found), dtype=bool)
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise ValueError(f"Got no value of {name} in row {row}; expected one for each row.")
+    return np.unique(found, return_inverse=True)[1].astype(np.intp)
+
+
+def _check_repeats(repeats: int, owner: str) -> None:
+    if repeats != 1:
+        raise invalid_parameter("n_repeats", repeats, f"1 with {owner}")
+
+
+def _stratified(
+    labels: NDArray[np.intp], classes: NDArray[Any], cv: int, repeats: int, seed: int
+) -> list[Fold]:
+    counts = np.bincount(labels)
+    if counts.min() < cv:
+        raise ValueError(
+            f"Got cv={cv} and {counts.min()} rows of class "
+            f"{classes.tolist()[int(np.argmin(counts))]!r}; expected at least one a fold."
+        )
+    splitter = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
+    return list(splitter.split(np.zeros((len(labels), 1)), labels))
+
+
+def _whole_groups(
+    groups: NDArray[np.intp], labels: NDArray[np.intp], cv: int, seed: int
+) -> list[Fold]:
+    """Stratified folds, as far as that goes with groups that stay together."""
+    n_groups = int(groups.max()) + 1
+    if n_groups < cv:
+        raise ValueError(f"Got cv={cv} and {n_groups} groups; expected at least one a fold.")
+    splitter = StratifiedGroupKFold(cv, shuffle=True, random_state=seed)
+    return list(splitter.split(np.zeros((len(labels), 1)), labels, groups))
+
+
+def _forward(when: NDArray[np.intp], cv: int) -> list[Fold]:
+    """Learn from all that came before a block, judge on the block; equal times stay together."""
+    n_times = int(when.max()) + 1
+    if n_times < cv + 1:
+        raise ValueError(
+            f"Got cv={cv} and {n_times} different times; expected at least {cv + 1}: the first "
+            "block is only learned from."
+        )
+    seen = np.cumsum(np.bincount(when)) / len(when)
+    # Each block ends where it comes nearest to its share of the rows that are left.
+    block = np.zeros(n_times, dtype=np.intp)
+    last, done = -1, 0.0
+    for k in range(cv):
+        allowed = np.arange(last + 1, n_times - (cv - k))
+        target = done + (1.0 - done) / (cv + 1 - k)
+        end = int(allowed[np.argmin(np.abs(seen[allowed] - target))])
+        block[end + 1 :] = k + 1
+        last, done = end, float(seen[end])
+    of_row = block[when]
+    return [(np.flatnonzero(of_row < k), np.flatnonzero(of_row == k)) for k in range(1, cv + 1)]
+
+
+def _folds_of_splitter(
+    cv: Any, labels: NDArray[np.intp], repeats: int, groups: Any, when: Any
+) -> list[Fold]:
+    if not hasattr(cv, "get_n_splits"):
+        raise invalid_parameter("cv", cv, "an integer >= 2 or a cross-validation splitter")
+    if repeats != 1:
+        raise invalid_parameter("n_repeats", repeats, "1 where cv is a splitter")
+    if when is not None:
+        raise invalid_parameter("cv", cv, "an integer with time, the number of blocks judged")
+    folds: list[Fold] = list(cv.split(np.zeros((len(labels), 1)), labels, groups))
+    if len(folds) < 2:
+        raise ValueError(f"Got {len(folds)} fold from cv={cv!r}; expected at least 2.")
+    return folds
+
+
+def _check_classes(folds: list[Fold], labels: NDArray[np.intp], classes: NDArray[Any]) -> None:
+    """Refuse folds that lack a class on either side."""
+    for k, parts in enumerate(folds):
+        for part, kind in zip(parts, ("train", "test"), strict=True):
+            if len(np.unique(labels[part])) < len(classes):
+                raise ValueError(
+                    f"Got a {kind} part of fold {k + 1} without some of the classes; expected "
+                    "all of them: stratify the folds, or make fewer."
+                )

@@ -1,0 +1,142 @@
+"""Scores of training rows by models that have not seen them: folds, or out-of-bag trees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+
+from treerank._forest import RankingForest
+from treerank._input.frames import take_rows_of
+from treerank._input.parameters import check_integer, invalid_parameter, is_whole
+from treerank._input.weights import weight_argument
+from treerank._select.quality import ranking_quality
+from treerank._select.scores import probabilities, ranking_scores
+
+Floats = NDArray[np.float64]
+# In a smaller forest too few trees leave a row out to speak for the whole forest.
+MIN_TREES = 50
+# Out-of-bag scores belong to the rows given if they have the AUC that was measured at the fit.
+SAME_QUALITY = 1e-9
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What a model says of rows that it has not learned from.
+
+    Attributes
+    ----------
+    score : array of shape (n_rows,)
+        NaN for a row that every tree of a forest has seen.
+    probability : array of shape (n_rows,) or None
+        Of the higher of two classes, for models that give it.
+    n_folds : int
+        0 for out-of-bag scores of a forest.
+    """
+
+    score: Floats
+    probability: Floats | None
+    n_folds: int
+
+    @property
+    def said(self) -> str:
+        """What these rows are, in words."""
+        if self.n_folds == 0:
+            return "out-of-bag rows"
+        return f"held-out rows of {self.n_folds} folds"
+
+
+def held_out_scores(
+    model: Any, X: Any, labels: NDArray[Any], weight: Floats | None, cv: Any = 5, seed: int = 0
+) -> HeldOut:
+    """Score training rows by the same kind of model, fitted without them.
+
+    A forest scores each row by the trees that have not drawn it; one of some size is grown once
+    more where it did not keep these scores. Any other model is fitted again for each of `cv` folds.
+    """
+    if isinstance(model, RankingForest) and model.bootstrap:
+        score = _kept_scores(model, labels, weight)
+        if score is None and model.n_estimators >= MIN_TREES:
+            fresh = _as_new(model).set_params(oob_score=True, warm_start=False)
+            score = fresh.fit(X, labels, sample_weight=weight).oob_decision_function_
+        if score is not None:
+            return HeldOut(score, _forest_probability(model, score), 0)
+    folds = _folds(cv, labels, np.asarray(model.classes_), seed)
+    score = np.full(len(labels), np.nan)
+    two_classes = len(model.classes_) == 2
+    probability = (
+        np.full(len(labels), np.nan) if two_classes and hasattr(model, "predict_proba") else None
+    )
+    for train, test in folds:
+        fitted = _fit_again(model, X, labels, weight, train)
+        rows = take_rows_of(X, test)
+        score[test] = ranking_scores(fitted, rows)
+        if probability is not None:
+            probability[test] = probabilities(fitted, rows)
+    return HeldOut(score, probability, len(folds))
+
+
+def _folds(
+    cv: Any, labels: NDArray[Any], classes: NDArray[Any], seed: int
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Rows to learn from and rows to be judged on; each row is judged once."""
+    if is_whole(cv):
+        smallest = min(int(np.sum(labels == label)) for label in classes)
+        if smallest < 2:
+            raise ValueError(
+                f"Got {smallest} row of one of the classes {classes.tolist()}; expected at least "
+                "2 of each, so that some can be held out. Judge the model on new rows."
+            )
+        wanted = check_integer("cv", cv, 2) or 2
+        cv = StratifiedKFold(min(wanted, smallest), shuffle=True, random_state=seed)
+    elif not hasattr(cv, "split"):
+        raise invalid_parameter("cv", cv, "an integer >= 2 or a cross-validation splitter")
+    folds = list(cv.split(np.zeros((len(labels), 1)), labels))
+    judged = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(labels))
+    if (judged != 1).any():
+        raise invalid_parameter("cv", cv, "a splitter whose test folds hold every row just once")
+    return folds
+
+
+def _fit_again(
+    model: Any, X: Any, labels: NDArray[Any], weight: Floats | None, rows: NDArray[np.intp]
+) -> Any:
+    """Fit the same kind of model to some of the rows."""
+    fresh = _as_new(model)
+    weights = {} if weight is None else weight_argument(fresh, weight[rows])
+    return fresh.fit(take_rows_of(X, rows), labels[rows], **weights)
+
+
+def _as_new(model: Any) -> Any:
+    """Return an unfitted copy that ranks the classes in the same order."""
+    fresh = clone(model)
+    if "label_order" in fresh.get_params(deep=False):
+        fresh.set_params(label_order=np.asarray(model.classes_).tolist())
+    return fresh
+
+
+def _kept_scores(
+    model: RankingForest, labels: NDArray[Any], weight: Floats | None
+) -> Floats | None:
+    """Out-of-bag scores that a forest has kept, if they are those of the rows given."""
+    score = getattr(model, "oob_decision_function_", None)
+    if score is None or len(score) != len(labels):
+        return None
+    seen = np.isfinite(score)
+    if len(np.unique(labels[seen])) < len(model.classes_):
+        return None
+    found = ranking_quality(
+        labels[seen], score[seen], model.classes_, None if weight is None else weight[seen]
+    )
+    kept = getattr(model, "oob_auc_", getattr(model, "oob_vus_", np.nan))
+    return score if abs(found - kept) < SAME_QUALITY else None
+
+
+def _forest_probability(model: RankingForest, score: Floats) -> Floats | None:
+    if len(model.classes_) > 2 or model.aggregation != "posterior":
+        return None
+    return np.asarray(np.clip(score + 0.5, 0.0, 1.0))

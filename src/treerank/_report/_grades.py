@@ -1,0 +1,80 @@
+"""Grades: the few lines of a report that are read first."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from treerank._report._cells import alternatives, rank_breaks
+from treerank._report._sample import ScoredRows
+from treerank.scoring._model_scores import strata_scores
+from treerank.scoring._scorecard import Scorecard
+
+N_GRADES = 7
+SHORT_RULE = 120  # letters
+FEW_STRATA = 12  # a table of so many is read as it is
+
+
+def grades(
+    model: Any, card: Scorecard | None, sample: ScoredRows, level: float
+) -> dict[str, Any] | None:
+    """Grades on the rows judged: those of the scorecard, or else the best for these rows.
+
+    None where no two grades would differ.
+    """
+    labels = np.asarray(model.classes_)[sample.code]
+    is_given = card is not None and card.grades_ is not None
+    if card is None or card.grades_ is None:
+        card = Scorecard(model, grades=N_GRADES, calibration=None, cv="prefit")
+        with warnings.catch_warnings():  # of a single grade
+            warnings.simplefilter("ignore", UserWarning)
+            card.fit_scores(model, sample.score, labels, sample.weight)
+    assert card.grades_ is not None
+    if len(card.grades_.names_) < 2:
+        return None
+    table = card.grades_.columns(sample.score, labels, sample.weight, level=level)
+    is_tree = strata_scores(model) is not None
+    return {
+        "rows": _rows(card, table, is_tree),
+        "is_given": is_given,
+        "same_rows": is_given and np.array_equal(_counts(card, table), card.grades_.counts_),
+        "said": card.held_out_,
+        "has_points": card.points is not None,
+        "has_rules": is_tree,
+        "many_strata": is_tree and len(model.partition_) > FEW_STRATA,
+    }
+
+
+def _rows(card: Scorecard, table: dict[str, Any], is_tree: bool) -> list[dict[str, Any]]:
+    """Lines of the table, best grade first."""
+    assert card.grades_ is not None
+    at_fit = card.columns()
+    counts = _counts(card, table)
+    highest_first = slice(None, None, -1) if card.grades_.reverse else slice(None)
+    breaks = rank_breaks(counts[highest_first])[highest_first]
+    rules = card.rules() if is_tree else None
+    rows = []
+    for k, name in enumerate(table["grade"]):
+        weight = float(counts[k].sum())
+        row: dict[str, Any] = {
+            "name": name,
+            "rows": weight,
+            "share": float(table["share_of_rows"][k]),
+            "shares": [float(n) / weight if weight > 0 else None for n in counts[k]],
+            "is_break": breaks[k],
+            "ways": None if rules is None else alternatives(rules[k]),
+            "is_short": rules is not None and len(rules[k]) <= SHORT_RULE,
+        }
+        if len(card.classes_) == 2:
+            row |= {"lower": float(table["lower"][k]), "upper": float(table["upper"][k])}
+            row["rate_at_fit"] = float(at_fit["event_rate"][k])
+        if card.points is not None:
+            row["points"] = (int(at_fit["points_from"][k]), int(at_fit["points_to"][k]))
+        rows.append(row)
+    return rows
+
+
+def _counts(card: Scorecard, table: dict[str, Any]) -> Any:
+    return np.column_stack([table[f"n_{label}"] for label in card.classes_])

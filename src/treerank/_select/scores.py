@@ -1,0 +1,40 @@
+"""Scores of any fitted classifier of two classes, or of any model of this library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+
+def ranking_scores(model: Any, X: Any) -> NDArray[np.float64]:
+    """Score of each row, higher is better, from any fitted two-class model."""
+    check_is_fitted(model)
+    for method in ("score_samples", "decision_function", "predict_proba"):
+        if hasattr(model, method):
+            scores = np.asarray(getattr(model, method)(X), dtype=np.float64)
+            if method == "predict_proba" and scores.ndim == 2 and scores.shape[1] == 2:
+                scores = scores[:, 1]
+            if scores.ndim == 1:
+                return scores
+            raise ValueError(
+                f"Got a {type(model).__name__} whose {method} has shape {scores.shape}; expected "
+                "a model of two classes, with one score a row."
+            )
+    raise ValueError(
+        f"Got a {type(model).__name__}, which gives no score; expected a model with score_samples, "
+        "decision_function or predict_proba."
+    )
+
+
+def probabilities(model: Any, X: Any) -> NDArray[np.float64]:
+    """Probability of the positive class, from any fitted two-class model that gives it."""
+    check_is_fitted(model)
+    if not hasattr(model, "predict_proba"):
+        raise ValueError(
+            f"Got a {type(model).__name__}, which gives no probabilities; expected a model with "
+            "predict_proba."
+        )
+    return np.asarray(model.predict_proba(X), dtype=np.float64)[:, -1]

@@ -1,0 +1,183 @@
+"""Tables of a model in use: rows whose labels may not be known yet, and the period of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from treerank.cli._errors import BadInput
+from treerank.cli._evaluation import spelling
+from treerank.cli._scoring import check_finite, column_types, rows_for
+from treerank.cli._sources import Source
+from treerank.cli._training import as_weights, check_columns
+
+DATE = r"^\d{4}-\d{2}(-\d{2}([T ].*)?)?$"
+
+
+class By(StrEnum):
+    """Length of a period."""
+
+    day = "day"
+    week = "week"
+    month = "month"
+    quarter = "quarter"
+    year = "year"
+    value = "value"
+
+
+FORMATS = {By.day: "%Y-%m-%d", By.week: "%G-W%V", By.month: "%Y-%m", By.year: "%Y"}
+
+
+@dataclass(frozen=True)
+class WatchedColumns:
+    """Columns besides those of the model, and how they are read."""
+
+    target: str
+    positive: str | None = None
+    weight: str | None = None
+    date: str | None = None
+    by: By = By.month
+    drop: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class WatchedRows:
+    """Rows as `treerank.scoring.monitor` takes them."""
+
+    features: Any
+    labels: NDArray[Any] | None
+    weights: NDArray[np.float64] | None
+    periods: NDArray[Any] | None
+
+
+def find_files(patterns: Sequence[str]) -> list[str]:
+    """Files that are named, or that a pattern finds."""
+    found: list[str] = []
+    for pattern in patterns:
+        path = Path(pattern)
+        if "*" not in pattern or path.exists():
+            found.append(pattern)
+            continue
+        names = sorted(str(name) for name in path.parent.glob(path.name))
+        if not names:
+            raise BadInput(f"{pattern}: no file matches this pattern.")
+        found += names
+    return found
+
+
+def read_watched(
+    model: Any, source: Source, columns: WatchedColumns, *, is_baseline: bool = False
+) -> WatchedRows:
+    """Read one table; new rows need no column of labels."""
+    names = source.header()
+    wanted = {"--target": columns.target, "--weight": columns.weight, "--date": columns.date}
+    if is_baseline:
+        wanted.pop("--date")
+    elif columns.target not in names:
+        wanted.pop("--target")
+    extra = {option: name for option, name in wanted.items() if name is not None}
+    check_columns(source, names, {option: [name] for option, name in extra.items()})
+    for option, name in extra.items():
+        if option != "--date" and name in getattr(model, "feature_names_in_", ()):
+            raise source.bad(f"column {name!r} is one that the model ranks by, not {option}.")
+    apart = {columns.target, columns.weight, columns.date, *columns.drop}
+    left = [
+        name
+        for name in names
+        if name not in apart or name in getattr(model, "feature_names_in_", ())
+    ]
+    types = column_types(model, source, left, (), "--drop")
+    features = list(types)
+    as_it_comes = None if source.is_parquet else pa.string()
+    for name in extra.values():
+        types.setdefault(name, as_it_comes)
+    table = _read(source, types, features)
+    target = extra.get("--target")
+    return WatchedRows(
+        features=rows_for(model, table, features),
+        labels=None if target is None else _labels(model, source, table[target], columns),
+        weights=None
+        if columns.weight is None
+        else as_weights(source, table[columns.weight], columns.weight),
+        periods=None
+        if columns.date is None or is_baseline
+        else read_periods(source, table[columns.date], columns.date, columns.by),
+    )
+
+
+def _read(source: Source, types: dict[str, Any], features: list[str]) -> Any:
+    blocks, done = [], 0
+    for block in source.blocks(types):
+        check_finite(source, block, features, done)
+        blocks.append(block)
+        done += block.num_rows
+    if done == 0:
+        raise source.bad("there are column names but no rows.")
+    return pa.Table.from_batches(blocks)
+
+
+def _labels(model: Any, source: Source, column: Any, columns: WatchedColumns) -> NDArray[Any]:
+    """Labels as the model has them; None for those that are not known yet."""
+    classes = np.asarray(model.classes_)
+    coded = pa.chunked_array(column).combine_chunks().dictionary_encode()
+    known = {spelling(str(label)): label for label in classes.tolist()}
+    found = np.empty(len(coded.dictionary) + 1, dtype=object)  # the last one: not known
+    for k, value in enumerate(coded.dictionary.to_pylist()):
+        said = str(value).strip()
+        if columns.positive is not None and classes.dtype == bool:
+            said = str(said == columns.positive)
+        if spelling(said) not in known:
+            row = pc.index(coded.indices, k).as_py()
+            raise source.bad(
+                f"column {columns.target!r} has the label {said!r} in line {row + 2:,}; expected "
+                f"one of {', '.join(map(str, classes))}, or nothing where it is not known yet."
+            )
+        found[k] = known[spelling(said)]
+    places = coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False)
+    return np.asarray(found[places])
+
+
+def read_periods(source: Source, column: Any, name: str, by: By) -> NDArray[Any]:
+    """Period of each row, such as 2026-03."""
+    if column.null_count:
+        row = pc.index(pc.is_null(column), True).as_py()
+        raise source.bad(f"column {name!r} (--date) has no value in line {row + 2:,}; mend it.")
+    if by is By.value:
+        return np.asarray(column.cast(pa.string()).to_numpy(zero_copy_only=False), dtype=str)
+    dates = _dates(source, column, name)
+    if by is By.quarter:
+        quarter = pc.quarter(dates).cast(pa.string())
+        said = pc.binary_join_element_wise(pc.year(dates).cast(pa.string()), quarter, "-Q")
+    else:
+        said = pc.strftime(dates, format=FORMATS[by])
+    return np.asarray(said.to_numpy(zero_copy_only=False), dtype=str)
+
+
+def _dates(source: Source, column: Any, name: str) -> Any:
+    """Dates of a column: of text such as 2026-03-31, 2026-03 or 2026-03-31 12:00."""
+    kind = column.type
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return column.cast(pa.timestamp("us"), safe=False)
+    text = pc.utf8_trim_whitespace(column.cast(pa.string()))
+    fits = pc.match_substring_regex(text, DATE)
+    expected = "dates such as 2026-03-31 or 2026-03 (or --by value, to take them as they are)"
+    if not pc.all(fits).as_py():
+        row = pc.index(fits, False).as_py()
+        raise source.bad(
+            f"column {name!r} (--date) has {text[row].as_py()!r} in line {row + 2:,}; expected "
+            f"{expected}."
+        )
+    months = pc.utf8_length(text)
+    days = pc.if_else(pc.equal(months, 7), pc.binary_join_element_wise(text, "01", "-"), text)
+    try:
+        return pc.utf8_slice_codeunits(days, 0, 10).cast(pa.date32()).cast(pa.timestamp("us"))
+    except pa.ArrowInvalid as error:
+        raise source.bad(f"column {name!r} (--date): {error}; expected {expected}.") from None

@@ -1,0 +1,71 @@
+"""`treerank grade`: give a model grades, points and probabilities that hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+import treerank
+from treerank.cli._errors import check_out, one_line_errors
+from treerank.cli._evaluation import read_rows
+from treerank.cli._grading import (
+    BaseOdds,
+    BaseScore,
+    Calibration,
+    GradeNames,
+    GradeOptions,
+    Pdo,
+    PopulationRate,
+    Reverse,
+    WithPoints,
+    print_grades,
+)
+from treerank.cli._options import Delimiter, Encoding, Missing
+from treerank.cli._sources import Source
+from treerank.cli._training import ColumnOptions
+
+
+def grade(
+    model: Annotated[Path, typer.Argument(help="A model file.")],
+    data: Annotated[str, typer.Argument(help="Rows that it has not learned from, with labels.")],
+    target: Annotated[str, typer.Option(help="Column with the labels.")],
+    save: Annotated[Path, typer.Option(help="Where to keep the model with its grades.")],
+    grades: Annotated[int, typer.Option(help="Number of grades at most.")] = 7,
+    grade_names: GradeNames = None,
+    points: WithPoints = False,
+    pdo: Pdo = 20.0,
+    base_score: BaseScore = 600.0,
+    base_odds: BaseOdds = 50.0,
+    calibration: Calibration = None,
+    population_rate: PopulationRate = None,
+    reverse: Reverse = False,
+    positive: Annotated[str | None, typer.Option(help="Label that was ranked first.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(help="Column to leave out, if the model knows no names.")
+    ] = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf8",
+    missing: Missing = None,
+) -> None:
+    """Give a model grades, points and probabilities that hold, by rows it has not seen."""
+    with one_line_errors():
+        from treerank.scoring._scorecard import unwrap  # noqa: PLC0415 (slow)
+
+        check_out(save)
+        options = GradeOptions(
+            grades, grade_names, points, pdo, base_score, base_odds, calibration,
+            population_rate, reverse,
+        )  # fmt: skip
+        ranker, _ = unwrap(treerank.load(model))
+        source = Source(data, delimiter, encoding, missing or ())
+        columns = ColumnOptions(target, positive, weight, (), drop or ())
+        rows = read_rows(ranker, source, columns, drop or ())
+        card = options.scorecard(ranker).fit(rows.features, rows.labels, rows.weights)
+        console = Console(highlight=False, markup=False, emoji=False)
+        print_grades(console, card)
+        treerank.save(card, save)
+        console.print(f"Saved to {save}.")

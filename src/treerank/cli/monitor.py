@@ -1,0 +1,139 @@
+"""`treerank monitor`: watch a model in use, period by period."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+import typer
+
+import treerank
+from treerank._io.atomic import atomic_write
+from treerank.cli._errors import BadInput, check_out, one_line_errors
+from treerank.cli._monitored import By, WatchedColumns, WatchedRows, find_files, read_watched
+from treerank.cli._options import Delimiter, Encoding, Missing, Threads
+from treerank.cli._sources import Source
+
+# 2 is bad input.
+ALARM_STATUS = 3
+
+
+class FailOn(StrEnum):
+    """What ends with an exit status other than 0."""
+
+    alarm = "alarm"
+    watch = "watch"
+    never = "never"
+
+
+def monitor(
+    model: Annotated[Path, typer.Argument(help="A model file.")],
+    baseline: Annotated[
+        str, typer.Argument(help="Rows with labels that the model was not fitted to.")
+    ],
+    new: Annotated[list[str], typer.Argument(help="Rows since then: files or a pattern.")],
+    target: Annotated[str, typer.Option(help="Column with the labels; may be empty in NEW.")],
+    date: Annotated[
+        str | None, typer.Option(help="Column with dates; without it each file is a period.")
+    ] = None,
+    by: Annotated[By, typer.Option(help="Length of a period; 'value' for values as such.")] = (
+        By.month
+    ),
+    positive: Annotated[str | None, typer.Option(help="Label that was ranked first.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(help="Column to leave out, if the model knows no names.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="HTML page to write; a .json file is written beside it.")
+    ] = Path("monitor.html"),
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    alpha: Annotated[
+        float, typer.Option(help="Chance of ever a false alarm, however often one looks.")
+    ] = 0.05,
+    level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    fail_on: Annotated[FailOn, typer.Option(help="What ends with exit status 3.")] = FailOn.alarm,
+    threads: Threads = 2,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf8",
+    missing: Missing = None,
+) -> None:
+    """Watch a model in use, by period: drift, decline, calibration; exit status 3 for an alarm."""
+    with one_line_errors():
+        from treerank.scoring import monitor as watch  # noqa: PLC0415 - only this command
+
+        files = find_files(new)
+        beside = _check_outputs(out, [str(model), baseline, *files])
+        loaded = treerank.load(model)
+        if hasattr(loaded, "n_jobs"):
+            loaded.set_params(n_jobs=threads)
+        columns = WatchedColumns(target, positive, weight, date, by, drop or ())
+        sources = [Source(path, delimiter, encoding, missing or ()) for path in (baseline, *files)]
+        if [source.path for source in sources].count("-") > 1:
+            raise BadInput("Got - twice; the standard input can be read once only.")
+        before = read_watched(loaded, sources[0], columns, is_baseline=True)
+        after = _join([read_watched(loaded, source, columns) for source in sources[1:]], files)
+        assert before.labels is not None
+        found = watch(
+            loaded,
+            (before.features, before.labels, before.weights),
+            (after.features, after.labels, after.weights),
+            after.periods,
+            level=level,
+            alpha=alpha,
+        )
+        found.to_html(out, title)
+        with atomic_write(beside) as temporary:
+            text = json.dumps(found.to_dict(), allow_nan=False, indent=1, ensure_ascii=False)
+            temporary.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+        print(found)
+        print(f"Page in {out}, figures in {beside}.", file=sys.stderr)
+    worst = {"steady": 0, "watch": 1, "alarm": 2}[found.status]
+    if worst >= {FailOn.alarm: 2, FailOn.watch: 1, FailOn.never: 3}[fail_on]:
+        raise typer.Exit(ALARM_STATUS)
+
+
+def _check_outputs(out: Path, inputs: list[str]) -> Path:
+    """Return the file beside the page; neither may take the place of what is read."""
+    beside = out.with_suffix(".json")
+    for path in (out, beside):
+        check_out(path)
+        if path.resolve() in [Path(name).resolve() for name in inputs]:
+            raise BadInput(
+                f"{path}: this file is read, and would be written over (the figures go beside "
+                "--out, with the ending .json); name another --out."
+            )
+    return beside
+
+
+def _join(parts: list[WatchedRows], files: list[str]) -> WatchedRows:
+    """Put the new rows together; without dates the file is the period."""
+    sizes = [
+        part.features.num_rows if isinstance(part.features, pa.Table) else len(part.features)
+        for part in parts
+    ]
+    features: list[Any] = [part.features for part in parts]
+    labels = [
+        np.full(n, None, dtype=object) if part.labels is None else part.labels
+        for part, n in zip(parts, sizes, strict=True)
+    ]
+    weights = [part.weights for part in parts if part.weights is not None]
+    names = [Path(path).name.split(".")[0] for path in files]
+    if len(set(names)) < len(names):
+        names = files
+    periods = [
+        np.repeat(name, n) if part.periods is None else part.periods
+        for part, name, n in zip(parts, names, sizes, strict=True)
+    ]
+    is_table = isinstance(features[0], pa.Table)
+    return WatchedRows(
+        features=pa.concat_tables(features) if is_table else np.concatenate(features),
+        labels=np.concatenate(labels),
+        weights=np.concatenate(weights) if weights else None,
+        periods=np.concatenate(periods),
+    )

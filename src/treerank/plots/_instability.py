@@ -1,0 +1,178 @@
+"""InstabilityDisplay: how much the predictions of single rows move from sample to sample."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from treerank._input.parameters import check_choice
+from treerank.plots._axes import LITERAL, axes_for
+
+if TYPE_CHECKING:
+    from treerank.scoring import Validation
+
+KINDS = ("prediction", "mape", "classification")
+MOST_POINTS = 40_000  # of bootstrap predictions that are drawn
+
+
+class InstabilityDisplay:
+    """How unstable the predictions of a model are, over the model's own prediction.
+
+    - ``"prediction"``: the predictions of the models of bootstrap samples, and the limits between
+      which 95 % of them lie. The closer to the diagonal, the less a prediction owes to chance.
+    - ``"mape"``: for each row, how far they are from the model's own on average.
+    - ``"classification"``: for each row, the share of models that put it on the other side of a
+      cut-off.
+
+    Make one with `from_validation`.
+
+    Parameters
+    ----------
+    validation : Validation
+        What :func:`treerank.scoring.validate` has found.
+    kind : {"prediction", "mape", "classification"}, default="prediction"
+    cutoff : float, default=0.5
+        Of ``"classification"``.
+    level : float, default=0.95
+        Of the limits.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+
+    References
+    ----------
+    Riley and Collins (2023), "Stability of clinical prediction models developed using statistical
+    or machine learning methods", Biometrical Journal 65.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from treerank import TreeRank
+    >>> from treerank.plots import InstabilityDisplay
+    >>> from treerank.scoring import validate
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> found = validate(TreeRank(), X, y, n_boot=10)
+    >>> display = InstabilityDisplay.from_validation(found, kind="mape")
+    >>> display.ax_.get_ylabel()
+    'Mean absolute difference'
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(
+        self,
+        validation: Validation,
+        *,
+        kind: str = "prediction",
+        cutoff: float = 0.5,
+        level: float = 0.95,
+    ) -> None:
+        self.validation = validation
+        self.kind = check_choice("kind", kind, KINDS)
+        self.cutoff = cutoff
+        self.level = level
+
+    @classmethod
+    def from_validation(
+        cls,
+        validation: Validation,
+        *,
+        kind: str = "prediction",
+        cutoff: float = 0.5,
+        level: float = 0.95,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw what a validation has found.
+
+        Parameters
+        ----------
+        validation : Validation
+        kind : {"prediction", "mape", "classification"}, default="prediction"
+        cutoff : float, default=0.5
+        level : float, default=0.95
+        ax : matplotlib axes, optional
+        **kwargs : options of the points, as matplotlib has them
+
+        Returns
+        -------
+        display
+        """
+        return cls(validation, kind=kind, cutoff=cutoff, level=level).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+        **kwargs : options of the points, as matplotlib has them
+
+        Returns
+        -------
+        self
+        """
+        found = self.validation
+        what = "probability" if found.is_probability else "score"
+        self.ax_ = ax = axes_for(ax, (5.6, 4.8), layout="constrained")
+        self.figure_ = ax.figure
+        ax.set_xlabel(f"Predicted {what}", **LITERAL)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(color="0.93", linewidth=0.8)
+        ax.set_axisbelow(True)
+        if self.kind == "prediction":
+            self._draw_predictions(ax, what, kwargs)
+        else:
+            self._draw_rows(ax, kwargs)
+        return self
+
+    def _draw_predictions(self, ax: Any, what: str, style: dict[str, Any]) -> None:
+        found = self.validation
+        order = np.argsort(found.prediction, kind="stable")
+        # Rows evenly along the ranking, with all their predictions.
+        n_rows = max(2, min(len(order), MOST_POINTS // found.n_boot))
+        rows = order[np.linspace(0, len(order) - 1, n_rows).astype(np.intp)]
+        x = np.broadcast_to(found.prediction[rows], (found.n_boot, len(rows)))
+        points = {"s": 2, "alpha": 0.12, "linewidths": 0, "color": "C0", **style}
+        ax.scatter(x.ravel(), found.predictions[:, rows].ravel(), rasterized=True, **points)
+        ends = (found.prediction.min(), found.prediction.max())
+        ax.plot(ends, ends, color="0.4", linewidth=1.2, label="the model itself")
+        lower, upper = found.limits(self.level)
+        middle, low, high = _smooth(found.prediction, lower, upper)
+        said = f"{self.level:.0%} of the bootstrap models"
+        ax.plot(middle, low, color="C1", linewidth=1.6, linestyle="--", label=said)
+        ax.plot(middle, high, color="C1", linewidth=1.6, linestyle="--")
+        ax.set_ylabel(f"{what.capitalize()} by bootstrap models", **LITERAL)
+        ax.legend(loc="upper left", frameon=False)
+
+    def _draw_rows(self, ax: Any, style: dict[str, Any]) -> None:
+        found = self.validation
+        points = {"s": 8, "alpha": 0.4, "linewidths": 0, "color": "C0", **style}
+        if self.kind == "mape":
+            values, label = found.mape, "Mean absolute difference"
+            ax.axhline(values.mean(), color="C1", linewidth=1.4, linestyle="--",
+                       label=f"mean {values.mean():.3f}")  # fmt: skip
+        else:
+            values = found.classification_instability(self.cutoff)
+            label = "Share of models that decide otherwise"
+            ax.axvline(self.cutoff, color="C1", linewidth=1.4, linestyle="--",
+                       label=f"cut-off {self.cutoff:g}")  # fmt: skip
+        ax.scatter(found.prediction, values, **points)
+        ax.set_ylabel(label, **LITERAL)
+        ax.set_ylim(bottom=0)
+        ax.legend(loc="upper right", frameon=False)
+
+
+def _smooth(prediction: Any, lower: Any, upper: Any) -> tuple[Any, Any, Any]:
+    """Limits averaged over twenty parts of the rows: single ones are too rough to follow."""
+    values, place = np.unique(prediction, return_inverse=True)
+    group = np.floor(np.argsort(np.argsort(prediction, kind="stable")) / len(prediction) * 20)
+    if len(values) <= 20:  # strata are their own parts
+        group = place
+    _, part = np.unique(group, return_inverse=True)
+    size = np.bincount(part)
+    return tuple(np.bincount(part, weights=v) / size for v in (prediction, lower, upper))  # type: ignore[return-value]

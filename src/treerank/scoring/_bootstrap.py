@@ -1,0 +1,187 @@
+"""Fits of a whole procedure to bootstrap samples, in parallel, and what each is worth where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, StratifiedGroupKFold
+from threadpoolctl import threadpool_limits  # scikit-learn needs it too
+
+from treerank._base import RankingModel
+from treerank._input.frames import take_rows_of
+from treerank._input.weights import weight_argument
+from treerank._select.scores import ranking_scores
+from treerank.metrics import ordinal_vus_score
+from treerank.metrics._calibration import slope_alone
+from treerank.metrics._ties import class_weights
+
+Floats = NDArray[np.float64]
+REDRAWS = 1000
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows to learn from and to be judged on.
+
+    Attributes
+    ----------
+    X : table
+    labels : array
+    classes : array
+        Worst first.
+    code : array of int
+        Class number of each row.
+    weight : array or None
+    """
+
+    X: Any
+    labels: NDArray[Any]
+    classes: NDArray[Any]
+    code: NDArray[np.intp]
+    weight: Floats | None
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a model says of every row: its score, and the probability of the last class."""
+
+    score: Floats
+    probability: Floats | None
+
+
+def measure_names(rows: Rows, has_probability: bool) -> list[str]:
+    """Names of the measures, in the order of `measures`."""
+    if len(rows.classes) > 2:
+        return ["VUS"]
+    return ["AUC", "Brier score", "calibration slope"] if has_probability else ["AUC"]
+
+
+def measures(rows: Rows, said: Predictions, weight: Floats | None) -> Floats:
+    """Return the measures on rows of positive weight; NaN where there is none."""
+    kept = slice(None) if weight is None else weight > 0
+    code, score = rows.code[kept], said.score[kept]
+    weight = None if weight is None else weight[kept]
+    n_classes = len(rows.classes)
+    if len(np.unique(code)) < n_classes:
+        return np.full(len(measure_names(rows, said.probability is not None)), np.nan)
+    if n_classes > 2:
+        return np.array([ordinal_vus_score(code, score, weight)])
+    auc = _auc(score, code, np.ones(len(code)) if weight is None else weight)
+    if said.probability is None:
+        return np.array([auc])
+    p = said.probability[kept]
+    brier = np.average((p - code) ** 2, weights=weight)
+    slope = slope_alone(code == 1, p, weight)
+    return np.array([auc, brier, slope if np.isfinite(slope) else np.nan])
+
+
+def _auc(score: Floats, code: NDArray[np.intp], weight: Floats) -> float:
+    """AUC of rows that have been checked."""
+    _, (negative, positive) = class_weights(score, code, weight, 2)
+    below = np.cumsum(negative) - negative / 2
+    return float(positive @ below / positive.sum() / negative.sum())
+
+
+def no_information(rows: Rows, said: Predictions) -> Floats:
+    """Return what the measures would be if labels had nothing to do with the rows."""
+    if len(rows.classes) > 2:
+        return np.array([1 / np.prod(np.arange(1, len(rows.classes) + 1))])
+    if said.probability is None:
+        return np.array([0.5])
+    rate = np.average(rows.code, weights=rows.weight)
+    p = np.average(said.probability, weights=rows.weight)
+    square = np.average(said.probability**2, weights=rows.weight)
+    return np.array([0.5, rate * (1 - 2 * p) + square, 0.0])
+
+
+def predict(model: Any, rows: Rows) -> Predictions:
+    """Score every row."""
+    score = ranking_scores(model, rows.X)
+    if len(rows.classes) > 2 or not hasattr(model, "predict_proba"):
+        return Predictions(score, None)
+    shares = np.asarray(model.predict_proba(rows.X), dtype=np.float64)
+    return Predictions(score, np.clip(shares[:, -1], 0.0, 1.0))
+
+
+def fit_procedure(estimator: Any, rows: Rows) -> Any:
+    """Fit the procedure to all rows, on one thread, as its repetitions are."""
+    model = _on_one_thread(clone(estimator))
+    weights = {} if rows.weight is None else weight_argument(model, rows.weight)
+    return model.fit(rows.X, rows.labels, **weights)
+
+
+@dataclass(frozen=True)
+class Refit:
+    """Measures of a model of a bootstrap sample, and its predictions of all rows."""
+
+    training: Floats
+    test: Floats
+    out_of_bag: Floats
+    said: Predictions
+
+
+def refits(estimator: Any, rows: Rows, n_boot: int, seed: int, n_jobs: int) -> list[Refit]:
+    """Fit the procedure to bootstrap samples; the same for any number of threads."""
+    calls = (delayed(_refit)(estimator, rows, (seed, number)) for number in range(n_boot))
+    # Threads of linear algebra inside would only be in each other's way.
+    with threadpool_limits(1):
+        return list(Parallel(n_jobs=n_jobs, prefer="threads")(calls))
+
+
+def _refit(estimator: Any, rows: Rows, seed: tuple[int, int]) -> Refit:
+    drawn = _draw(rows.code, seed)
+    weight = np.ones(len(drawn)) if rows.weight is None else rows.weight
+    said = predict(_fit_drawn(estimator, rows, drawn), rows)
+    return Refit(
+        measures(rows, said, drawn * weight),
+        measures(rows, said, rows.weight),
+        measures(rows, said, np.where(drawn > 0, 0.0, weight)),
+        said,
+    )
+
+
+def _draw(code: NDArray[np.intp], seed: tuple[int, int]) -> Floats:
+    """How often each row is drawn; again if a class is left out."""
+    rng = np.random.default_rng(seed)
+    n = len(code)
+    for _ in range(REDRAWS):
+        drawn = np.bincount(rng.integers(0, n, n), minlength=n)
+        if len(np.unique(code[drawn > 0])) == code.max() + 1:
+            return drawn.astype(np.float64)
+    raise ValueError(
+        f"Got so few rows of a class that {REDRAWS:,} bootstrap samples left it out; expected some "
+        "of every class. Give more rows."
+    )
+
+
+def _fit_drawn(estimator: Any, rows: Rows, drawn: Floats) -> Any:
+    """Fit to a bootstrap sample whose copies of a row are never parted by inner folds."""
+    model = _on_one_thread(clone(estimator))
+    if "label_order" in model.get_params(deep=False):
+        model.set_params(label_order=rows.classes.tolist())
+    if isinstance(model, RankingModel):
+        # Whole weights are repeated rows to them, and a row's weight stays in one fold.
+        weight = drawn if rows.weight is None else drawn * rows.weight
+        return model.fit(rows.X, rows.labels, sample_weight=weight)
+    taken = np.repeat(np.arange(len(drawn)), drawn.astype(np.intp))
+    more: dict[str, Any] = {}
+    if rows.weight is not None:
+        more = weight_argument(model, rows.weight[taken])
+    searches = isinstance(model, GridSearchCV | RandomizedSearchCV)
+    if searches and (model.cv is None or isinstance(model.cv, int)):
+        model.set_params(cv=StratifiedGroupKFold(model.cv or 5))
+        more["groups"] = taken
+    return model.fit(take_rows_of(rows.X, taken), rows.labels[taken], **more)
+
+
+def _on_one_thread(model: Any) -> Any:
+    """Leave the threads to the samples: one each."""
+    for name, value in model.get_params().items():
+        if (name == "n_jobs" or name.endswith("__n_jobs")) and value is not None:
+            model.set_params(**{name: 1})
+    return model

@@ -1,0 +1,162 @@
+"""How the values of a column spread over bins, for the baseline and for each period."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._input.frames import open_frame
+from treerank.metrics._scorecard import quantile_edges, stability_of_counts
+
+Floats = NDArray[np.float64]
+N_BINS = 10
+# Levels that hold less of the baseline than this share one bin: they are too few to have moved.
+RARE = 0.005
+PERIOD, WEIGHT, VALUE, COUNT = "period", "weight", "value", "count"
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Weight of a column's values.
+
+    Attributes
+    ----------
+    expected : array of shape (n_bins,)
+        Baseline.
+    actual : array of shape (n_periods, n_bins)
+        The last bin holds the missing values.
+    new_levels : list of (dict of str to float)
+        Levels that the baseline has not, with their weight, for each period.
+    """
+
+    expected: Floats
+    actual: Floats
+    new_levels: list[dict[str, float]]
+
+    def missing(self) -> tuple[float, Floats]:
+        """Return the share of missing values in the baseline, and in each period."""
+        totals = np.maximum(self.actual.sum(axis=1), np.finfo(float).tiny)
+        return float(self.expected[-1] / self.expected.sum()), self.actual[:, -1] / totals
+
+    def indices(self, half_rows: tuple[float, float]) -> Floats:
+        """Population stability index of each period."""
+        found = [stability_of_counts(self.expected, row, half_rows) for row in self.actual]
+        return np.array(found)
+
+
+def spread_of_numbers(
+    before: Floats, after: Floats, weights: tuple[Floats, Floats], period: Any, n_periods: int
+) -> Spread:
+    """Bin numbers at the deciles of the baseline."""
+    known = ~np.isnan(before)
+    edges = quantile_edges(before, weights[0], N_BINS) if known.any() else np.empty(0)
+    size = len(edges) + 2
+    codes = [
+        np.where(np.isnan(values), size - 1, np.searchsorted(edges, values))
+        for values in (before, after)
+    ]
+    expected = np.bincount(codes[0], weights[0], size).astype(np.float64)
+    actual = np.bincount(period * size + codes[1], weights[1], n_periods * size)
+    by_period = actual.astype(np.float64).reshape(n_periods, size)
+    return Spread(expected, by_period, [{} for _ in range(n_periods)])
+
+
+def spread_of_levels(
+    before: dict[tuple[int, str | None], float],
+    after: dict[tuple[int, str | None], float],
+    n_periods: int,
+) -> Spread:
+    """Give each level of the baseline a bin; rare ones share one, as do new ones."""
+    total = sum(before.values())
+    levels = sorted(
+        level for (_, level), n in before.items() if level is not None and n > RARE * total
+    )
+    known = {level for _, level in before if level is not None}
+    place: dict[str | None, int] = {level: k for k, level in enumerate(levels)}
+    rare, missing = len(levels), len(levels) + 1
+    expected = np.zeros(missing + 1)
+    actual = np.zeros((n_periods, missing + 1))
+    new: list[dict[str, float]] = [{} for _ in range(n_periods)]
+    for (_, level), weight in before.items():
+        expected[missing if level is None else place.get(level, rare)] += weight
+    for (period, level), weight in after.items():
+        actual[period, missing if level is None else place.get(level, rare)] += weight
+        if level is not None and level not in known:
+            new[period][level] = weight
+    return Spread(expected, actual, new)
+
+
+def count_levels(
+    column: Any, weight: Floats, period: NDArray[np.intp]
+) -> dict[tuple[int, str | None], float]:
+    """Weight of each level in each period, counted by the library that the column comes from."""
+    if isinstance(column, np.ndarray):
+        return _count_in_array(column, weight, period)
+    frame = column.alias(VALUE).to_frame()
+    backend = frame.implementation
+    frame = frame.with_columns(
+        nw.new_series(PERIOD, period, nw.Int64, backend=backend),
+        nw.new_series(WEIGHT, weight, nw.Float64, backend=backend),
+        nw.col(VALUE).cast(nw.String),
+    )
+    counts = frame.group_by([PERIOD, VALUE]).agg(nw.col(WEIGHT).sum().alias(COUNT))
+    columns = (counts[name].to_list() for name in (PERIOD, VALUE, COUNT))
+    return {(int(p), _level(v)): float(n) for p, v, n in zip(*columns, strict=True)}
+
+
+def _level(value: Any) -> str | None:
+    return None if value is None or value != value else str(value)  # noqa: PLR0124 - NaN
+
+
+def is_missing_value(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Mark None, and NaN, the one value that differs from itself."""
+    nothing: Any = np.array(None, dtype=object)
+    return np.asarray(np.equal(values, nothing) | np.not_equal(values, values), dtype=bool)
+
+
+def _count_in_array(
+    column: NDArray[Any], weight: Floats, period: NDArray[np.intp]
+) -> dict[tuple[int, str | None], float]:
+    missing = is_missing_value(column)
+    levels, code = np.unique(np.where(missing, "", column).astype(str), return_inverse=True)
+    code = np.where(missing, len(levels), code)
+    size = len(levels) + 1
+    counts = np.bincount(period * size + code, weight)
+    return {
+        (int(k // size), None if k % size == len(levels) else str(levels[k % size])): counts[k]
+        for k in np.flatnonzero(counts)
+    }
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of a table by position: numbers with NaN for missing, or what levels come from."""
+
+    names: list[str]
+    frame: Any
+    array: Any
+
+    @classmethod
+    def of(cls, X: Any, names: list[str] | None) -> Columns:
+        """Open a table; `names` of the model for an array's columns."""
+        frame = open_frame(X)
+        if frame is not None:
+            return cls([str(name) for name in frame.columns], frame, None)
+        array = np.asarray(X)
+        if array.ndim != 2:
+            raise ValueError(f"Got X of shape {array.shape}; expected rows and columns (2-D).")
+        return cls(names or [f"x{j}" for j in range(array.shape[1])], None, array)
+
+    def column(self, name: str, position: int) -> tuple[Floats | None, Any]:
+        """Return numbers, or else None and the values."""
+        if self.frame is None:
+            values = self.array[:, position]
+            return (values.astype(float), values) if values.dtype.kind in "biuf" else (None, values)
+        series = self.frame[name]
+        if series.dtype.is_numeric():
+            return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64), series
+        return None, series

@@ -1,0 +1,54 @@
+"""What the scores of a model are, and where they may be cut."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._base import TreeRanker
+from treerank._forest import RankingForest
+from treerank.scoring._grades import MAX_RANGES
+from treerank.scoring._steps import candidate_cuts, cut_between
+
+Floats = NDArray[np.float64]
+
+
+def partition_of(model: Any) -> Any:
+    """Strata of a tree; an error for other models."""
+    if not isinstance(model, TreeRanker):
+        raise ValueError(
+            f"Got a Scorecard of a {type(model).__name__}; expected one of a TreeRank or LeafRank: "
+            "many trees have no strata."
+        )
+    return model.partition_
+
+
+def strata_scores(model: Any) -> Floats | None:
+    """Different scores of the strata of a tree, rising; None for other models."""
+    return np.unique(model.partition_.scores) if isinstance(model, TreeRanker) else None
+
+
+def grade_cuts(
+    model: Any, steps: tuple[Floats, Any] | None, scores: Floats, weight: Floats
+) -> Floats:
+    """Scores at which a grade may begin: between strata, and where points change."""
+    strata = strata_scores(model)
+    if strata is not None:
+        return cut_between(strata[:-1], strata[1:])
+    cuts = candidate_cuts(scores, weight, MAX_RANGES)
+    if steps is None or len(steps[0]) == 0:
+        return cuts
+    return np.unique(steps[0][np.searchsorted(steps[0], cuts).clip(max=len(steps[0]) - 1)])
+
+
+def scale_of(model: Any) -> str:
+    """What the scores of a model are."""
+    if isinstance(model, TreeRanker):
+        shares = model._posterior[:, -1]
+        return "posterior" if np.allclose(model.partition_.scores + 0.5, shares) else "score"
+    if isinstance(model, RankingForest):
+        return "posterior" if model._ranks is None else "score"
+    scores = ("score_samples", "decision_function")
+    return "score" if any(hasattr(model, name) for name in scores) else "probability"

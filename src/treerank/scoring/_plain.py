@@ -1,0 +1,45 @@
+"""Results as plain data: what JSON can hold, and nothing that is not a number."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+
+def to_plain(value: Any) -> Any:
+    """Turn results into dicts, lists, text and finite numbers; None for what is not known."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {item.name: to_plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, dict):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return [to_plain(item) for item in value.tolist()]
+    if isinstance(value, list | tuple):
+        return [to_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return str(value)
+
+
+def known(value: float) -> float | None:
+    """Return a finite number, or None."""
+    return float(value) if math.isfinite(value) else None
+
+
+def format_table(lines: list[list[str]], left: int = 1) -> list[str]:
+    """Line up the cells of a table; the first columns to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if k < left else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]

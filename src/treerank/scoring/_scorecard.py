@@ -1,0 +1,358 @@
+"""Scorecard: a model with its grades, its points and probabilities that hold."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from treerank._base import RankingModel
+from treerank._held_out import held_out_scores
+from treerank._input.frames import frame_of
+from treerank._input.labels import check_known_labels
+from treerank._input.parameters import check_choice, invalid_parameter, is_whole
+from treerank._reading.rules import group_rules
+from treerank._select.scores import ranking_scores
+from treerank._trees.ranking_tree import RankTree
+from treerank.metrics._input import check_weights
+from treerank.scoring._calibrator import METHODS, Calibrator, check_population_rate
+from treerank.scoring._grades import Grades
+from treerank.scoring._model_scores import grade_cuts, partition_of, scale_of, strata_scores
+from treerank.scoring._point_steps import steps_of_range, steps_of_strata
+from treerank.scoring._points import Points
+from treerank.scoring._steps import step_of
+
+Floats = NDArray[np.float64]
+
+
+class Scorecard(RankingModel):
+    """Give a model what a decision needs: grades, points, and probabilities that hold.
+
+    The model is fitted to all rows; grades, points and calibration come from scores of rows by
+    models that have not learned from them: out of bag for a forest with ``oob_score=True``, else
+    by cross-validation. With ``cv="prefit"`` the model is fitted already, and `fit` takes rows
+    that it has not seen. None of this changes the ranking: `score_samples` and the AUC are those
+    of the model.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A model of this library, or any classifier of two classes.
+    grades : int, Grades or None, default=7
+        Largest number of grades, or how to choose them.
+    points : Points or None, default=None
+        Scale of points; two classes only. Strata of a tree that differ in score differ in points;
+        of other models, scores beyond those of the held-out rows have the points of the last.
+    calibration : {"auto", "beta", "sigmoid", "isotonic"} or None, default="auto"
+        How probabilities are calibrated; see :class:`Calibrator`. "auto" is "beta" for two classes
+        and None for more.
+    population_rate : float or None, default=None
+        Event rate of the population that the probabilities and points are for, where the rows have
+        another.
+    cv : int, splitter or "prefit", default=5
+        Folds, for models without out-of-bag scores.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted model.
+    grades_ : Grades or None
+    calibrator_ : Calibrator or None
+    point_cuts_, point_values_ : arrays
+        Scores at which the points change, rising, and the points from each on.
+    classes_ : array
+    held_out_ : str
+        Where the scores came from.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from treerank import TreeRank
+    >>> from treerank.scoring import Points, Scorecard
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> card = Scorecard(TreeRank(), grades=3, points=Points(base_odds=1)).fit(X, y)
+    >>> print(card.to_frame()[["grade", "rows", "event_rate", "points_from", "points_to"]].round(2))
+      grade   rows  event_rate  points_from  points_to
+    0     1  300.0        0.98          713        721
+    1     2   79.0        0.70          571        654
+    2     3  190.0        0.04          504        543
+    >>> card.predict_grade(X[:3]).tolist(), card.predict_points(X[:3]).tolist()
+    (['3', '3', '3'], [504, 504, 504])
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        grades: Any = 7,
+        points: Points | None = None,
+        calibration: str | None = "auto",
+        population_rate: float | None = None,
+        cv: Any = 5,
+    ) -> None:
+        self.estimator = estimator
+        self.grades = grades
+        self.points = points
+        self.calibration = calibration
+        self.population_rate = population_rate
+        self.cv = cv
+
+    estimator_: Any
+    grades_: Grades | None
+    calibrator_: Calibrator | None
+    point_cuts_: Floats
+    point_values_: NDArray[np.int64]
+    held_out_: str
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model, then grades, calibration and points to scores of held-out rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._checked()
+        if isinstance(self.cv, str):
+            check_is_fitted(self.estimator)
+            scores = ranking_scores(self.estimator, X)
+            return self.fit_scores(self.estimator, scores, y, sample_weight, "rows given")
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        model = clone(self.estimator).fit(X, y, **weights)
+        found = held_out_scores(
+            model, X, check_known_labels(y, np.asarray(model.classes_)),
+            None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64),
+            self.cv,
+        )  # fmt: skip
+        return self.fit_scores(model, found.score, y, sample_weight, found.said)
+
+    def fit_scores(
+        self, model: Any, s: Any, y: Any, sample_weight: Any = None, held_out: str = "rows given"
+    ) -> Self:
+        """Fit grades, calibration and points of a fitted model to scores that are there already.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted.
+        s : array-like of shape (n_samples,)
+            Scores of rows that the model has not learned from; NaN where there is none.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        held_out : str, default="rows given"
+            Where the scores come from, in words.
+
+        Returns
+        -------
+        self
+        """
+        grades, calibration = self._checked()
+        classes = np.asarray(model.classes_)
+        if calibration == "auto":
+            calibration = "beta" if len(classes) == 2 else None
+        self._check_possible(classes, calibration)
+        scores = np.asarray(s, dtype=np.float64)
+        known = np.isfinite(scores)
+        labels = check_known_labels(y, classes)
+        weight = check_weights(sample_weight, len(labels))[known]
+        rows = scores[known], labels[known], weight
+        calibrator = None
+        if calibration is not None:
+            calibrator = Calibrator(
+                calibration, scale=scale_of(model), population_rate=self.population_rate
+            ).fit(*rows, pos_label=classes[-1])
+        steps = None if self.points is None else self._point_steps(model, calibrator, rows[0])
+        if grades is not None:
+            cuts = grade_cuts(model, steps, rows[0], weight)
+            grades.fit(*rows, candidates=cuts, labels=classes)
+        self.estimator_, self.classes_, self.held_out_ = model, classes, held_out
+        self.grades_, self.calibrator_ = grades, calibrator
+        self._keep_points(steps)
+        return self
+
+    def _checked(self) -> tuple[Grades | None, str | None]:
+        """Check the parameters; grades yet to be fitted, and the method of calibration."""
+        if isinstance(self.cv, str) and self.cv != "prefit":
+            raise invalid_parameter("cv", self.cv, "an integer >= 2, a splitter or 'prefit'")
+        check_population_rate(self.population_rate)
+        check_choice("calibration", self.calibration, ("auto", *METHODS, None))
+        if self.points is not None and not isinstance(self.points, Points):
+            raise invalid_parameter("points", self.points, "Points(...) or None")
+        if self.calibration is None and (self.points or self.population_rate is not None):
+            raise ValueError(
+                "Got calibration=None with points or population_rate; expected a calibration: "
+                "both are made of probabilities. Leave it at 'auto'."
+            )
+        if self.grades is None:
+            return None, self.calibration
+        if is_whole(self.grades):
+            reverse = False if self.points is None else bool(self.points.reverse)
+            return Grades(int(self.grades), reverse=reverse), self.calibration
+        if not isinstance(self.grades, Grades):
+            raise invalid_parameter("grades", self.grades, "an integer >= 2, Grades(...) or None")
+        return clone(self.grades), self.calibration
+
+    def _check_possible(self, classes: NDArray[Any], calibration: str | None) -> None:
+        if len(classes) > 2 and (calibration is not None or self.points is not None):
+            raise ValueError(
+                f"Got {len(classes)} classes with points or a calibration; expected two: with more "
+                "there are no odds of one event. Leave out both, or rank one class."
+            )
+
+    def _point_steps(
+        self, model: Any, calibrator: Calibrator | None, scores: Floats
+    ) -> tuple[Floats, NDArray[np.int64]]:
+        assert calibrator is not None
+        assert self.points is not None
+        strata = strata_scores(model)
+        if strata is not None:
+            return steps_of_strata(self.points, calibrator, strata)
+        low, high = float(scores.min()), float(scores.max())
+        return steps_of_range(self.points, calibrator, low, high)
+
+    def _keep_points(self, steps: tuple[Floats, NDArray[np.int64]] | None) -> None:
+        for name in ("point_cuts_", "point_values_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        if steps is not None:
+            self.point_cuts_, self.point_values_ = steps
+
+    @property
+    def n_features_in_(self) -> int:  # type: ignore[override]
+        """Number of columns that the model was fitted to."""
+        return int(self.estimator_.n_features_in_)
+
+    def __getattr__(self, name: str) -> Any:
+        # There only where the model has names, as scikit-learn expects.
+        if name == "feature_names_in_" and "estimator_" in self.__dict__:
+            return self.estimator_.feature_names_in_
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "estimator_" in self.__dict__
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return the ranking score of each row, that of the model."""
+        check_is_fitted(self)
+        return ranking_scores(self.estimator_, X)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the class probabilities of each row: calibrated, or else the model's."""
+        check_is_fitted(self)
+        if self.calibrator_ is None:
+            return np.asarray(self.estimator_.predict_proba(X))
+        return self.probabilities_of(self.score_samples(X))
+
+    def probabilities_of(self, scores: Any) -> Floats:
+        """Return the calibrated class probabilities of scores of the model."""
+        calibrator = self._has("calibrator_", "probabilities", "calibration")
+        log_odds = calibrator.decision_function(scores)
+        return np.column_stack([1 / (1 + np.exp(log_odds)), 1 / (1 + np.exp(-log_odds))])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of each row."""
+        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
+
+    def predict_grade(self, X: Any) -> NDArray[Any]:
+        """Return the name of the grade of each row."""
+        return np.asarray(self._has("grades_", "grades").predict(self.score_samples(X)))
+
+    def predict_points(self, X: Any) -> NDArray[np.int64]:
+        """Return the points of each row."""
+        return self.points_of(self.score_samples(X))
+
+    def points_of(self, scores: Any) -> NDArray[np.int64]:
+        """Return the points of scores of the model."""
+        values = self._has("point_values_", "points")
+        return np.asarray(values[step_of(self.point_cuts_, scores)])
+
+    def _has(self, name: str, what: str, parameter: str | None = None) -> Any:
+        check_is_fitted(self)
+        found = self.__dict__.get(name)
+        if found is None:
+            raise ValueError(
+                f"Got a Scorecard without {what}; expected one fitted with {parameter or what}=."
+            )
+        return found
+
+    def columns(self, by: str = "grade") -> dict[str, Any]:
+        """Return the table of :meth:`to_frame`, column by column."""
+        check_choice("by", by, ("grade", "stratum"))
+        return self._grade_columns() if by == "grade" else self._stratum_columns()
+
+    def to_frame(self, by: str = "grade", backend: str | None = None) -> Any:
+        """Return the grades, or the strata of a tree, as a data frame, best grade first.
+
+        Parameters
+        ----------
+        by : {"grade", "stratum"}, default="grade"
+            "grade": scores, held-out rows, event rate with interval, points. "stratum": score,
+            grade, points, probability and rule of each stratum of a tree.
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            By default the first of these that is installed.
+        """
+        return frame_of(self.columns(by), backend)
+
+    def _grade_columns(self) -> dict[str, Any]:
+        table: dict[str, Any] = self._has("grades_", "grades").columns()
+        if "point_values_" in self.__dict__:
+            ends = self._grade_points(table["from_score"], table["below_score"])
+            table["points_from"], table["points_to"] = ends
+        return table
+
+    def _grade_points(self, low: Floats, high: Floats) -> tuple[Any, Any]:
+        """Least and most points in each grade."""
+        first = step_of(self.point_cuts_, low)
+        # The last score below the next grade.
+        last = step_of(self.point_cuts_, np.nextafter(high, -np.inf))
+        strata = strata_scores(self.estimator_)
+        if strata is not None:  # steps between strata of other grades count for nothing
+            first = step_of(self.point_cuts_, strata[np.searchsorted(strata, low)])
+            last = step_of(self.point_cuts_, strata[np.searchsorted(strata, high) - 1])
+        points = np.sort([self.point_values_[first], self.point_values_[last]], axis=0)
+        return points[0], points[1]
+
+    def _stratum_columns(self) -> dict[str, Any]:
+        check_is_fitted(self)
+        partition = partition_of(self.estimator_)
+        scores = partition.scores
+        table: dict[str, Any] = {"stratum": np.arange(len(partition)), "score": scores}
+        if self.grades_ is not None:
+            table["grade"] = self.grades_.predict(scores)
+        if "point_values_" in self.__dict__:
+            table["points"] = self.points_of(scores)
+        if self.calibrator_ is not None:
+            table["probability"] = self.probabilities_of(scores)[:, 1]
+        table["training_rows"] = partition.counts.sum(axis=1)
+        table["rule"] = partition.rules()
+        return table
+
+    def rules(self) -> list[str]:
+        """Say in words which rows have each grade, best first; for one tree."""
+        grades = self._has("grades_", "grades")
+        partition = partition_of(self.estimator_)
+        grade = grades.apply(partition.scores)
+        strata = [np.flatnonzero(grade == k) for k in range(len(grades.names_))]
+        tree = self.estimator_.tree_
+        if not isinstance(tree, RankTree):
+            said = partition.rules()
+            return [" or ".join(f"({said[k]})" for k in of_grade) for of_grade in strata]
+        rules = partition._rules
+        leaves = [rules.leaves[of_grade] for of_grade in strata]
+        return group_rules(tree, rules.binning, rules.names, leaves)
+
+
+def unwrap(model: Any) -> tuple[Any, Scorecard | None]:
+    """Return the model that ranks, and the scorecard around it where there is one."""
+    if not isinstance(model, Scorecard):
+        return model, None
+    check_is_fitted(model)
+    return model.estimator_, model

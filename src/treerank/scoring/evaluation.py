@@ -1,0 +1,254 @@
+"""How good a model is on rows with labels: its measures, with intervals, in one object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from treerank.metrics import (
+    brier_score_loss,
+    calibration_slope,
+    gains_table,
+    gini_score,
+    ks_score,
+    local_auc_score,
+    pairwise_auc_scores,
+    vus_interval,
+)
+from treerank.metrics._delong import auc_interval
+from treerank.metrics._input import check_level, check_rate
+from treerank.scoring._plain import format_table, known, to_plain
+from treerank.scoring._rows import LabelledScores, read_rows
+
+MAX_BANDS = 10
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a model is worth on some rows; made by :func:`evaluate`.
+
+    Printed, it is a list of measures and the gains table.
+
+    Attributes
+    ----------
+    classes : list
+        Labels, worst first.
+    rows : list of float
+        Weight of each class.
+    metric : str
+        "AUC", or "VUS" beyond two classes.
+    value, lower, upper : float
+        The metric with its confidence limits.
+    level : float
+    local_auc, local_rate : float or None
+        AUC of the top of the ranking, and the share of rows that this is. Two classes only, as
+        all that follows but `pairs`.
+    ks, gini : float or None
+    brier : float or None
+        None for a model without probabilities; so are slope and intercept.
+    slope, intercept : float or None
+        Calibration slope (1 is right) and calibration in the large, the intercept at slope 1 (0
+        is right). No slope where all probabilities are equal or separate the classes.
+    slope_limits, intercept_limits : tuple of two floats or None
+    gains : dict or None
+        Ten bands of the ranking, as :func:`treerank.metrics.gains_table` has them.
+    pairs : list of dict or None
+        Beyond two classes: AUC of each pair of classes.
+    """
+
+    classes: list[Any]
+    rows: list[float]
+    metric: str
+    value: float
+    lower: float
+    upper: float
+    level: float
+    local_auc: float | None = None
+    local_rate: float | None = None
+    ks: float | None = None
+    gini: float | None = None
+    brier: float | None = None
+    slope: float | None = None
+    slope_limits: tuple[float, float] | None = None
+    intercept: float | None = None
+    intercept_limits: tuple[float, float] | None = None
+    gains: dict[str, Any] | None = None
+    pairs: list[dict[str, Any]] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON; None for what is not known."""
+        found: dict[str, Any] = to_plain(self)
+        return found
+
+    def __str__(self) -> str:
+        lines = format_table(self._measures(), left=3)
+        if self.gains is not None:
+            lines += ["", *format_table(self._bands(self.gains), left=0)]
+        if self.pairs is not None:
+            lines += ["", *format_table(self._pairs(self.pairs), left=2)]
+        return "\n".join(lines)
+
+    def _measures(self) -> list[list[str]]:
+        counts = ", ".join(
+            f"{n:,.10g} of {label}" for n, label in zip(self.rows, self.classes, strict=True)
+        )
+        percent = f"{self.level:.0%} interval"
+        lines = [
+            ["rows", counts, ""],
+            [self.metric, f"{self.value:.4f}", f"{percent} {self.lower:.4f} to {self.upper:.4f}"],
+        ]
+        if self.ks is None or self.local_rate is None:
+            return lines
+        lines += [
+            ["Gini", f"{self.gini:.4f}", ""],
+            [f"local AUC, top {self.local_rate:.0%}", f"{self.local_auc:.4f}", ""],
+            ["KS", f"{self.ks:.4f}", ""],
+        ]
+        if self.brier is None:
+            return [*lines, ["calibration", "none: no probabilities", ""]]
+        lines.append(["Brier score", f"{self.brier:.4f}", ""])
+        for name, value, limits in (
+            ("calibration slope", self.slope, self.slope_limits),
+            ("calibration intercept", self.intercept, self.intercept_limits),
+        ):
+            said = "not defined" if value is None else f"{value:.3f}"
+            interval = "" if limits is None else f"{percent} {limits[0]:.3f} to {limits[1]:.3f}"
+            lines.append([name, said, interval])
+        return lines
+
+    @staticmethod
+    def _bands(gains: dict[str, Any]) -> list[list[str]]:
+        lines = [["band", "rows", "events", "event rate", "lift", "events so far", "KS"]]
+        for i in range(len(gains["band"])):
+            lines.append(
+                [
+                    f"{gains['band'][i]}",
+                    f"{gains['rows'][i]:,.10g}",
+                    f"{gains['events'][i]:,.1f}".removesuffix(".0"),
+                    f"{gains['event_rate'][i]:.1%}",
+                    f"{gains['lift'][i]:.2f}",
+                    f"{gains['cumulative_events'][i]:.1%}",
+                    f"{gains['ks'][i]:.3f}",
+                ]
+            )
+        return lines
+
+    @staticmethod
+    def _pairs(pairs: list[dict[str, Any]]) -> list[list[str]]:
+        lines = [["class", "ranked above", "AUC"]]
+        return lines + [[str(p["high"]), str(p["low"]), f"{p['auc']:.4f}"] for p in pairs]
+
+
+def evaluate(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    rate: float = 0.1,
+    level: float = 0.95,
+) -> Evaluation:
+    """Measure how well a model ranks rows that it has not been fitted to.
+
+    AUC with DeLong's interval, local AUC, KS, Gini, Brier score, calibration slope and intercept
+    with intervals, and gains; beyond two classes VUS with its interval and the AUC of each pair.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Of this library, or any classifier with scores of two classes.
+    X : array-like or data frame of shape (n_samples, n_features)
+        Rows that the model has not been fitted to.
+    y : array-like of shape (n_samples,)
+        Their labels; every class of the model must be there.
+    sample_weight : array-like of shape (n_samples,), optional
+        Sampling weights, as in :func:`treerank.metrics.auc_interval`.
+    rate : float, default=0.1
+        Share of the rows that the local AUC looks at.
+    level : float, default=0.95
+        Confidence level.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import train_test_split
+    >>> from treerank import TreeRank
+    >>> from treerank.scoring import evaluate
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    >>> found = evaluate(TreeRank().fit(X_train, y_train), X_test, y_test)
+    >>> found.metric, found.lower < found.value < found.upper
+    ('AUC', True)
+    """
+    level, rate = check_level(level), check_rate(rate)
+    rows = read_rows(model, X, y, sample_weight)
+    rows = rows.take(rows.weight > 0)
+    classes = np.asarray(model.classes_)
+    totals = np.bincount(rows.code, weights=rows.weight, minlength=len(classes))
+    if not totals.all():
+        missing = classes[totals == 0].tolist()
+        raise ValueError(
+            f"Got no row of {missing} in y (with weight above 0); expected some of every class, "
+            "to say how well they are told apart."
+        )
+    shared = {"classes": classes.tolist(), "rows": totals.tolist(), "level": level}
+    if len(classes) == 2:
+        return Evaluation(**shared, **_two_classes(rows, rate, level))
+    return Evaluation(**shared, **_ordered(rows, classes, level))
+
+
+def _two_classes(rows: LabelledScores, rate: float, level: float) -> dict[str, Any]:
+    y, s, weight = rows.code, rows.score, rows.weight
+    auc = auc_interval(y, s, sample_weight=weight, level=level)
+    n_bands = min(MAX_BANDS, len(y))
+    return {
+        "metric": "AUC",
+        "value": auc.auc,
+        "lower": auc.lower,
+        "upper": auc.upper,
+        "local_auc": local_auc_score(y, s, rate=rate, sample_weight=weight),
+        "local_rate": rate,
+        "ks": ks_score(y, s, sample_weight=weight),
+        "gini": gini_score(y, s, sample_weight=weight),
+        "gains": gains_table(y, s, n_bands=n_bands, sample_weight=weight, level=level),
+    } | _calibration(rows, level)
+
+
+def _calibration(rows: LabelledScores, level: float) -> dict[str, Any]:
+    """Brier score, slope and intercept of a model with probabilities."""
+    p, weight = rows.probability, rows.weight
+    if p is None:
+        return {}
+    fit = calibration_slope(rows.code, p, sample_weight=weight, level=level)
+    slope = known(fit.slope)
+    return {
+        "brier": float(brier_score_loss(rows.code, p, sample_weight=weight)),
+        "slope": slope,
+        "slope_limits": None if slope is None else fit.slope_limits,
+        "intercept": fit.in_the_large,
+        "intercept_limits": fit.in_the_large_limits,
+    }
+
+
+def _ordered(rows: LabelledScores, classes: Any, level: float) -> dict[str, Any]:
+    numbers = np.arange(len(classes))
+    arguments: dict[str, Any] = {"sample_weight": rows.weight, "labels": numbers}
+    vus = vus_interval(rows.code, rows.score, level=level, **arguments)
+    pairs = np.asarray(pairwise_auc_scores(rows.code, rows.score, **arguments), dtype=float)
+    return {
+        "metric": "VUS",
+        "value": vus.vus,
+        "lower": vus.lower,
+        "upper": vus.upper,
+        "pairs": [
+            {"low": classes[a], "high": classes[b], "auc": float(pairs[a, b])}
+            for a in numbers
+            for b in numbers[a + 1 :]
+        ],
+    }

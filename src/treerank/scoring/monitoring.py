@@ -1,0 +1,329 @@
+"""Monitoring: whether a model still does, period by period, what it did on a baseline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._base import TreeRanker
+from treerank._input.labels import check_known_labels
+from treerank._input.parameters import invalid_parameter
+from treerank._input.warn import warn
+from treerank._report._sample import class_codes
+from treerank.metrics._input import check_level, check_weights
+from treerank.scoring._distributions import is_missing_value
+from treerank.scoring._drift import ColumnDrift, ScoredTable, column_drifts, score_drift
+from treerank.scoring._periods import Baseline, PeriodFigures, measure_baseline, measure_period
+from treerank.scoring._plain import format_table, to_plain
+from treerank.scoring._rows import check_two_classes, score_rows
+from treerank.scoring._sequential import log_evidence
+
+# AUC, calibration and the score share the level of the whole watch.
+N_TESTS = 3
+
+
+@dataclass(frozen=True)
+class SequentialTest:
+    """One of the tests that raise an alarm.
+
+    Attributes
+    ----------
+    name : str
+    question : str
+        What it looks for.
+    evidence : list of float
+        After each period: the largest likelihood ratio so far against "nothing has changed", for
+        the score 1 / p-value, corrected for the looks before.
+    threshold : float
+        An alarm is raised from here on.
+    raised_in : str or None
+        Period in which that happened.
+    """
+
+    name: str
+    question: str
+    evidence: list[float]
+    threshold: float
+    raised_in: str | None
+
+
+@dataclass(frozen=True)
+class Monitoring:
+    """What :func:`monitor` has found.
+
+    Attributes
+    ----------
+    status : str
+        "alarm" if a sequential test has rejected that nothing has changed; "watch" if a column has
+        moved, has levels or missing values that the baseline has not; else "steady".
+    alarms, watches : list of str
+        Why, in words.
+    tests : list of SequentialTest
+    baseline : PeriodFigures
+    periods : list of PeriodFigures
+        Rows, events, rate, AUC and calibration of each period.
+    score : ColumnDrift
+        Stability of the score.
+    columns : list of ColumnDrift
+        Stability of each column, those that moved most first.
+    classes : list
+        Non-event and event.
+    level, alpha : float
+        Confidence level of the intervals; level of the alarms, over all periods and tests.
+    model : str
+        Name of the model's class.
+    """
+
+    status: str
+    alarms: list[str]
+    watches: list[str]
+    tests: list[SequentialTest]
+    baseline: PeriodFigures
+    periods: list[PeriodFigures]
+    score: ColumnDrift
+    columns: list[ColumnDrift]
+    classes: list[Any]
+    level: float
+    alpha: float
+    model: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON; None for what is not known."""
+        found: dict[str, Any] = to_plain(self)
+        return found
+
+    def to_html(self, out: Any = "monitor.html", title: str | None = None) -> Path | str:
+        """Write one HTML page that needs no network; None returns the text."""
+        from treerank._report._monitor import monitor_page  # noqa: PLC0415 - it needs jinja2
+
+        return monitor_page(self, out, title)
+
+    def __str__(self) -> str:
+        lines = [["period", "rows", "events", "rate", "expected", "AUC", "interval", "PSI"]]
+        indices = [None, *self.score.index]
+        for figures, index in zip([self.baseline, *self.periods], indices, strict=True):
+            lines.append(
+                [
+                    figures.name,
+                    f"{figures.rows:,.10g}",
+                    _said(figures.events, ",.10g"),
+                    _said(figures.rate, ".2%"),
+                    _said(figures.expected_rate, ".2%"),
+                    _said(figures.auc, ".4f"),
+                    "" if figures.auc is None else "{:.3f} to {:.3f}".format(*figures.auc_limits),
+                    _said(index, ".3f"),
+                ]
+            )
+        text = format_table(lines)
+        text += [f"alarm: {said}" for said in self.alarms]
+        text += [f"watch: {said}" for said in self.watches]
+        return "\n".join([*text, f"status: {self.status}"])
+
+
+def _said(value: float | None, how: str) -> str:
+    return "-" if value is None else format(value, how)
+
+
+def monitor(
+    model: Any,
+    baseline: Any,
+    new: Any,
+    periods: Any,
+    *,
+    level: float = 0.95,
+    alpha: float = 0.05,
+) -> Monitoring:
+    """Watch a model of two classes in use, period by period, for drift and decline.
+
+    For each period: the population stability index (PSI) of the score and of every column against
+    the baseline, missing shares and new levels; for rows with labels the event rate, the AUC and
+    the calibration, with intervals. Three sequential tests raise alarms: the AUC has fallen, the
+    probabilities no longer fit, the score has moved by a PSI of 0.25 and more. They are made for
+    looking often: while nothing has changed, the chance that any of them *ever* raises an alarm is
+    at most `alpha`, however many periods there are [1]_ [2]_. The baseline's own uncertainty is
+    allowed for. Its probabilities are recalibrated on the baseline first, so that what is found is
+    a change since then.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Of this library, or any classifier of two classes.
+    baseline : tuple (X, y) or (X, y, sample_weight)
+        Rows with labels that the model has **not** been fitted to: on its training rows a model
+        is too good, and every later month looks like a decline.
+    new : tuple (X,), (X, y) or (X, y, sample_weight)
+        Rows since then. Labels that are not known yet are None or NaN.
+    periods : array-like of shape (n_new,)
+        Period of each new row, such as its month; periods are taken in sorted order.
+    level : float, default=0.95
+        Confidence level of the intervals.
+    alpha : float, default=0.05
+        Level of the alarms, over all periods and tests.
+
+    Returns
+    -------
+    Monitoring
+        Prints as a table; `status` says whether to act, `to_html` writes a page, `to_dict` gives
+        plain data.
+
+    References
+    ----------
+    .. [1] H. Robbins, "Statistical methods related to the law of the iterated logarithm", Annals of
+       Mathematical Statistics 41, 1970.
+    .. [2] S. Howard, A. Ramdas, J. McAuliffe, J. Sekhon, "Time-uniform, nonparametric,
+       nonasymptotic confidence sequences", Annals of Statistics 49, 2021.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treerank import TreeRank
+    >>> from treerank.scoring import monitor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(3000, 2))
+    >>> y = (rng.random(3000) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
+    >>> model = TreeRank(max_depth=3).fit(X[:1000], y[:1000])
+    >>> month = np.repeat(["2026-01", "2026-02"], 500)
+    >>> monitor(model, (X[1000:2000], y[1000:2000]), (X[2000:], y[2000:]), month).status
+    'steady'
+    """
+    check_two_classes(model, "monitoring")
+    level = check_level(level)
+    if not 0 < alpha < 1:
+        raise invalid_parameter("alpha", alpha, "a number between 0 and 1, as 0.05")
+    before = _read(model, baseline, "baseline", (2, 3))
+    after = _read(model, new, "new", (1, 2, 3))
+    names, number = _read_periods(periods, len(after.weight))
+    known = after.weight > 0
+    after, number = after.take(known), number[known]
+    before = before.take(before.weight > 0)
+    if (before.code < 0).any() or len(np.unique(before.code)) < 2:
+        raise ValueError(
+            "Got a baseline without labels of both classes; expected a label for each of its rows, "
+            f"and some of {model.classes_[0]!s} and of {model.classes_[1]!s}."
+        )
+    _warn_of_training_rows(model, before)
+    reference = measure_baseline(before, level)
+    figures = [
+        measure_period(name, after.take(np.flatnonzero(number == k)), reference, level)
+        for k, name in enumerate(names)
+    ]
+    drift = score_drift(before, after, number, len(names), alpha / N_TESTS)
+    columns = column_drifts(model, before, after, number, len(names), alpha)
+    tests = _tests(reference, figures, drift, alpha / N_TESTS)
+    alarms = [_alarm(test) for test in tests if test.raised_in is not None]
+    watches = [said for column in columns for said in column.watches(names)]
+    return Monitoring(
+        status="alarm" if alarms else "watch" if watches else "steady",
+        alarms=alarms,
+        watches=watches,
+        tests=tests,
+        baseline=reference.figures,
+        periods=figures,
+        score=drift,
+        columns=columns,
+        classes=np.asarray(model.classes_).tolist(),
+        level=level,
+        alpha=alpha,
+        model=type(model).__name__,
+    )
+
+
+def _read(model: Any, given: Any, name: str, lengths: tuple[int, ...]) -> ScoredTable:
+    """Check a table with its labels and weights, and score it."""
+    if not isinstance(given, tuple | list) or len(given) not in lengths:
+        expected = "a tuple (X, y) or (X, y, sample_weight)" + ", or (X,)" * (1 in lengths)
+        raise invalid_parameter(name, type(given).__name__, expected)
+    score, probability = score_rows(model, given[0])
+    code = np.full(len(score), -1, dtype=np.intp)
+    if len(given) > 1 and given[1] is not None:
+        labels = np.asarray(given[1])
+        if labels.shape != (len(score),):
+            raise ValueError(
+                f"Got labels of shape {labels.shape} in {name} for {len(score)} rows; expected one "
+                "a row, None where it is not known."
+            )
+        there = np.flatnonzero(~is_missing_value(labels))
+        if len(there):
+            classes = np.asarray(model.classes_)
+            wanted = np.array(labels[there].tolist())  # not objects, once nothing is missing
+            code[there] = class_codes(check_known_labels(wanted, classes), classes)
+    weight = check_weights(given[2] if len(given) > 2 else None, len(score))
+    return ScoredTable(given[0], code, weight, score, probability)
+
+
+def _warn_of_training_rows(model: Any, baseline: ScoredTable) -> None:
+    """Warn of a baseline that falls into the strata of a tree just as its training rows did."""
+    if not isinstance(model, TreeRanker) or baseline.rows is not None:
+        return
+    counts = model.partition_.counts
+    place = model.apply(baseline.X).astype(np.intp) * counts.shape[1] + baseline.code
+    found = np.bincount(place, weights=baseline.weight, minlength=counts.size)
+    if np.array_equal(found.reshape(counts.shape), counts):
+        warn(
+            "Got a baseline that falls into all strata just as the training rows did; expected "
+            "rows that the model was not fitted to: on training rows its AUC is too good, and "
+            "every later period looks like a decline."
+        )
+
+
+def _read_periods(periods: Any, n_rows: int) -> tuple[list[str], NDArray[np.intp]]:
+    """Names of the periods in order, and the number of each row's."""
+    values = np.asarray(periods)
+    if values.shape != (n_rows,) or n_rows == 0:
+        raise ValueError(
+            f"Got periods of shape {values.shape} for {n_rows} new rows; expected one a row."
+        )
+    if is_missing_value(values).any():
+        row = int(np.argmax(is_missing_value(values)))
+        raise ValueError(f"Got no period in row {row}; expected one for each new row.")
+    found, number = np.unique(values, return_inverse=True)
+    return [str(name) for name in found.tolist()], number.astype(np.intp)
+
+
+def _tests(
+    reference: Baseline, figures: list[PeriodFigures], drift: ColumnDrift, alpha: float
+) -> list[SequentialTest]:
+    """Evidence of each sequential test after each period."""
+    names = [f.name for f in figures]
+    fallen = log_evidence(
+        np.array([np.nan if f.auc is None else reference.auc - f.auc for f in figures]),
+        np.array([reference.auc_variance(f) for f in figures]),
+        reference.auc_error**2,
+        one_sided=True,
+    )
+    shifted = log_evidence(
+        np.array([np.nan if f.shift is None else f.shift for f in figures]),
+        np.array([np.nan if f.shift_error is None else f.shift_error**2 for f in figures]),
+        reference.shift_error**2,
+        one_sided=False,
+    )
+    moved = -np.log(np.maximum(drift.spent_p_value, 1e-300))
+    moved = np.where(np.array(drift.index) >= drift.moved_from, moved, 0.0)
+    said = [
+        ("AUC", "has the AUC fallen below the baseline's?", fallen),
+        ("calibration", "do events come more or less often than at the baseline?", shifted),
+        ("score", "has the distribution of the score moved by a PSI of 0.25 or more?", moved),
+    ]
+    return [_test(name, question, log, names, alpha) for name, question, log in said]
+
+
+def _test(
+    name: str, question: str, log: NDArray[np.float64], names: list[str], alpha: float
+) -> SequentialTest:
+    highest = np.maximum.accumulate(np.minimum(log, 690.0))  # the largest double is about e^709
+    over = highest >= -np.log(alpha)
+    raised = names[int(np.argmax(over))] if over.any() else None
+    return SequentialTest(name, question, np.exp(highest).tolist(), 1 / alpha, raised)
+
+
+def _alarm(test: SequentialTest) -> str:
+    what = {
+        "AUC": "the AUC has fallen below that of the baseline",
+        "calibration": "the probabilities no longer fit the events",
+        "score": "the distribution of the score has moved",
+    }[test.name]
+    return f"{what} (first certain in {test.raised_in})"

@@ -1,0 +1,92 @@
+"""`treerank challenge`, `treerank compare --group` and `--date`, `treerank report --champion`."""
+
+import json
+
+import numpy as np
+import pytest
+from saved_models import loans
+
+import treerank
+from treerank import RankingForest, TreeRank
+from treerank.scoring import challenge
+
+pytest.importorskip("typer", reason="typer is not installed")
+pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+from typer.testing import CliRunner
+
+from treerank.cli import app
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("challenge")
+    X, y = loans(900)
+    X["member"] = X["member"].map({True: "true", False: "false"})
+    labels = np.where(y == 1, "yes", "no")
+    few = X[["income", "home"]]
+    models = (
+        TreeRank(max_depth=3).fit(few[:400], labels[:400]),
+        RankingForest(n_estimators=10).fit(X[:400], labels[:400]),
+    )
+    for name, model in zip(("champion", "challenger"), models, strict=True):
+        treerank.save(model, folder / f"{name}.json")
+    new = X[400:].assign(default=labels[400:], customer=np.arange(500) // 4)
+    new["opened"] = np.repeat([f"2026-{k:02d}-01" for k in range(1, 11)], 50)
+    new.to_csv(folder / "new.csv", index=False)
+    return folder, models, new
+
+
+def test_the_command_prints_what_python_finds(judged):
+    folder, models, new = judged
+    expected = challenge(
+        *models, new[["income", "home"]], new["default"],
+        X_challenger=new[models[1].feature_names_in_], share=0.2,
+    )  # fmt: skip
+    arguments = ["challenge", folder / "champion.json", folder / "challenger.json",
+                 folder / "new.csv", "--target", "default", "--share", 0.2]  # fmt: skip
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    assert result.output == f"{expected}\n"
+    assert json.loads(run(*arguments, "--json").output) == json.loads(
+        json.dumps(expected.to_dict())
+    )
+
+
+def test_the_report_compares_with_a_champion_of_other_columns(judged, tmp_path):
+    pytest.importorskip("jinja2", reason="jinja2 is not installed")
+    folder = judged[0]
+    page = tmp_path / "page.html"
+    result = run("report", folder / "challenger.json", folder / "new.csv", "--target", "default",
+                 "--champion", folder / "champion.json", "--out", page)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "Against the model in use" in page.read_text()
+
+
+def test_folds_of_compare_keep_groups_and_go_forward_in_time(judged):
+    folder = judged[0]
+    arguments = ["compare", folder / "new.csv", "--target", "default", "--cv", 2]
+    plain = run(*arguments, "--drop", "customer", "--drop", "opened").output
+    for options in (["--group", "customer", "--drop", "opened"],
+                    ["--date", "opened", "--drop", "customer"]):  # fmt: skip
+        result = run(*arguments, *options)
+        assert result.exit_code == 0, result.output
+        assert "2 folds" in result.output
+        assert result.output != plain
+    result = run(*arguments, "--date", "nope")
+    assert result.exit_code == 2
+    assert "there is no column 'nope'" in result.stderr
+
+
+def test_what_is_wrong_is_said_in_one_line(judged):
+    folder = judged[0]
+    models = [folder / "champion.json", folder / "challenger.json"]
+    result = run("challenge", *models, "-", "--target", "default")
+    assert result.exit_code == 2
+    assert "it is read once for each model" in result.stderr
+    result = run("challenge", *models, folder / "new.csv", "--target", "default", "--share", 7)
+    assert result.exit_code == 2
+    assert "Got share=7" in result.stderr

@@ -1,0 +1,99 @@
+"""`treerank evaluate`: the figures of Python's `evaluate`, as text or JSON."""
+
+import json
+
+import numpy as np
+import pytest
+from saved_models import loans
+
+import treerank
+from treerank import TreeRank
+from treerank.scoring import evaluate, evaluate_groups
+
+pytest.importorskip("typer", reason="typer is not installed")
+pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+from typer.testing import CliRunner
+
+from treerank.cli import app
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("evaluate")
+    X, y = loans(600)
+    X["member"] = X["member"].map({True: "true", False: "false"})
+    model = TreeRank(max_depth=4).fit(X[:300], np.where(y == 1, "yes", "no")[:300])
+    treerank.save(model, folder / "model.json")
+    new = X[300:].assign(default=np.where(y == 1, "yes", "no")[300:], w=1 + np.arange(300) % 2)
+    new.to_csv(folder / "new.csv", index=False)
+    new[new.default == "no"].to_csv(folder / "quiet.csv", index=False)
+    return folder, model, new
+
+
+def test_the_command_prints_what_python_finds(judged):
+    folder, model, new = judged
+    found = evaluate(model, new[model.feature_names_in_], new["default"])
+    result = run("evaluate", folder / "model.json", folder / "new.csv", "--target", "default")
+    assert result.exit_code == 0, result.output
+    assert result.output == f"{found}\n"
+    for word in ("AUC", "95% interval", "local AUC, top 10%", "KS", "Brier score", "lift"):
+        assert word in result.output
+
+
+def test_json_holds_every_figure(judged):
+    folder, model, new = judged
+    found = evaluate(model, new[model.feature_names_in_], new["default"], sample_weight=new["w"])
+    result = run("evaluate", folder / "model.json", folder / "new.csv", "--target", "default",
+                 "--weight", "w", "--json")  # fmt: skip
+    assert json.loads(result.output) == json.loads(json.dumps(found.to_dict()))
+
+
+def test_rows_without_events_are_named_in_one_line(judged):
+    folder = judged[0]
+    result = run("evaluate", folder / "model.json", folder / "quiet.csv", "--target", "default")
+    assert result.exit_code == 2
+    assert "column 'default' has no row of 'yes'" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_groups_are_compared_by_a_column_that_the_model_need_not_know(judged):
+    folder, model, new = judged
+    arguments = ["evaluate", folder / "model.json", folder / "new.csv", "--target", "default"]
+    for column in ("home", "w"):
+        groups = new[column].astype(str).where(new[column].notna(), None)
+        expected = evaluate_groups(
+            model, new[model.feature_names_in_], new["default"], groups.to_numpy()
+        )
+        result = run(*arguments, "--group", column)
+        assert result.exit_code == 0, result.output
+        assert result.output.endswith(f"\n\n{expected}\n")
+        found = json.loads(run(*arguments, "--group", column, "--json").output)
+        assert found["groups"] == json.loads(json.dumps(expected.to_dict()))
+    result = run(*arguments, "--group", "nope")
+    assert result.exit_code == 2
+    assert "there is no column 'nope' (--group)" in result.stderr
+    assert "expected at most 50" in run(*arguments, "--group", "income").stderr
+
+
+def test_the_report_has_groups_and_segments(judged, tmp_path):
+    folder = judged[0]
+    page = tmp_path / "page.html"
+    result = run("report", folder / "model.json", folder / "new.csv", "--target", "default",
+                 "--group", "w", "--segments", "--out", page)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    text = page.read_text()
+    assert 'id="groups"' in text
+    assert 'id="segments"' in text
+
+
+def test_the_appendix_is_written_as_markdown(judged, tmp_path):
+    folder = judged[0]
+    result = run("report", folder / "model.json", folder / "new.csv", "--target", "default",
+                 "--appendix", tmp_path / "model.md", "--out", tmp_path / "page.html")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "## TRIPOD+AI" in (tmp_path / "model.md").read_text()
+    assert 'id="appendix"' in (tmp_path / "page.html").read_text()

@@ -1,0 +1,147 @@
+"""`treerank monitor`: page, JSON, exit status; dates, files, labels that are not there yet."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from saved_models import loans
+
+import treerank
+from treerank import TreeRank
+from treerank.scoring import monitor
+
+pytest.importorskip("typer", reason="typer is not installed")
+pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+pytest.importorskip("jinja2", reason="jinja2 is not installed")
+from typer.testing import CliRunner
+
+from treerank.cli import app
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("monitor")
+    X, y = loans(1500)
+    X["member"] = X["member"].map({True: "true", False: "false"})
+    table = X.assign(default=np.where(y == 1, "yes", "no"), w=2)
+    table["when"] = np.repeat(
+        ["2025-11-30", "2025-12-31", "2026-01-05", "2026-02-11", "2026-03-31"], 300
+    )
+    model = TreeRank(max_depth=3).fit(X[:600], table["default"][:600])
+    treerank.save(model, folder / "model.json")
+    table[600:900].to_csv(folder / "baseline.csv", index=False)
+    for name, rows in (("a", table[900:1200]), ("b", table[1200:])):
+        rows.to_csv(folder / f"new-2026-{name}.csv", index=False)
+    table[900:].to_parquet(folder / "new.parquet")
+    late = table[900:].copy()
+    late.loc[late["when"] > "2026-03", "default"] = None
+    late.to_csv(folder / "late.csv", index=False)
+    moved = table[900:].assign(income=lambda t: t["income"] * 30, home="tent")
+    moved.drop(columns="default").to_csv(folder / "moved.csv", index=False)
+    return folder, model, table
+
+
+def watch(folder, *arguments, new="new-2026-*.csv", out="page.html"):
+    return run("monitor", folder / "model.json", folder / "baseline.csv", folder / new,
+               "--target", "default", "--out", folder / out, *arguments)  # fmt: skip
+
+
+def test_the_command_writes_what_python_finds(folder):
+    folder, model, table = folder
+    columns = list(model.feature_names_in_)
+    expected = monitor(
+        model,
+        (table[columns][600:900], table["default"][600:900]),
+        (table[columns][900:], table["default"][900:]),
+        table["when"][900:].str[:7],
+    )
+    for new in ("new-2026-*.csv", "new.parquet"):
+        result = watch(folder, "--date", "when", new=new)
+        assert result.exit_code == {"alarm": 3}.get(expected.status, 0), result.output
+        assert result.stdout == f"{expected}\n"
+        found = json.loads((folder / "page.json").read_text())
+        assert found == json.loads(json.dumps(expected.to_dict()))
+        text = (folder / "page.html").read_text()
+        assert "2026-02" in text
+        assert "</html>" in text
+
+
+@pytest.mark.parametrize(
+    ("by", "names"),
+    [
+        ("day", ["2026-02-11", "2026-03-31"]),
+        ("week", ["2026-W07", "2026-W14"]),
+        ("quarter", ["2026-Q1"]),
+        ("year", ["2026"]),
+        ("value", ["2026-02-11", "2026-03-31"]),
+    ],
+)
+def test_periods_are_as_long_as_asked(folder, by, names):
+    watch(folder[0], "--date", "when", "--by", by, "--fail-on", "never")
+    found = json.loads((folder[0] / "page.json").read_text())
+    assert [period["name"] for period in found["periods"]] == names
+
+
+def test_without_dates_each_file_is_a_period(folder):
+    result = watch(folder[0], "--weight", "w", "--fail-on", "never")
+    found = json.loads((folder[0] / "page.json").read_text())
+    assert [period["name"] for period in found["periods"]] == ["new-2026-a", "new-2026-b"]
+    assert [period["rows"] for period in found["periods"]] == [600, 600]
+    assert result.exit_code == 0
+
+
+def test_labels_may_come_later_or_not_at_all(folder):
+    assert watch(folder[0], "--date", "when", new="late.csv").exit_code == 0
+    found = json.loads((folder[0] / "page.json").read_text())
+    assert [period["note"] for period in found["periods"]] == ["", "no labels yet"]
+    assert found["periods"][1]["auc"] is None
+
+
+def test_the_exit_status_says_what_was_found(folder):
+    result = watch(folder[0], "--date", "when", new="moved.csv")
+    assert result.exit_code == 3
+    assert "alarm: the distribution of the score has moved" in result.stdout
+    assert "column 'home' has new levels: 'tent'" in result.stdout
+    assert watch(folder[0], "--fail-on", "never", new="moved.csv").exit_code == 0
+    assert watch(folder[0], "--fail-on", "watch", new="moved.csv").exit_code == 3
+
+
+def test_what_is_wrong_is_said_in_one_line(folder, tmp_path):
+    folder, _, table = folder
+    bad = tmp_path / "bad.csv"
+    cases = [
+        ({"when": "31.12.2026"}, ["--date", "when"], "has '31.12.2026' in line 2; expected dates"),
+        ({"when": "2026-02-31"}, ["--date", "when"], "expected dates such as 2026-03-31"),
+        ({"when": None}, ["--date", "when"], "has no value in line 2"),
+        ({"default": "perhaps"}, [], "has the label 'perhaps' in line 2; expected one of no, yes"),
+        ({}, ["--date", "nope"], "there is no column 'nope' (--date)"),
+        ({}, ["--target", "age"], "is one that the model ranks by"),
+        ({}, ["--alpha", "2"], "Got alpha=2.0; expected"),
+    ]
+    for changed, options, message in cases:
+        table[900:910].assign(**changed).to_csv(bad, index=False)
+        result = run("monitor", folder / "model.json", folder / "baseline.csv", bad, "--target",
+                     "default", "--out", tmp_path / "page.html", *options)  # fmt: skip
+        assert result.exit_code == 2, result.output
+        assert message in result.stderr
+        assert result.stderr.count("\n") == 1
+        assert not (tmp_path / "page.html").exists()
+        assert not (tmp_path / "page.json").exists()
+    before = (folder / "model.json").read_bytes()
+    result = watch(folder, out="model.html")
+    assert result.exit_code == 2
+    assert "model.json: this file is read, and would be written over" in result.stderr
+    assert (folder / "model.json").read_bytes() == before
+    result = watch(folder, new="none-*.csv")
+    assert "no file matches" in result.stderr
+    assert re.search("there is no such file", watch(folder, new="none.csv").stderr)
+    pd.DataFrame(columns=table.columns).to_csv(bad, index=False)
+    result = run("monitor", folder / "model.json", folder / "baseline.csv", bad, "--target",
+                 "default", "--out", tmp_path / "page.html")  # fmt: skip
+    assert "there are column names but no rows" in result.stderr

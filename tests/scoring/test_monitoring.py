@@ -1,0 +1,240 @@
+"""monitor: figures are those of the measures, drift is found, and odd periods are put in words."""
+
+import json
+import re
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from report_data import NASTY, loans
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from treerank import RankingForest, TreeRank
+from treerank.metrics import (
+    auc_interval,
+    calibration_slope,
+    population_stability_index,
+    wilson_interval,
+)
+from treerank.scoring import monitor
+from treerank.scoring._distributions import count_levels
+
+MONTHS = np.repeat(["2026-01", "2026-02", "2026-03"], 100)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Rows to learn from, a baseline and three months."""
+    x, y = loans(900)
+    x["purpose"] = x["purpose"].astype(object)
+    return [(x.iloc[a:b].reset_index(drop=True), y.iloc[a:b].reset_index(drop=True))
+            for a, b in ((0, 300), (300, 600), (600, 900))]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tree(rows):
+    return TreeRank(max_depth=4).fit(*rows[0])
+
+
+def checked_page(found):
+    """Text of the page; no figure of it is unknown to HTML or to JSON."""
+    text = found.to_html(None)
+    words = re.sub("<[^>]+>", " ", text[text.index("<body") :])
+    assert not re.search(r"\b(nan|NaN|inf|Infinity|None)\b", words)
+    assert "NaN" not in re.sub("<style.*</style>", "", text, flags=re.S)
+    json.dumps(found.to_dict(), allow_nan=False)
+    assert "nan" not in str(found)
+    return words
+
+
+def test_figures_are_those_of_the_measures(rows, tree):
+    found = monitor(tree, rows[1], rows[2], MONTHS, level=0.9)
+    x, y = rows[2]
+    before = tree.score_samples(rows[1][0])
+    for k, period in enumerate(found.periods):
+        part, label = x.iloc[100 * k : 100 * k + 100], y.iloc[100 * k : 100 * k + 100]
+        s, p = tree.score_samples(part), tree.predict_proba(part)[:, 1]
+        auc = auc_interval(label, s, level=0.9)
+        assert (period.auc, *period.auc_limits) == (auc.auc, auc.lower, auc.upper)
+        assert period.rate_limits == pytest.approx(wilson_interval(label.sum(), 100, 0.9))
+        assert period.expected_rate == pytest.approx(p.mean())
+        fit = calibration_slope(label, p, level=0.9)
+        assert period.slope == pytest.approx(fit.slope, rel=0.01)
+        index = population_stability_index(before, s)
+        assert found.score.index[k] == pytest.approx(index)
+        for column in found.columns:
+            columns = rows[1][0][column.name], part[column.name]
+            if column.name == "purpose":
+                columns = [c.astype(str) for c in columns]
+            expected = population_stability_index(*columns)
+            assert column.index[k] == pytest.approx(expected), column.name
+    assert found.baseline.auc == tree.score(*rows[1])
+    assert found.baseline.shift == pytest.approx(0, abs=1e-3)
+    assert [c.index[0] for c in found.columns] != []
+    assert found.status in ("steady", "watch")
+
+
+def test_every_kind_of_table_gives_the_same_figures(rows, tree):
+    expected = monitor(tree, rows[1], rows[2], MONTHS).to_dict()
+    for convert in (pl.from_pandas, pa.Table.from_pandas):
+        parts = [(convert(x), y.to_numpy()) for x, y in rows[1:]]
+        found = monitor(tree, *parts, MONTHS).to_dict()
+        assert found["columns"] == expected["columns"]
+        assert found["periods"] == expected["periods"]
+    numbers = [(x[["income", "noise"]].to_numpy(), y) for x, y in rows]
+    model = TreeRank(max_depth=3).fit(*numbers[0])
+    found = monitor(model, numbers[1], numbers[2], MONTHS)
+    index = {c.name: c.index for c in found.columns}
+    assert index["x1"] == next(c for c in expected["columns"] if c["name"] == "noise")["index"]
+
+
+def test_levels_of_arrays_are_counted_as_those_of_frames():
+    values = np.array(["a", "b", None, "a", np.nan, "b"], dtype=object)
+    weight, period = np.arange(1.0, 7.0), np.array([0, 0, 1, 1, 1, 1])
+    expected = {(0, "a"): 1, (0, "b"): 2, (1, None): 8, (1, "a"): 4, (1, "b"): 6}
+    assert count_levels(values, weight, period) == expected
+    series = nw.from_native(pl.Series(["a", "b", None, "a", None, "b"]), series_only=True)
+    assert count_levels(series, weight, period) == expected
+
+
+def test_weights_are_rows_that_count_more(rows, tree):
+    weight = np.ones(300)
+    weight[:50] = 0
+    found = monitor(tree, rows[1], (*rows[2], weight), MONTHS)
+    kept = [part.iloc[50:] for part in rows[2]]
+    expected = monitor(tree, rows[1], kept, MONTHS[50:])
+    assert found.periods == expected.periods
+    assert found.columns == expected.columns
+    double = monitor(tree, (*rows[1], 2 * np.ones(300)), (*rows[2], np.full(300, 3.0)), MONTHS)
+    plain = monitor(tree, rows[1], rows[2], MONTHS)
+    for a, b in zip(double.periods, plain.periods, strict=True):
+        assert a.auc == pytest.approx(b.auc)
+        assert a.auc_limits == pytest.approx(b.auc_limits)
+        assert a.shift_error == pytest.approx(b.shift_error)
+        assert a.rows == 3 * b.rows
+
+
+def test_new_levels_missing_values_and_moved_columns_are_named(rows, tree):
+    x, y = rows[2]
+    x = x.copy()
+    x.loc[150:, "purpose"] = "spaceship <b>"
+    x.loc[200:, "income"] = np.nan
+    x.loc[100:, "noise"] += 3
+    found = monitor(tree, rows[1], (x, y), MONTHS)
+    assert found.status != "steady"
+    said = "\n".join(found.watches)
+    assert "column 'purpose' has new levels: 'spaceship <b>'" in said
+    assert "column 'income' is missing in 100.0% of 2026-03" in said
+    assert "column 'noise' has moved (PSI" in said
+    purpose = next(c for c in found.columns if c.name == "purpose")
+    assert purpose.new_levels == [{}, {"spaceship <b>": 50.0}, {"spaceship <b>": 100.0}]
+    assert "spaceship &lt;b&gt;" in found.to_html(None)
+    checked_page(found)
+
+
+def test_a_decline_and_a_shift_raise_alarms(rows):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(6000, 2))
+    y = (rng.random(6000) < 1 / (1 + np.exp(-2 * x[:, 0]))).astype(int)
+    model = LogisticRegression().fit(x[:1000], y[:1000])
+    month = np.repeat(np.arange(8), 500)
+    steady = monitor(model, (x[1000:2000], y[1000:2000]), (x[2000:], y[2000:]), month)
+    assert (steady.status, steady.alarms) == ("steady", [])
+    worse = y[2000:].copy()
+    worse[2000:] = rng.integers(0, 2, 2000)
+    found = monitor(model, (x[1000:2000], y[1000:2000]), (x[2000:], worse), month)
+    auc = next(t for t in found.tests if t.name == "AUC")
+    assert auc.raised_in == "4"
+    assert found.status == "alarm"
+    assert np.isfinite(auc.evidence).all()
+    more = np.where(rng.random(4000) < 0.2, 1, y[2000:])
+    found = monitor(model, (x[1000:2000], y[1000:2000]), (x[2000:], more), month)
+    assert "the probabilities no longer fit the events" in "\n".join(found.alarms)
+    moved = x[2000:] + np.array([1.5, 0])
+    found = monitor(model, (x[1000:2000], y[1000:2000]), (moved,), month)
+    assert found.alarms == ["the distribution of the score has moved (first certain in 0)"]
+
+
+def test_odd_periods_are_put_in_words(rows, tree):
+    x, y = rows[2]
+    labels = y.astype(float).to_numpy(copy=True)
+    labels[:100] = 0  # no events
+    labels[200:] = np.nan  # not known yet
+    found = monitor(tree, rows[1], (x, labels), MONTHS)
+    assert [p.note for p in found.periods] == [
+        "no events, so that there is no AUC", "", "no labels yet",
+    ]  # fmt: skip
+    assert [p.auc is None for p in found.periods] == [True, False, True]
+    words = checked_page(found)
+    assert "no events, so that there is no AUC" in words
+    assert NASTY.replace("<", "&lt;").replace(">", "&gt;") in found.to_html(None)
+    single = monitor(tree, rows[1], (x.iloc[:2], y.iloc[:2]), ["a", "b"])
+    assert [p.rows for p in single.periods] == [1, 1]
+    checked_page(single)
+    none = monitor(tree, rows[1], (x,), MONTHS)
+    assert all(p.note == "no labels yet" for p in none.periods)
+    assert "No row has a label yet" in checked_page(none)
+    words = monitor(tree, rows[1], (x, np.where(np.isnan(labels), None, labels)), MONTHS)
+    assert words.periods == found.periods
+
+
+def test_a_perfect_or_tiny_baseline_does_not_make_certain(rows):
+    x = np.array([[0.0], [1.0]] * 5)
+    y = np.array([0, 1] * 5)
+    model = LogisticRegression().fit(x, y)
+    wrong = np.where(np.arange(10) == 0, 1, y)
+    found = monitor(model, (x, y), (x, wrong), np.zeros(10))
+    assert found.baseline.auc == 1.0
+    assert not any(t.name == "AUC" and t.raised_in for t in found.tests)
+    checked_page(found)
+
+
+def test_columns_without_any_value_are_compared(rows, tree):
+    before, after = (part[0].assign(income=np.nan) for part in rows[1:])
+    found = monitor(tree, (before, rows[1][1]), (after, rows[2][1]), MONTHS)
+    income = next(c for c in found.columns if c.name == "income")
+    assert income.index == [0.0] * 3
+    assert income.missing_before == 1.0
+    checked_page(found)
+
+
+def test_models_without_probabilities_are_watched_by_rate(rows):
+    numbers = [(x[["noise"]].assign(a=x.iloc[:, 1]), y) for x, y in rows]
+    model = LinearSVC().fit(*numbers[0])
+    found = monitor(model, numbers[1], numbers[2], MONTHS)
+    assert found.baseline.expected_rate is None
+    assert found.baseline.shift == pytest.approx(0, abs=1e-9)
+    checked_page(found)
+
+
+def test_forests_are_watched(rows):
+    model = RankingForest(n_estimators=10).fit(*rows[0])
+    assert monitor(model, rows[1], rows[2], MONTHS).model == "RankingForest"
+
+
+def test_a_baseline_of_training_rows_is_warned_of(rows, tree):
+    with pytest.warns(UserWarning, match="just as the training rows did"):
+        monitor(tree, rows[0], rows[2], MONTHS)
+
+
+def test_bad_input_is_named(rows, tree):
+    cases = [
+        ((rows[1][0], rows[2], MONTHS), "Got baseline='DataFrame'; expected a tuple"),
+        ((rows[1], rows[2], MONTHS[:5]), "Got periods of shape .5,. for 300 new rows"),
+        ((rows[1], rows[2], np.where(MONTHS == "2026-01", None, MONTHS)), "Got no period in row 0"),
+        ((rows[1], (rows[2][0], rows[2][1][:9]), MONTHS), "Got labels of shape"),
+        ((rows[1], (rows[2][0], rows[2][1] + 5), MONTHS), "label"),
+        (((rows[1][0], np.zeros(300)), rows[2], MONTHS), "Got a baseline without labels of both"),
+    ]
+    for arguments, message in cases:
+        with pytest.raises(ValueError, match=message):
+            monitor(tree, *arguments)
+    with pytest.raises(ValueError, match="Got alpha=0; expected"):
+        monitor(tree, rows[1], rows[2], MONTHS, alpha=0)
+    x = np.random.default_rng(0).normal(size=(30, 1))
+    three = TreeRank(max_depth=2).fit(x, np.arange(30) % 3)
+    with pytest.raises(ValueError, match="of 3 classes; expected two"):
+        monitor(three, (x, np.arange(30) % 3), (x,), np.zeros(30))

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 
 from treerank.cli._training import Training
 
@@ -61,6 +59,8 @@ def print_out_of_bag(console: Console, model: Any) -> str:
 
 def print_quality(console: Console, model: Any, data: Training, cv: int, seed: int) -> None:
     """Say how well the model ranks rows that it has not seen."""
+    from sklearn.model_selection import StratifiedKFold  # noqa: PLC0415 (slow; not for the help)
+
     measure = print_out_of_bag(console, model)
     if hasattr(model, f"oob_{measure.lower()}_interval_"):
         return
@@ -83,6 +83,8 @@ def print_quality(console: Console, model: Any, data: Training, cv: int, seed: i
 
 def _held_out(model: Any, data: Training, train: Any, test: Any) -> float:
     """AUC, or VUS, on some rows of the model fitted to the others."""
+    from sklearn.base import clone  # noqa: PLC0415 (slow; not for the help)
+
     weights = data.weights
     fitted = clone(model).fit(
         data.features.take(train),

@@ -83,7 +83,8 @@ def _by_arrays(
     """Write the walk by arrays, for PostgreSQL, which would hash a joined table at every step."""
     arrays, asked = alias("arrays"), alias("asked")
     columns = ["place", "cut", "first", *names.totals]
-    collected = ", ".join(f"array_agg({name} ORDER BY slot)" for name in columns)
+    # An array with NULL in it is searched from its start.
+    collected = ", ".join(f"array_agg(COALESCE({name}, -1) ORDER BY slot)" for name in columns)
     parts = [
         f"{arrays}({', '.join(columns)}) AS MATERIALIZED (\n"
         f"  SELECT {collected} FROM {names.node}\n)"
@@ -114,7 +115,7 @@ def _by_arrays(
         f"  SELECT row_id, tree, slot, {begun}, codes\n"
         f"  FROM {names.coded} CROSS JOIN {names.root}\n"
         "  UNION ALL\n"
-        f"  SELECT row_id, tree, first + {right}, {added}, codes\n"
+        f"  SELECT row_id, tree, NULLIF(first, -1) + {right}, {added}, codes\n"
         f"  FROM (\n    SELECT *, {found}\n"
         f"    FROM {names.walk} WHERE slot IS NOT NULL\n  ) AS {asked}\n)"
     )

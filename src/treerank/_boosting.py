@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Self
 
@@ -373,6 +374,22 @@ class BoostedTreeRank(TreeEnsemble):
         if self._trees is None:
             return np.full(codes.shape[1], self._start)
         return self._start + self._trees.total(codes, n_jobs)
+
+    def staged_score_samples(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """Give the ranking scores after each tree, one array of shape (n_samples,) at a time.
+
+        The last is that of `score_samples`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        """
+        codes, n_jobs = self._codes(X)
+        summed = np.zeros(codes.shape[1])
+        for number in range(self.n_estimators_):
+            assert self._trees is not None
+            summed += self._trees.tree(number).each(codes, n_jobs)[0]
+            yield self._start + summed
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the class probabilities of each row, in the order of `classes_`.

@@ -234,7 +234,7 @@ def population_stability_index(
         check_weights(actual_weight, columns[1].size),
     )
     if kinds[0] == "numbers":
-        edges = _quantile_edges(columns[0], weights[0], n_bins)
+        edges = quantile_edges(columns[0], weights[0], n_bins)
         codes = [np.where(np.isnan(c), edges.size + 1, np.searchsorted(edges, c)) for c in columns]
     else:
         levels = np.unique(np.concatenate(columns))
@@ -263,7 +263,7 @@ def _check_column(values: ArrayLike, name: str) -> NDArray[Any]:
     return column.astype(np.float64) if column.dtype.kind in "biuf" else column.astype(str)
 
 
-def _quantile_edges(values: FloatArray, weight: FloatArray, n_bins: int) -> FloatArray:
+def quantile_edges(values: FloatArray, weight: FloatArray, n_bins: int) -> FloatArray:
     """Upper edges of all bins but the last: bin i holds edge[i-1] < x <= edge[i]."""
     known = ~np.isnan(values)
     order = np.argsort(values[known])

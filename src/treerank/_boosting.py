@@ -97,6 +97,7 @@ class BoostedTreeRank(TreeEnsemble):
     n_iter_no_change : int, default=50
         Stop after so many trees that brought nothing better.
     {label_order}
+    {class_weight}
     {categorical_features}
     {monotonic_cst}
     max_bins : int, default=255
@@ -156,6 +157,7 @@ class BoostedTreeRank(TreeEnsemble):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 50,
         label_order: Any = None,
+        class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         monotonic_cst: Any = None,
         max_bins: int = 255,
@@ -177,6 +179,7 @@ class BoostedTreeRank(TreeEnsemble):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.label_order = label_order
+        self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins

@@ -28,7 +28,7 @@ from treerank.cli._dialect import (
     first_line,
 )
 from treerank.cli._errors import BadInput, note
-from treerank.cli._streams import Prefixed, lines, read_full, whole_lines
+from treerank.cli._streams import Prefixed, first_blocks, lines, read_full, whole_lines
 
 BLOCK_BYTES = 2 << 20
 # Bytes of which the separator and the formats of numbers are found, and those of the encoding: a
@@ -100,8 +100,6 @@ class Source:
         """Return the error that names this table."""
         return BadInput(f"{self.label}: {text}")
 
-    # --- text ---
-
     def _open(self) -> Any:
         """Open the bytes of the text, unpacked."""
         if self.path == "-":
@@ -155,10 +153,7 @@ class Source:
 
     def _scan(self) -> Iterator[bytes]:
         with self._open() as stream:
-            left = MOST_SCANNED_BYTES
-            while left > 0 and (block := bytes(stream.read(min(left, BLOCK_BYTES)))):
-                left -= len(block)
-                yield block if left > 0 else whole_lines(block, len(block))
+            yield from first_blocks(stream, MOST_SCANNED_BYTES, BLOCK_BYTES)
 
     def _find_dialect(self, start: bytes, blocks: Iterable[bytes]) -> None:
         found = []

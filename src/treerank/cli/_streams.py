@@ -30,6 +30,13 @@ def whole_lines(start: bytes, limit: int) -> bytes:
     return start if len(start) < limit else start[: start.rfind(b"\n") + 1]
 
 
+def first_blocks(stream: Any, limit: int, size: int) -> Iterable[bytes]:
+    """First bytes of a stream, block by block; the last one ends with a line."""
+    while limit > 0 and (block := bytes(stream.read(min(limit, size)))):
+        limit -= len(block)
+        yield block if limit > 0 else whole_lines(block, len(block))
+
+
 class Prefixed(io.RawIOBase):
     """A stream whose first bytes have been read already."""
 

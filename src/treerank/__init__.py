@@ -8,19 +8,18 @@ from importlib import import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
-from treerank._boosting import BoostedTreeRank
-from treerank._compare import compare
-from treerank._comparison import Comparison
-from treerank._forest import RankingForest
-from treerank._geometric import GeometricRanker
-from treerank._leafrank import LeafRank
-from treerank._reading.partition import OrderedPartition
-from treerank._treerank import TreeRank
-from treerank._two_sample import TwoSampleResult, two_sample_test
-
 if TYPE_CHECKING:
+    from treerank._boosting import BoostedTreeRank
+    from treerank._compare import compare
+    from treerank._comparison import Comparison
+    from treerank._forest import RankingForest
+    from treerank._geometric import GeometricRanker
     from treerank._io.model_file import ModelFileError, load, save
+    from treerank._leafrank import LeafRank
+    from treerank._reading.partition import OrderedPartition
     from treerank._report import report
+    from treerank._treerank import TreeRank
+    from treerank._two_sample import TwoSampleResult, two_sample_test
 
 __version__ = _version("treerank-ml")
 __all__ = [
@@ -42,20 +41,37 @@ __all__ = [
 ]
 
 
-# What takes long to import and is not always needed, imported when it is first asked for.
-_LATER = {
-    "ModelFileError": "treerank._io.model_file",
-    "load": "treerank._io.model_file",
-    "report": "treerank._report",
-    "save": "treerank._io.model_file",
+# Where each name is defined. It is imported when it is first asked for: scikit-learn takes a second
+# to import, which the help of the command line need not wait for.
+_DEFINED_IN = {
+    "BoostedTreeRank": "_boosting",
+    "Comparison": "_comparison",
+    "GeometricRanker": "_geometric",
+    "LeafRank": "_leafrank",
+    "ModelFileError": "_io.model_file",
+    "OrderedPartition": "_reading.partition",
+    "RankingForest": "_forest",
+    "TreeRank": "_treerank",
+    "TwoSampleResult": "_two_sample",
+    "compare": "_compare",
+    "load": "_io.model_file",
+    "report": "_report",
+    "save": "_io.model_file",
+    "two_sample_test": "_two_sample",
 }
+_MODULES = [
+    "approximation", "baselines", "consensus", "datasets", "export", "inspection", "metrics",
+    "plots", "splitters",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name in _MODULES:
+        return import_module(f"treerank.{name}")
+    if name not in _DEFINED_IN:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_LATER[name]), name)
+    return getattr(import_module(f"treerank.{_DEFINED_IN[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LATER])
+    return sorted({*globals(), *_DEFINED_IN, *_MODULES})

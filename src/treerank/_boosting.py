@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Self
 
@@ -94,6 +95,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         Keep the trees of the last fit and add more, up to `n_estimators`. The data must be the
         same.
     {label_order}
+    {class_weight}
     {categorical_features}
     {categories}
     {monotonic_cst}
@@ -156,6 +158,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         n_iter_no_change: int = 50,
         warm_start: bool = False,
         label_order: Any = None,
+        class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         categories: str = "auto",
         monotonic_cst: Any = None,
@@ -180,6 +183,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
         self.label_order = label_order
+        self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.categories = categories
         self.monotonic_cst = monotonic_cst
@@ -373,6 +377,22 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         if self._trees is None:
             return np.full(codes.shape[1], self._start)
         return self._start + self._trees.total(codes, n_jobs)
+
+    def staged_score_samples(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """Give the ranking scores after each tree, one array of shape (n_samples,) at a time.
+
+        The last is that of `score_samples`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        """
+        codes, n_jobs = self._codes(X)
+        summed = np.zeros(codes.shape[1])
+        for number in range(self.n_estimators_):
+            assert self._trees is not None
+            summed += self._trees.tree(number).each(codes, n_jobs)[0]
+            yield self._start + summed
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the class probabilities of each row, in the order of `classes_`.

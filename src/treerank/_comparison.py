@@ -77,7 +77,8 @@ class Comparison:
         dict
             `model`, the mean (`auc` or `vus`) with `lower` and `upper` limit; `difference` from
             the baseline with its limits, `p_value` and `p_adjusted` (Holm), NaN for the baseline
-            itself; mean `fit_seconds` and `score_seconds` of a fold.
+            itself; the limits are adjusted as the p-values are, so that 0 lies outside exactly
+            when `p_adjusted < 1 - level`; mean `fit_seconds` and `score_seconds` of a fold.
         """
         means = self.mean
         reference = self.names.index(self.reference)
@@ -87,7 +88,13 @@ class Comparison:
                 for mean, scores in zip(means, self.fold_scores, strict=True)
             ]
         )
-        found = np.array([self._difference(i, reference) for i in range(len(self.names))])
+        models = range(len(self.names))
+        p_values = np.array([self._difference(i, reference, self.level)[3] for i in models])
+        adjusted, times = holm_factors(p_values)
+        # What multiplies a p-value divides the chance that the interval misses.
+        found = np.array(
+            [self._difference(i, reference, 1 - (1 - self.level) / times[i]) for i in models]
+        )
         return {
             "model": self.names,
             self.metric.lower(): means,
@@ -96,8 +103,8 @@ class Comparison:
             "difference": found[:, 0],
             "difference_lower": found[:, 1],
             "difference_upper": found[:, 2],
-            "p_value": found[:, 3],
-            "p_adjusted": holm(found[:, 3]),
+            "p_value": p_values,
+            "p_adjusted": adjusted,
             "fit_seconds": self.fit_times.mean(axis=1),
             "score_seconds": self.score_times.mean(axis=1),
         }
@@ -107,13 +114,15 @@ class Comparison:
         variance = np.var(values, ddof=1) * (1 / len(values) + self.overlap)
         return Spread(float(np.sqrt(variance)), len(values) - 1.0, self.smallest_class)
 
-    def _difference(self, model: int, reference: int) -> tuple[float, float, float, float]:
+    def _difference(
+        self, model: int, reference: int, level: float
+    ) -> tuple[float, float, float, float]:
         """Difference from the reference, its limits and its p-value."""
         if model == reference:
             return 0.0, np.nan, np.nan, np.nan
         gaps = self.fold_scores[model] - self.fold_scores[reference]
         difference = float(gaps.mean())
-        limits = difference_limits(difference, self._spread(gaps), self.level)
+        limits = difference_limits(difference, self._spread(gaps), level)
         lower, upper, _, p_value = limits
         return difference, lower, upper, p_value
 
@@ -155,7 +164,9 @@ class Comparison:
         ]
         n_folds = self.fold_scores.shape[1]
         note = f"{n_folds} folds; {self.level:.0%} intervals, t corrected for shared training rows"
-        return "\n".join([*text, note + "; p by Holm" * (len(self.names) > 2)])
+        return "\n".join(
+            [*text, note + "; p and intervals of differences by Holm" * (len(self.names) > 2)]
+        )
 
     def _line(self, table: dict[str, Any], i: int) -> list[str]:
         p_value = table["p_adjusted"][i]
@@ -175,8 +186,16 @@ class Comparison:
 
 def holm(p_values: FloatArray) -> FloatArray:
     """Holm's step-down adjustment; NaN stays NaN."""
-    adjusted = np.full(len(p_values), np.nan)
+    return holm_factors(p_values)[0]
+
+
+def holm_factors(p_values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Holm's step-down adjustment, and what it multiplies each p-value by; NaN stays NaN."""
+    adjusted, times = np.full(len(p_values), np.nan), np.ones(len(p_values))
     order = np.argsort(p_values)[: int(np.isfinite(p_values).sum())]
     factors = np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(np.maximum.accumulate(factors * p_values[order]), 1.0)
-    return adjusted
+    ranked = p_values[order]
+    raised = np.maximum.accumulate(factors * ranked)
+    adjusted[order] = np.minimum(raised, 1.0)
+    times[order] = np.where(ranked > 0, raised / np.where(ranked > 0, ranked, 1.0), factors)
+    return adjusted, times

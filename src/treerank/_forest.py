@@ -97,6 +97,7 @@ class RankingForest(CodedFit, TreeEnsemble):
     {tournament}
     {tournament_gain}
     {label_order}
+    {class_weight}
     oob_score : bool, default=False
         Score every training row by the trees that have not seen it, and measure the AUC.
     random_cut_share : float or "auto", default="auto"
@@ -178,6 +179,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         tournament: str = "all",
         tournament_gain: str = "vus",
         label_order: Any = None,
+        class_weight: Any = None,
         oob_score: bool = False,
         random_cut_share: Any = "auto",
         warm_start: bool = False,
@@ -201,6 +203,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         self.tournament = tournament
         self.tournament_gain = tournament_gain
         self.label_order = label_order
+        self.class_weight = class_weight
         self.oob_score = oob_score
         self.random_cut_share = random_cut_share
         self.warm_start = warm_start

@@ -59,6 +59,8 @@ class LeafRank(TreeRanker):
         "cv" cuts the inner tree back by cross-validation inside the cell: five folds, each
         judged on the rows it holds out. A cell in which no test stands up to that is not
         split. Growth takes up to three times as long.
+    {class_weight}
+        Of a LeafRank that is a splitter, those of the tree or forest count instead.
     {categorical_features}
     {categories}
     {missing}
@@ -102,6 +104,7 @@ class LeafRank(TreeRanker):
         min_samples_split: float = 2,
         max_features: Any = None,
         pruning: str | None = None,
+        class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         categories: str = "auto",
         missing: str = "learned",
@@ -117,6 +120,7 @@ class LeafRank(TreeRanker):
         self.min_samples_split = min_samples_split
         self.max_features = max_features
         self.pruning = pruning
+        self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.categories = categories
         self.missing = missing

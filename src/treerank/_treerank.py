@@ -86,6 +86,7 @@ class TreeRank(CodedFit, TreeRanker):
     {tournament}
     {tournament_gain}
     {label_order}
+    {class_weight}
     pruning : {"cv", "penalty"} or None, default="cv"
         "cv" chooses among the nested cost-complexity subtrees on held-out rows; a tree
         that ranks them no better than chance is pruned to its root. "penalty" maximises
@@ -178,6 +179,7 @@ class TreeRank(CodedFit, TreeRanker):
         tournament: str = "all",
         tournament_gain: str = "vus",
         label_order: Any = None,
+        class_weight: Any = None,
         pruning: str | None = "cv",
         one_standard_error: bool = False,
         noise_limit: float = NOISE_LIMIT,
@@ -203,6 +205,7 @@ class TreeRank(CodedFit, TreeRanker):
         self.tournament = tournament
         self.tournament_gain = tournament_gain
         self.label_order = label_order
+        self.class_weight = class_weight
         self.pruning = pruning
         self.one_standard_error = one_standard_error
         self.noise_limit = noise_limit

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from treerank import Comparison, TreeRank, compare
-from treerank._comparison import holm
+from treerank._comparison import holm_factors
 from treerank.metrics import ordinal_vus_score
 
 
@@ -175,8 +175,9 @@ def test_table_prints_best_first_and_makes_frames():
 
 
 def test_holm_adjusts_step_by_step():
-    found = holm(np.array([0.01, np.nan, 0.04, 0.03]))
+    found, times = holm_factors(np.array([0.01, np.nan, 0.04, 0.03]))
     np.testing.assert_allclose(found, [0.03, np.nan, 0.06, 0.06])
+    np.testing.assert_allclose(times, [3, 1, 1.5, 2])
 
 
 @pytest.mark.parametrize(
@@ -201,3 +202,29 @@ def test_bad_input_is_refused(change, message):
     arguments = {"estimators": RIVALS, **change}
     with pytest.raises(ValueError, match=message):
         compare(arguments.pop("estimators"), X, y, **arguments)
+
+
+def test_intervals_of_differences_are_adjusted_as_the_p_values_are():
+    rng = np.random.default_rng(3)
+    n_disagreements = 0
+    for seed in range(40):
+        gaps = np.random.default_rng(seed).uniform(-0.01, 0.03, size=5)
+        found = Comparison(
+            names=list("abcde"),
+            metric="AUC",
+            fold_scores=0.7 + gaps[:, np.newaxis] + rng.normal(0, 0.01, size=(5, 10)),
+            fit_times=np.ones((5, 10)),
+            score_times=np.ones((5, 10)),
+            folds=[],
+            held_out={},
+            overlap=0.1,
+            smallest_class=200.0,
+            baseline=None,
+            level=0.95,
+        )
+        table = found.columns()
+        others = slice(1, None)
+        outside = (table["difference_lower"] > 0) | (table["difference_upper"] < 0)
+        np.testing.assert_array_equal(outside[others], table["p_adjusted"][others] < 0.05)
+        n_disagreements += np.sum((table["p_value"] < 0.05)[others] != outside[others])
+    assert n_disagreements > 5  # the adjustment matters

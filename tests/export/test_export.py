@@ -308,6 +308,51 @@ def test_onnx_gives_the_scores_to_the_bit(models, rows, expected, name):
     np.testing.assert_array_equal(scores, expected[name])
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_onnx_gives_the_probabilities(models, rows, name):
+    if name == "mean ranks":
+        pytest.skip("a consensus of ranks has no probabilities in ONNX")
+    [found] = run_onnx(models[name], rows, ["probability"])
+    np.testing.assert_allclose(found, models[name].predict_proba(rows), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in ORDINAL if name != "mean ranks"])
+def test_onnx_gives_a_probability_of_each_ordered_class(rows, name):
+    X, y = training()
+    grades = np.array(GRADES)[(y + (X["Age"] > 40) + (X["Age"] > 60)).astype(int)]
+    model = ORDINAL[name].fit(X, grades)
+    [found] = run_onnx(model, rows, ["probability"])
+    np.testing.assert_allclose(found, model.predict_proba(rows), rtol=0, atol=1e-12)
+
+
+def operators(model):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    return [node.op_type for node in to_onnx(model).graph.node]
+
+
+@pytest.mark.parametrize("name", ["tree", "deep tree", "leafrank", "whole forest", "boosted"])
+def test_onnx_uses_the_operator_for_trees(models, name):
+    assert operators(models[name]).count("TreeEnsemble") == 1
+    assert "Loop" not in operators(models[name])
+
+
+def test_onnx_walks_where_there_are_more_ways_than_nodes(monkeypatch, models, rows, expected):
+    monkeypatch.setattr("treerank.export._onnx_ensemble.MOST_NODES", 10)
+    monkeypatch.setattr("treerank.export._onnx_ensemble.MOST_COPIES", 0)
+    for name in ("forest", "deep tree", "boosted"):
+        assert "Loop" in operators(models[name])
+        [scores] = run_onnx(models[name], rows)
+        np.testing.assert_array_equal(scores, expected[name])
+
+
+def test_onnx_takes_trees_of_a_single_leaf():
+    X = np.zeros((20, 1))
+    model = TreeRank().fit(X, [0, 1] * 10)
+    scores, strata = run_onnx(model, X, ("score", "stratum"))
+    np.testing.assert_array_equal(scores, model.score_samples(X))
+    assert not strata.any()
+
+
 def test_onnx_takes_a_matrix_where_there_are_no_categories():
     X, y = saved_models.numbers(500)
     X[::7, 0] = np.nan

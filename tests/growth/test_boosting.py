@@ -629,3 +629,17 @@ def test_files_give_the_model_of_memory(tmp_path):
     in_memory = BoostedTreeRank(20).fit(frame, y)
     from_file = BoostedTreeRank(20).fit_parquet(tmp_path / "rows.parquet", target="y")
     np.testing.assert_array_equal(from_file.score_samples(frame), in_memory.score_samples(frame))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_stages_end_at_the_score_and_are_those_of_fewer_trees(n_classes):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(400, 4))
+    y = np.digitize(X[:, 0] + rng.normal(size=400), [0.0, 1.0][: n_classes - 1])
+    model = BoostedTreeRank(n_estimators=7, random_state=0).fit(X, y)
+    stages = list(model.staged_score_samples(X))
+    assert len(stages) == 7
+    np.testing.assert_array_equal(stages[-1], model.score_samples(X))
+    if model.loss_ == "logistic":
+        fewer = BoostedTreeRank(n_estimators=3, random_state=0).fit(X, y)
+        np.testing.assert_array_equal(stages[2], fewer.score_samples(X))

@@ -16,6 +16,7 @@ BINARY = [
     metrics.hit_rate_score,
     metrics.ks_score,
     metrics.local_auc_score,
+    metrics.partial_auc_interval,
     metrics.roc_band,
 ]
 ORDINAL = [metrics.ordinal_vus_score, metrics.pairwise_auc_scores, metrics.vus_interval]

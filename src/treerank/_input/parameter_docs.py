@@ -7,6 +7,11 @@ from typing import TypeVar
 Documented = TypeVar("Documented", bound=type)
 
 SHARED = {
+    "class_weight": """\
+class_weight : "balanced", dict or None, default=None
+    Weights of the classes, which multiply those of the rows: a weight for each label, 1 for
+    those that are not named, or "balanced" for the number of rows over the number of classes
+    times the rows of the class.""",
     "label_order": """\
 label_order : array-like of shape (n_classes,), optional
     The classes, worst first. By default the order of an ordered categorical, else that

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from treerank import _core
+from treerank._input.class_weight import with_class_weight
 from treerank._input.columns import Column, frame_column
 from treerank._input.frames import open_frame
 from treerank._input.labels import check_labels
@@ -95,6 +96,8 @@ def validate_training_data(
     given_rows, matrix, frame = _open_table(estimator, X, reset=True)
     labels, classes = check_labels(y, given_rows, label_order, max_classes)
     weight = check_weights(sample_weight, given_rows)
+    class_weight = getattr(estimator, "class_weight", None)
+    weight = with_class_weight(class_weight, labels, classes, weight)
     kept: NDArray[np.intp] | slice = slice(None)
     n_rows = given_rows if weight is None else int(np.count_nonzero(weight))
     if weight is not None and n_rows < given_rows:

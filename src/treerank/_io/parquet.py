@@ -29,6 +29,7 @@ from treerank._growth.progress import Report, progress_bar
 from treerank._input import column_stats
 from treerank._input.blocks import block_table, join, table_seen
 from treerank._input.categories import flat_levels
+from treerank._input.class_weight import refuse_class_weight
 from treerank._input.column_stats import BinningSample
 from treerank._input.label_blocks import LabelBlock, label_block
 from treerank._input.parameters import check_n_jobs
@@ -175,6 +176,7 @@ def open_features(
     estimator: Any, path: Any, target: str, sample_weight: str | None, columns: Any
 ) -> tuple[ParquetFiles, list[str]]:
     """Find the files and the features; set the names and number of features."""
+    refuse_class_weight(estimator, "with Parquet files")
     needed = [name for name in (target, sample_weight) if name is not None]
     named = [] if columns is None else [columns] if isinstance(columns, str) else list(columns)
     files = open_parquet(path, [*needed, *named])

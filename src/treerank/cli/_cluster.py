@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from treerank import TreeRank
+import treerank
 from treerank.cli._errors import BadInput
 
 SECONDS_TO_CONNECT = 10
@@ -47,7 +47,7 @@ def on_cluster(estimator: Any, client: Any, checkpoint: Path | None) -> Any:
     """Estimator that trains as this one does, on the cluster, and shows progress."""
     from treerank.dask import DaskRankingForest, DaskTreeRank  # noqa: PLC0415 (an extra)
 
-    is_tree = isinstance(estimator, TreeRank)
+    is_tree = isinstance(estimator, treerank.TreeRank)
     make: Any = DaskTreeRank if is_tree else DaskRankingForest
     parameters = estimator.get_params(deep=False) | {"verbose": 1}
     return make(**parameters, client=client, checkpoint=checkpoint)

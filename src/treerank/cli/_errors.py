@@ -9,13 +9,24 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-import pyarrow as pa
 import typer
 
 from treerank._io.atomic import find_target
 
 STATUS = 2
+
+
+# Parameters of the library that messages name, and the options that set them.
+OPTIONS = {
+    "baseline": "--baseline", "cache_dir": "--cache-dir", "checkpoint": "--checkpoint",
+    "columns": "--column", "cutoff": "--cutoff", "cv": "--cv", "direction": "--direction",
+    "label_order": "--order", "max_depth": "--max-depth", "n_estimators": "--trees",
+    "n_jobs": "--threads", "random_state": "--seed", "reference": "--reference",
+    "sample_weight": "--weight", "table": "--table",
+}  # fmt: skip
+_GIVEN = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:(None\b)|(?=\S))")
 
 
 class BadInput(Exception):  # noqa: N818 - it is the user's, not the program's
@@ -49,10 +60,10 @@ def one_line_errors() -> Iterator[None]:
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None
-    except (BadInput, ValueError, TypeError, OSError, ModuleNotFoundError, pa.ArrowException) as e:
+    except _user_errors() as e:
         for warning in caught:
             note(str(warning.message))
-        print(f"treerank: {_one_line(_format(e))}", file=sys.stderr)
+        print(f"treerank: {_one_line(speak_of_options(_format(e)))}", file=sys.stderr)
         raise typer.Exit(STATUS) from None
     for warning in caught:
         note(str(warning.message))
@@ -60,7 +71,22 @@ def one_line_errors() -> Iterator[None]:
 
 def note(text: str) -> None:
     """Say something that is not the result."""
-    print(f"treerank: note: {_one_line(text)}", file=sys.stderr)
+    print(f"treerank: note: {_one_line(speak_of_options(text))}", file=sys.stderr)
+
+
+def speak_of_options(text: str) -> str:
+    """Replace the parameters of the library by the options of the command line."""
+    text = _GIVEN.sub(lambda m: f"no {OPTIONS[m[1]]}" if m[2] else f"{OPTIONS[m[1]]} ", text)
+    return text.replace(
+        "name the column in categorical_features", "use --type COLUMN=category"
+    ).replace("categorical_features", "--type")
+
+
+def _user_errors() -> tuple[type[Exception], ...]:
+    """Errors of the user's making; those of pyarrow where it has been imported to read tables."""
+    arrow: Any = sys.modules.get("pyarrow")
+    of_arrow = () if arrow is None else (arrow.ArrowException,)
+    return (BadInput, ValueError, TypeError, OSError, ModuleNotFoundError, *of_arrow)
 
 
 def _format(error: BaseException) -> str:

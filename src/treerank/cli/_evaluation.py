@@ -91,13 +91,16 @@ def _known_labels(
     check_has_labels(source, column, name)
     classes = np.asarray(model.classes_)
     said = [str(value).strip() for value in column.to_pylist()]
-    if column_options.positive is not None:
-        if classes.dtype != bool:
-            raise BadInput(
-                f"Got --positive {column_options.positive}; the model ranks the labels "
-                f"{', '.join(map(str, classes))} as they are. Leave --positive out."
-            )
-        said = [str(label == column_options.positive) for label in said]
+    first, positive = str(classes[-1]), column_options.positive
+    if classes.dtype == bool and positive is not None:  # fitted to labels that are booleans
+        said = [str(label == positive) for label in said]
+    elif positive is not None and spelling(positive) != spelling(first):
+        raise BadInput(
+            f"Got --positive {positive}; the model ranks the label {first} first. Leave --positive "
+            "out."
+        )
+    if str(classes[0]) == f"not {first}":  # one label against all others
+        said = [label if label == first else f"not {first}" for label in said]
     number = {spelling(str(label)): k for k, label in enumerate(classes.tolist())}
     places = np.array([number.get(spelling(label), -1) for label in said])
     if (places < 0).any():
@@ -110,7 +113,7 @@ def _known_labels(
         )
     absent = np.setdiff1d(np.arange(len(classes)), places)
     if len(absent):
-        label = classes[absent[0]] if column_options.positive is None else column_options.positive
+        label = classes[absent[0]] if classes.dtype != bool or positive is None else positive
         raise source.bad(
             f"column {name!r} has no row of {str(label)!r}; expected some of every class, to say "
             "how well they are told apart."

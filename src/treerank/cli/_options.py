@@ -6,10 +6,25 @@ from typing import Annotated
 
 import typer
 
-Delimiter = Annotated[str | None, typer.Option(help="Column separator; 'tab' for a tab.")]
-Encoding = Annotated[str, typer.Option(help="Encoding of the text.")]
+Delimiter = Annotated[
+    str | None, typer.Option(help="Column separator, 'tab' for a tab; found if not given.")
+]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of the text; found if not given.")]
+Decimal = Annotated[str, typer.Option(help="Decimal mark of numbers: a point or a comma.")]
+DateOrder = Annotated[
+    str | None, typer.Option(help="Order of dates: ymd, dmy or mdy; found if not given.")
+]
+Dates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--date",
+        help="COLUMN=PARTS: numbers to make of a column of dates, such as when=days,month,weekday; "
+        "repeatable. By default days, those since 1970-01-01.",
+    ),
+]
 Missing = Annotated[
     list[str] | None, typer.Option(help="A text that stands for a missing value; repeatable.")
 ]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 Threads = Annotated[int, typer.Option(help="Threads; -1 for all cores.")]
 Group = Annotated[str | None, typer.Option(help="Column with groups of the rows, to be compared.")]

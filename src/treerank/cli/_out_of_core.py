@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from treerank._input.label_blocks import label_block
 from treerank._io.parquet_files import ParquetFiles, feature_names, open_parquet
+from treerank.cli._dates import is_date_type
 from treerank.cli._errors import BadInput
 from treerank.cli._training import ColumnOptions
 
@@ -40,6 +40,8 @@ class OutOfCoreTraining:
 
     def labels(self) -> dict[str, Any]:
         """Labels of the target by their names; one pass over it."""
+        from treerank._input.label_blocks import label_block  # noqa: PLC0415 (slow to import)
+
         seen = None
         for block in self.files.blocks([self.column_options.target], use_threads=False):
             found = label_block(block[self.column_options.target]).seen
@@ -89,6 +91,14 @@ def open_out_of_core(paths: Sequence[str], column_options: ColumnOptions) -> Out
     ]
     if not columns:
         raise BadInput("No column is left to learn from.")
+    dates = [name for name in columns if is_date_type(files.schema.field(name).type)]
+    if dates or column_options.dates:
+        named = ", ".join(map(repr, dates)) or column_options.dates[0]
+        raise BadInput(
+            f"Got dates in several files ({named}); expected numbers, text or booleans: dates are "
+            "turned into numbers in one table only. Leave them out with --drop, or store them as "
+            "days since a fixed day."
+        )
     kinds = {}
     for name in columns:
         kinds[name] = _kind(files.schema.field(name).type)

@@ -8,8 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from treerank._reading.reasons import reasons
-from treerank._reading.tree_sums import tree_sum
 from treerank.cli._evaluation import read_rows
 from treerank.cli._sources import Source
 
@@ -24,6 +22,8 @@ class ReasonColumns:
 
     def columns(self, model: Any, rows: Any) -> dict[str, Any]:
         """Make the columns: reason_1, reason_2, …; with codes, reason_code_1, … too."""
+        from treerank._reading.reasons import reasons  # noqa: PLC0415 (slow; not for the help)
+
         found = reasons(model, rows, self.n, **self.options)
         columns = {}
         for k in range(self.n):
@@ -45,6 +45,8 @@ def reason_columns(
     **options: Any,
 ) -> ReasonColumns:
     """Read what reasons need; raise before anything is scored."""
+    from treerank._reading.tree_sums import tree_sum  # noqa: PLC0415 (slow; not for the help)
+
     tree_sum(model)
     if baseline is not None:
         apart = [name for name in ids if name in baseline.header()]

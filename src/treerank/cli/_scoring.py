@@ -14,19 +14,15 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from treerank._base import TreeRanker
-from treerank._boosting import BoostedTreeRank
-from treerank._forest import RankingForest
-from treerank._geometric import GeometricRanker
 from treerank._io.atomic import atomic_write
+from treerank.cli._dates import date_part
 from treerank.cli._sources import Source
 from treerank.cli._training import _list
+from treerank.cli._unseen import UnseenLevels
 from treerank.export._walks import level_kind
 from treerank.scoring._scorecard import Scorecard, unwrap
 
 Columns = Callable[[Any, Any], dict[str, Any]]
-# The others take numbers alone.
-TAKE_FRAMES = (TreeRanker, RankingForest, BoostedTreeRank, GeometricRanker)
 
 
 def score_file(
@@ -44,6 +40,7 @@ def score_file(
     model, card = unwrap(model)
     types = column_types(model, source, source.header(), ids)
     features = [name for name in types if name not in ids]
+    unseen = UnseenLevels(levels_of(model, features))
     done = 0
     with _writer(out) as write:
         for batch in source.blocks(types):
@@ -51,9 +48,11 @@ def score_file(
                 continue
             check_finite(source, batch, features, done)
             write(_scored(model, card, batch, features, ids, probability, more_columns))
+            unseen.count(batch)
             done += batch.num_rows
         if done == 0:
             raise source.bad("there are column names but no rows.")
+    unseen.note(source.label)
     return done
 
 
@@ -73,39 +72,45 @@ def column_types(
                 f"there are {len(wanted)} columns, and the model, which knows no names, was fitted "
                 f"to {model.n_features_in_}; leave others out by {leave_out}."
             )
-    missing = [name for name in wanted if name not in names]
+    parts = {name: date_part(name, names) for name in wanted if name not in names}
+    missing = [name for name, part in parts.items() if part is None]
     if missing:
         raise source.bad(
-            f"there is no column {missing[0]!r}, which the model was fitted to"
-            + (f", nor {len(missing) - 1} others" if len(missing) > 1 else "")
-            + f"; the columns are {_list(names)}."
+            f"there is no column {' nor '.join(map(repr, missing[:8]))}"
+            + (f" nor {len(missing) - 8} others" if len(missing) > 8 else "")
+            + f", which the model was fitted to; the columns are {_list(names)}."
         )
     as_it_comes = None if source.is_parquet else pa.string()
     known = {"number": pa.float64(), "text": pa.string(), "boolean": pa.bool_()}
-    types = {
-        name: known.get(kind, as_it_comes)
-        for name, kind in zip(wanted, _kinds(model, wanted), strict=True)
-    }
+    types: dict[str, Any] = {
+        name: known.get(_kind(levels, name), as_it_comes)
+        for name, levels in levels_of(model, wanted).items()
+    } | parts
     for name in ids:
         types.setdefault(name, as_it_comes)
     return types
 
 
-def _kinds(model: Any, names: list[str]) -> list[str]:
-    """What each column is to a model: number, text or boolean; or nothing it asks for."""
+def levels_of(model: Any, names: list[str]) -> dict[str, Any]:
+    """Levels of each column of a model: None for a number, False for what it does not ask for."""
+    from treerank._geometric import GeometricRanker  # noqa: PLC0415 (slow; not for the help)
+
     if isinstance(model, GeometricRanker):
         source = model._source
         if hasattr(model, "feature_names_in_"):
             tested = dict(zip(source.names, source.tree.levels, strict=True))
-            return [_kind(tested[n], n) if n in tested else "not asked for" for n in names]
+            return {name: tested.get(name, False) for name in names}
         levels: Any = source.tree.levels
     else:
         binning = getattr(model, "_binning", None)
         levels = [None] * len(names) if binning is None else binning.levels
-    return [_kind(of_column, name) for of_column, name in zip(levels, names, strict=True)]
+    return dict(zip(names, levels, strict=True))
 
 
 def _kind(levels: Any, name: str) -> str:
+
+    if levels is False:
+        return "not asked for"
     return "number" if levels is None else level_kind(levels, name)
 
 
@@ -133,6 +138,8 @@ def _scored(
     more_columns: Columns | None,
 ) -> Any:
     """Columns of the output for one block."""
+    from treerank._base import TreeRanker  # noqa: PLC0415 (slow; not for the help)
+
     columns = {name: batch.column(name) for name in ids}
     rows = rows_for(model, pa.Table.from_batches([batch]), features)
     if isinstance(model, TreeRanker):
@@ -163,9 +170,13 @@ def _scored(
 
 def rows_for(model: Any, table: Any, features: list[str]) -> Any:
     """Return the rows in the form that the model takes."""
+    # The others, of `treerank.baselines`, take numbers alone.
+    from treerank import BoostedTreeRank, GeometricRanker, RankingForest  # noqa: PLC0415
+    from treerank._base import TreeRanker  # noqa: PLC0415 (slow; not for the help)
+
     model, _ = unwrap(model)
-    named = hasattr(model, "feature_names_in_")
-    if named and isinstance(model, TAKE_FRAMES):
+    take_frames = (TreeRanker, RankingForest, BoostedTreeRank, GeometricRanker)
+    if hasattr(model, "feature_names_in_") and isinstance(model, take_frames):
         return table.select(features)
     numbers = [table[name].to_numpy() for name in features]
     return np.column_stack([np.asarray(column, dtype=np.float64) for column in numbers])

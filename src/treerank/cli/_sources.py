@@ -18,17 +18,28 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from treerank.cli._errors import BadInput
+from treerank.cli._conversion import plan_conversion
+from treerank.cli._dates import DATE_ORDERS, DatePart
+from treerank.cli._dialect import (
+    DELIMITERS,
+    decode_start,
+    find_delimiter,
+    find_encoding,
+    first_line,
+)
+from treerank.cli._errors import BadInput, note
+from treerank.cli._streams import Prefixed, first_blocks, lines, read_full, whole_lines
 
-DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 BLOCK_BYTES = 2 << 20
+# Bytes of which the separator and the formats of numbers are found, and those of the encoding: a
+# name with an accent may come late.
+SAMPLE_BYTES = 1 << 20
+MOST_SCANNED_BYTES = 64 << 20
 # How files begin that are taken for text now and then, and what to do about them.
 NO_TABLES = {
     b"PK\x03\x04": "this is a zip or a workbook of a spreadsheet; save the sheet as CSV.",
     b"\xd0\xcf\x11\xe0": "this is a workbook of a spreadsheet; save the sheet as CSV.",
     b"PAR1": "this is Parquet; call the file .parquet.",
-    b"\xff\xfe": "the text is UTF-16; save it as UTF-8.",
-    b"\xfe\xff": "the text is UTF-16; save it as UTF-8.",
     b"\x89PNG": "this is a picture; expected CSV, TSV or Parquet.",
     b"%PDF": "this is a PDF; expected CSV, TSV or Parquet.",
 }
@@ -43,26 +54,37 @@ class Source:
     path : str
         ``-`` for the standard input, which is CSV.
     delimiter : str, optional
-        By default a tab for .tsv, else a comma.
-    encoding : str
+        By default a tab for .tsv, else what separates the columns of the first lines.
+    encoding : str, optional
+        By default UTF-8, UTF-16 or Windows-1252, as the text has it.
     missing : sequence of str
         Texts that stand for a missing value, besides the usual ones.
+    decimal : str
+        Decimal mark of the numbers.
+    date_order : {"ymd", "dmy", "mdy"}, optional
+        Order of day, month and year; by default found in the dates.
     """
 
     path: str
     delimiter: str | None = None
-    encoding: str = "utf8"
+    encoding: str | None = None
     missing: Sequence[str] = ()
-    _prefix: bytes = field(default=b"", repr=False)
+    decimal: str = "."
+    date_order: str | None = None
+    _start: bytes | None = field(default=None, repr=False)
     _stream: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.delimiter in ("\\t", "tab"):
             self.delimiter = "\t"
-        if self.delimiter is None:
-            self.delimiter = "\t" if ".tsv" in Path(self.path).suffixes else ","
-        if len(self.delimiter) != 1:
+        if self.delimiter is None and ".tsv" in Path(self.path).suffixes:
+            self.delimiter = "\t"
+        if self.delimiter is not None and len(self.delimiter) != 1:
             raise BadInput(f"Got --delimiter {self.delimiter!r}; expected one character.")
+        if self.decimal not in (".", ","):
+            raise BadInput(f"Got --decimal {self.decimal!r}; expected . or , (a comma).")
+        if self.date_order not in (None, *DATE_ORDERS):
+            raise BadInput(f"Got --date-order {self.date_order}; expected ymd, dmy or mdy.")
 
     @property
     def label(self) -> str:
@@ -77,8 +99,6 @@ class Source:
     def bad(self, text: str) -> BadInput:
         """Return the error that names this table."""
         return BadInput(f"{self.label}: {text}")
-
-    # --- text ---
 
     def _open(self) -> Any:
         """Open the bytes of the text, unpacked."""
@@ -114,35 +134,57 @@ class Source:
                 raise
             raise self.bad(f"it cannot be unpacked ({error}); pack it again.") from None
 
-    def _first_line(self) -> bytes:
-        """Bytes of the first line, which goes on where a name in quotes has a line break."""
-        line = b""
+    def _read_start(self) -> bytes:
+        """Read the first bytes, and find out what the options do not say about the text."""
+        if self._start is not None:
+            return self._start
         with self._unpacking():
             if self.path == "-":
-                while (more := self._open().readline()) and (line + more).count(b'"') % 2:
-                    line += more
-                self._prefix = line + more
-                return self._prefix
-            with self._open() as stream:
-                for part in _lines(stream):
-                    line += part + b"\n"
-                    if line.count(b'"') % 2 == 0:
-                        break
-        return line
+                start = read_full(self._open(), SAMPLE_BYTES)
+                blocks: Iterable[bytes] = [whole_lines(start, SAMPLE_BYTES)]
+            else:
+                with self._open() as stream:
+                    start = bytes(stream.read(SAMPLE_BYTES))
+                blocks = self._scan() if self.encoding is None else []
+            if start.strip() and not start.startswith(tuple(NO_TABLES)):
+                self._find_dialect(start, blocks)
+        self._start = start
+        return start
+
+    def _scan(self) -> Iterator[bytes]:
+        with self._open() as stream:
+            yield from first_blocks(stream, MOST_SCANNED_BYTES, BLOCK_BYTES)
+
+    def _find_dialect(self, start: bytes, blocks: Iterable[bytes]) -> None:
+        found = []
+        if self.encoding is None:
+            self.encoding = find_encoding(blocks)
+            if not self._is_utf8:
+                found.append(f"its encoding is {self.encoding} (--encoding)")
+        if self.delimiter is None:
+            try:
+                self.delimiter = find_delimiter(decode_start(start, self.encoding))
+            except (UnicodeError, LookupError) as error:
+                raise self._undecodable(1, error) from None
+            if self.delimiter != ",":
+                found.insert(0, f"columns are separated by a {DELIMITERS[self.delimiter]}")
+        if found:
+            note(f"{self.label}: {', and '.join(found)}.")
 
     def _text_header(self) -> list[str]:
-        line = self._first_line()
-        if not line.strip():
+        start = self._read_start()
+        if not start.strip():
             raise self.bad("the file is empty; expected a line of column names and rows.")
-        for start, said in NO_TABLES.items():
-            if line.startswith(start):
+        for begin, said in NO_TABLES.items():
+            if start.startswith(begin):
                 raise self.bad(said)
+        assert self.encoding is not None
         try:
-            text = line.decode("utf-8-sig" if self._is_utf8 else self.encoding)
-        except (UnicodeDecodeError, LookupError) as error:
-            raise self._not_utf8(1, error) from None
+            text = first_line(decode_start(start, self.encoding)).rstrip("\r")
+        except (UnicodeError, LookupError) as error:
+            raise self._undecodable(1, error) from None
         try:
-            [names] = csv.reader([text.rstrip("\r\n")], delimiter=self.delimiter or ",")
+            [names] = csv.reader([text], delimiter=self.delimiter or ",")
         except csv.Error:
             raise self.bad(
                 "the lines end in a carriage return alone; save it with the line ends of Unix or "
@@ -161,14 +203,14 @@ class Source:
 
     @property
     def _is_utf8(self) -> bool:
-        return self.encoding.lower().replace("-", "") == "utf8"
+        return (self.encoding or "").lower().replace("-", "") == "utf8"
 
-    def _not_utf8(self, line: int | None, error: Exception | None = None) -> BadInput:
+    def _undecodable(self, line: int | None, error: Exception | None = None) -> BadInput:
         if isinstance(error, LookupError):
             return self.bad(f"there is no encoding {self.encoding!r}; try --encoding latin-1.")
         where = "" if line is None else f" in line {line}"
         return self.bad(
-            f"the text is not {self.encoding.upper()}{where}; name its encoding, such as "
+            f"the text is not {(self.encoding or '').upper()}{where}; name its encoding, such as "
             "--encoding latin-1."
         )
 
@@ -182,13 +224,14 @@ class Source:
                 column_types=types,
                 include_columns=names,
                 strings_can_be_null=True,
+                decimal_point=self.decimal,
                 null_values=[*pa_csv.ConvertOptions().null_values, *self.missing],
             ),
         }
 
     def _bytes(self) -> Any:
-        stream = self._open()
-        return pa.PythonFile(_Prefixed(self._prefix, stream)) if self.path == "-" else stream
+        start, stream = self._read_start(), self._open()
+        return pa.PythonFile(Prefixed(start, stream)) if self.path == "-" else stream
 
     # --- Parquet ---
 
@@ -219,9 +262,31 @@ class Source:
 
     def blocks(self, types: dict[str, Any]) -> Iterable[Any]:
         """Read the columns block by block, with the given types."""
-        if self.is_parquet:
-            yield from self._parquet_blocks(types)
-            return
+        read = self._parquet_sample if self.is_parquet else self._text_sample
+        names = [t.column if isinstance(t, DatePart) else name for name, t in types.items()]
+        sample = read(list(dict.fromkeys(names)))
+        convert = plan_conversion(types, sample, self.decimal, self.date_order, self.bad)
+        done = 0
+        raw = self._parquet_blocks if self.is_parquet else self._text_blocks
+        for block in raw(convert.read):
+            yield convert(block, done)
+            done += block.num_rows
+
+    def _text_sample(self, names: list[str]) -> Any:
+        """First rows as text; None if they cannot be read, which the blocks will say."""
+        start = self._read_start()
+        whole = whole_lines(start, SAMPLE_BYTES)
+        try:
+            options = self._options(dict.fromkeys(names, pa.string()), names)
+            return pa_csv.read_csv(io.BytesIO(whole), **options)
+        except (pa.ArrowInvalid, pa.ArrowKeyError, UnicodeError):
+            return None
+
+    def _parquet_sample(self, names: list[str]) -> Any:
+        blocks = self._parquet().iter_batches(batch_size=1 << 14, columns=names)
+        return next((pa.Table.from_batches([block]) for block in blocks), None)
+
+    def _text_blocks(self, types: dict[str, Any]) -> Iterable[Any]:
         try:
             with self._unpacking():
                 reader = iter(pa_csv.open_csv(self._bytes(), **self._options(types, list(types))))
@@ -258,7 +323,7 @@ class Source:
         said = str(error)
         found = re.search(r"In CSV column #\d+.*?: CSV conversion error to (\S+): (.*)", said, re.S)
         if "UTF8" in said or "utf8" in said or "UTF-8" in said:
-            return self._not_utf8(self._first_undecodable())
+            return self._undecodable(self._first_undecodable())
         if "Empty CSV file" in said:
             return self.bad("the file is empty; expected a line of column names and rows.")
         ragged = re.search(r"Expected (\d+) columns, got (\d+)", said)
@@ -290,9 +355,9 @@ class Source:
         if self.path == "-":
             return None
         with self._open() as stream:
-            for number, line in enumerate(_lines(stream), start=1):
+            for number, line in enumerate(lines(stream), start=1):
                 try:
-                    line.decode(self.encoding)
+                    line.decode(self.encoding or "utf8")
                 except UnicodeDecodeError:
                     return number
         return None
@@ -310,7 +375,7 @@ class Source:
         for batch in reader:
             for name in wanted:
                 for i, value in enumerate(batch.column(name).to_pylist()):
-                    if value is not None and not _reads_as(value, types[name]):
+                    if value is not None and not self._reads_as(value, types[name]):
                         return self.bad(
                             f"column {name!r} has {value!r} in line {done + i + 2:,}; expected "
                             f"{_format_type(types[name])}, as in the data the model was fitted to. "
@@ -319,47 +384,17 @@ class Source:
             done += batch.num_rows
         return None
 
+    def _reads_as(self, value: str, wanted: Any) -> bool:
+        if wanted == pa.bool_():
+            return value.lower() in ("true", "false", "0", "1")
+        try:
+            float(value.replace(self.decimal, "."))
+        except ValueError:
+            return False
+        return True
+
 
 def _format_type(wanted: Any) -> str:
     if wanted == pa.bool_():
         return "true or false"
     return "text" if wanted == pa.string() else "numbers"
-
-
-def _reads_as(value: str, wanted: Any) -> bool:
-    if wanted == pa.bool_():
-        return value.lower() in ("true", "false", "0", "1")
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True
-
-
-def _lines(stream: Any) -> Iterable[bytes]:
-    """Lines of a binary stream, without reading all of it."""
-    rest = b""
-    while block := stream.read(1 << 20):
-        *whole, rest = (rest + bytes(block)).split(b"\n")
-        yield from whole
-    yield rest
-
-
-class _Prefixed(io.RawIOBase):
-    """A stream whose first bytes have been read already."""
-
-    def __init__(self, prefix: bytes, stream: Any) -> None:
-        self._prefix, self._rest = prefix, stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if self._prefix:
-            n = min(len(buffer), len(self._prefix))
-            buffer[:n] = self._prefix[:n]
-            self._prefix = self._prefix[n:]
-            return n
-        data = self._rest.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)

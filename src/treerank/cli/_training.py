@@ -11,12 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from treerank.cli._errors import BadInput
+from treerank.cli._columns import ColumnRules, is_number, take_columns
+from treerank.cli._dates import PARTS
+from treerank.cli._errors import BadInput, note
+from treerank.cli._numbers import NumberStyle, find_style
 from treerank.cli._sources import Source
-
-NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
-# A column with a smaller share of text than this is a number with mistakes in it.
-MIXED_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,8 @@ class Training:
     labels: NDArray[Any]
     weights: NDArray[np.float64] | None
     categories: list[str]
-    kinds: dict[str, str]  # column to what it was taken as
+    kinds: dict[str, str]  # column to what it was taken as, in words
+    label_order: list[Any] | None = None  # of the labels, where --positive says one
 
     @property
     def n_rows(self) -> int:
@@ -51,52 +51,75 @@ class ColumnOptions:
     weight: str | None = None
     ids: Sequence[str] = ()
     drop: Sequence[str] = ()
-    types: Sequence[str] = ()  # column=category or column=number
+    types: Sequence[str] = ()  # column=category, =number or =date
+    dates: Sequence[str] = ()  # column=parts of its dates
 
     def type_of(self) -> dict[str, str]:
         """Types by column."""
         wanted = {}
         for given in self.types:
             name, equals, kind = given.rpartition("=")
-            if not equals or kind not in ("category", "number"):
-                raise BadInput(f"Got --type {given}; expected COLUMN=category or COLUMN=number.")
+            if not equals or kind not in ("category", "number", "date"):
+                raise BadInput(
+                    f"Got --type {given}; expected COLUMN=category, COLUMN=number or COLUMN=date."
+                )
             wanted[name] = kind
+        return wanted
+
+    def parts_of(self) -> dict[str, list[str]]:
+        """Parts of dates by column."""
+        wanted = {}
+        for given in self.dates:
+            name, equals, listed = given.rpartition("=")
+            parts = [part.strip() for part in listed.split(",")]
+            if not equals or not set(parts) <= set(PARTS):
+                raise BadInput(
+                    f"Got --date {given}; expected COLUMN= and some of {', '.join(PARTS)}, "
+                    "separated by commas."
+                )
+            wanted[name] = parts
         return wanted
 
 
 def read_training(source: Source, column_options: ColumnOptions) -> Training:
     """Read the table and take its columns apart."""
     names = source.header()
-    wanted = column_options.type_of()
-    weight = [column_options.weight] if column_options.weight else []
+    types, parts = column_options.type_of(), column_options.parts_of()
+    target, weight = column_options.target, column_options.weight
     check_columns(source, names, {
-        "--target": [column_options.target], "--weight": weight, "--id": column_options.ids,
-        "--drop": column_options.drop, "--type": wanted,
+        "--target": [target], "--weight": [weight] if weight else [], "--id": column_options.ids,
+        "--drop": column_options.drop, "--type": types, "--date": parts,
     })  # fmt: skip
-    if column_options.weight == column_options.target:
-        raise source.bad(f"column {column_options.target!r} cannot be both --target and --weight.")
-    apart = {
-        column_options.target,
-        column_options.weight,
-        *column_options.ids,
-        *column_options.drop,
-    }
-    features = [name for name in names if name not in apart]
-    if not features:
+    if weight == target:
+        raise source.bad(f"column {target!r} cannot be both --target and --weight.")
+    apart = {target, weight, *column_options.ids, *column_options.drop}
+    names = [name for name in names if name not in apart]
+    if not names:
         raise source.bad("no column is left to learn from.")
-    table = source.read([*features, column_options.target, *weight])
-    kinds, columns = {}, []
-    for name in features:
-        kinds[name], column = _feature(source, name, table[name], wanted.get(name))
-        columns.append(column)
+    table = source.read([*names, target, *([weight] if weight else [])])
+    rules = ColumnRules(types, parts, source.decimal, source.date_order)
+    features = take_columns(table, names, rules)
+    problems = features.problems
+    labels = order = weights = None
+    try:
+        labels, order = _labels(source, table[target], column_options)
+        if weight:
+            weights = as_weights(source, table[weight], weight)
+    except BadInput as problem:
+        problems.append(str(problem).removeprefix(f"{source.label}: ").rstrip("."))
+    if problems:
+        raise source.bad("; ".join(problems) + ".")
+    _say_left_out(source, features.left_out)
+    if not features.columns:
+        raise source.bad("no column is left to learn from.")
+    assert labels is not None
     return Training(
-        features=pa.table(columns, names=features),
-        labels=_labels(source, table[column_options.target], column_options),
-        weights=as_weights(source, table[column_options.weight], column_options.weight)
-        if column_options.weight
-        else None,
-        categories=[name for name, kind in kinds.items() if kind == "category"],
-        kinds=kinds,
+        features=pa.table(features.columns),
+        labels=labels,
+        weights=weights,
+        categories=[name for name, kind in features.kinds.items() if kind == "category"],
+        kinds=features.said,
+        label_order=order,
     )
 
 
@@ -122,14 +145,28 @@ def keep_back(data: Training, share: float | None, seed: int) -> tuple[Training,
     return data.take(np.flatnonzero(~is_kept)), data.take(np.flatnonzero(is_kept))
 
 
+def _say_left_out(source: Source, left_out: list[str]) -> None:
+    if left_out:
+        shown = ", ".join(left_out[:8]) + (" and others" if len(left_out) > 8 else "")
+        note(
+            f"{source.label}: left out, since they identify rows: {shown}. To learn from a number "
+            "all the same, use --type COLUMN=number; from text, put what rows have in common, such "
+            "as a group, in its place. With --id COLUMN this is not said."
+        )
+
+
 def check_columns(source: Source, names: list[str], options: dict[str, Iterable[str]]) -> None:
-    """Raise for the first column that an option names and the table does not have."""
-    for option, given in options.items():
-        for name in given:
-            if name not in names:
-                raise source.bad(
-                    f"there is no column {name!r} ({option}); the columns are {_list(names)}."
-                )
+    """Raise for the columns that options name and the table does not have."""
+    unknown = [
+        f"{name!r} ({option})"
+        for option, given in options.items()
+        for name in given
+        if name not in names
+    ]
+    if unknown:
+        raise source.bad(
+            f"there is no column {' nor '.join(unknown)}; the columns are {_list(names)}."
+        )
 
 
 def _list(names: Sequence[str]) -> str:
@@ -137,72 +174,11 @@ def _list(names: Sequence[str]) -> str:
     return shown + (f", … ({len(names)} in all)" if len(names) > 8 else "")
 
 
-def _is_number(kind: Any) -> bool:
-    return bool(
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    )
-
-
-def _feature(source: Source, name: str, column: Any, wanted: str | None) -> tuple[str, Any]:
-    """What a column is taken as, and its values."""
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-        kind = column.type
-    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    if pa.types.is_null(kind):
-        return "number", column.cast(pa.float64())
-    if _is_number(kind):
-        if wanted == "category":
-            return "category", column.cast(pa.string())
-        return "number", column.cast(pa.float64())
-    if pa.types.is_boolean(kind):
-        if wanted == "number":
-            return "number", column.cast(pa.float64())
-        return "category", column
-    if not is_text:
-        raise source.bad(
-            f"column {name!r} has type {kind}; expected numbers, text or booleans. Turn it into a "
-            f"number (for a date: days since a fixed day), or leave it out: --drop {name!r}."
-        )
-    if wanted == "category" or (wanted is None and not _looks_numeric(source, name, column)):
-        return "category", column.cast(pa.string())
-    return "number", _as_numbers(source, name, column)
-
-
-def _looks_numeric(source: Source, name: str, column: Any) -> bool:
-    """Whether text reads as numbers; an error where it nearly does."""
-    known = len(column) - column.null_count
-    if known == 0:
-        return True
-    fits = pc.match_substring_regex(column, NUMBER)
-    n_text = known - (pc.sum(fits).as_py() or 0)
-    if 0 < n_text < MIXED_SHARE * known:
-        raise _mixed(source, name, column, fits, n_text)
-    return bool(n_text == 0)
-
-
-def _mixed(source: Source, name: str, column: Any, fits: Any, n_text: int) -> BadInput:
-    row = pc.index(fits, False).as_py()
-    value = column[row].as_py()
-    return source.bad(
-        f"column {name!r} has text in {n_text:,} of {len(column):,} rows (first: line {row + 2:,}, "
-        f"{value!r}); mend it, count it as missing (--missing {value!r}), or make the column a "
-        f"category (--type {name}=category)."
-    )
-
-
-def _as_numbers(source: Source, name: str, column: Any) -> Any:
-    fits = pc.match_substring_regex(column, NUMBER)
-    n_text = len(column) - column.null_count - (pc.sum(fits).as_py() or 0)
-    if n_text:
-        raise _mixed(source, name, column, fits, n_text)
-    return pc.utf8_trim_whitespace(column).cast(pa.float64())
-
-
-def _labels(source: Source, column: Any, column_options: ColumnOptions) -> NDArray[Any]:
-    """Labels of the rows: numbers where they read as such; booleans with --positive."""
-    name = column_options.target
+def _labels(
+    source: Source, column: Any, column_options: ColumnOptions
+) -> tuple[NDArray[Any], list[Any] | None]:
+    """Labels of the rows, numbers where they read as such; their order if --positive says one."""
+    name, positive = column_options.target, column_options.positive
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     check_has_labels(source, column, name)
@@ -211,17 +187,29 @@ def _labels(source: Source, column: Any, column_options: ColumnOptions) -> NDArr
             f"column {name!r} has the same label {column[0].as_py()!r} in every row; expected two "
             "classes or more to rank."
         )
-    if column_options.positive is not None:
-        is_positive = np.asarray(pc.equal(column.cast(pa.string()), column_options.positive))
-        if not is_positive.any():
-            known = [str(v) for v in pc.unique(column).to_pylist()[:8]]
-            raise source.bad(
-                f"column {name!r} has no label {column_options.positive!r} (--positive); it has "
-                f"{', '.join(map(repr, known))}."
-            )
-        return is_positive
-    if pa.types.is_string(column.type) and pc.all(pc.match_substring_regex(column, NUMBER)).as_py():
-        column = pc.utf8_trim_whitespace(column).cast(pa.float64())
+    if positive is None:
+        return _as_numbers(source, column, name), None
+    known = [str(value) for value in pc.unique(column).to_pylist()]
+    if positive not in known:
+        raise source.bad(
+            f"column {name!r} has no label {positive!r} (--positive); it has "
+            f"{', '.join(map(repr, known[:8]))}."
+        )
+    if len(known) > 2:  # one label against all others
+        is_positive = np.asarray(pc.equal(column.cast(pa.string()), positive))
+        order = [f"not {positive}", positive]
+        return np.array(order, dtype=object)[is_positive.astype(np.int64)], order
+    labels = _as_numbers(source, column, name)
+    first = labels[pc.index(column.cast(pa.string()), positive).as_py()]
+    return labels, sorted(np.unique(labels).tolist(), key=lambda label: bool(label == first))
+
+
+def _as_numbers(source: Source, column: Any, name: str) -> NDArray[Any]:
+    """Labels as whole numbers where all read as such."""
+    if pa.types.is_string(column.type):
+        style = find_style(column, source.decimal)
+        if style is not None and style.is_plain:
+            column = style.to_numbers(column)
     labels = column.to_numpy()
     if labels.dtype.kind == "f":
         broken = labels != np.round(labels)
@@ -247,15 +235,16 @@ def check_has_labels(source: Source, column: Any, name: str) -> None:
 
 def as_weights(source: Source, column: Any, name: str) -> NDArray[np.float64]:
     """Weights of the rows, none of them negative."""
-    if not _is_number(column.type):
+    if not is_number(column.type):
         text = column.cast(pa.string())
-        row = pc.index(pc.match_substring_regex(text, NUMBER), False).as_py()
+        style = NumberStyle(source.decimal)
+        row = pc.index(style.matches(text), False).as_py()
         if row >= 0:
             raise source.bad(
                 f"column {name!r} (--weight) has {text[row].as_py()!r} in line {row + 2:,}; "
                 "expected numbers of at least 0."
             )
-        column = pc.utf8_trim_whitespace(text)
+        column = style.to_numbers(text)
     weights = np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
     bad = ~(weights >= 0) | np.isinf(weights)
     if bad.any():

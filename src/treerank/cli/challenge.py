@@ -11,7 +11,13 @@ import typer
 import treerank
 from treerank.cli._errors import BadInput, one_line_errors
 from treerank.cli._evaluation import read_rows
-from treerank.cli._options import Delimiter, Encoding, Missing
+from treerank.cli._options import (
+    DateOrder,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Missing,
+)
 from treerank.cli._sources import Source
 from treerank.cli._training import ColumnOptions
 
@@ -30,8 +36,10 @@ def challenge(
     level: Annotated[float, typer.Option(help="Confidence level.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     delimiter: Delimiter = None,
-    encoding: Encoding = "utf8",
+    encoding: Encoding = None,
     missing: Missing = None,
+    decimal: Decimal = ".",
+    date_order: DateOrder = None,
 ) -> None:
     """Compare two models on new rows: paired AUCs, swap sets, net benefit."""
     with one_line_errors():
@@ -42,7 +50,12 @@ def challenge(
         options = ColumnOptions(target, positive, weight, (), drop or ())
         models = [treerank.load(path) for path in (champion, challenger)]
         rows = [
-            read_rows(model, Source(data, delimiter, encoding, missing or ()), options, drop or ())
+            read_rows(
+                model,
+                Source(data, delimiter, encoding, missing or (), decimal, date_order),
+                options,
+                drop or (),
+            )
             for model in models
         ]
         found = compare_models(

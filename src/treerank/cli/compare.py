@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Annotated, Any
 
 import pyarrow as pa
@@ -10,9 +11,17 @@ import typer
 
 import treerank
 from treerank.cli._errors import BadInput, one_line_errors
-from treerank.cli._options import Delimiter, Encoding, Missing, Threads
+from treerank.cli._options import (
+    DateOrder,
+    Dates,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Missing,
+    Threads,
+)
 from treerank.cli._sources import Source
-from treerank.cli._training import NUMBER, ColumnOptions, read_training
+from treerank.cli._training import ColumnOptions, read_training
 
 
 def compare(
@@ -22,27 +31,31 @@ def compare(
     weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="Column to leave out.")] = None,
     type: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=category or COLUMN=number; repeatable.")
+        list[str] | None, typer.Option(help="COLUMN=category, =number or =date; repeatable.")
     ] = None,
     group: Annotated[
         str | None, typer.Option(help="Column whose equal values stay in one fold, as customers.")
     ] = None,
-    date: Annotated[
+    time: Annotated[
         str | None, typer.Option(help="Column with dates: learn from the past, judge on the next.")
     ] = None,
+    date: Dates = None,
     cv: Annotated[int, typer.Option(help="Folds.")] = 10,
     seed: Annotated[int, typer.Option(help="Seed of folds and models.")] = 0,
     threads: Threads = 1,
     delimiter: Delimiter = None,
-    encoding: Encoding = "utf8",
+    encoding: Encoding = None,
     missing: Missing = None,
+    decimal: Decimal = ".",
+    date_order: DateOrder = None,
 ) -> None:
-    """Compare a tree, a smaller tree, a forest and boosting on a table, on the same folds."""
+    """Compare a tree, a smaller tree, a forest and boosting on the same folds."""
     with one_line_errors():
-        source = Source(data, delimiter, encoding, missing or ())
-        apart = [name for name in (group, date) if name is not None]
+        source = Source(data, delimiter, encoding, missing or (), decimal, date_order)
+        apart = [name for name in (group, time) if name is not None]
         rows = read_training(
-            source, ColumnOptions(target, positive, weight, apart, drop or (), type or ())
+            source,
+            ColumnOptions(target, positive, weight, apart, drop or (), type or (), date or ()),
         )
         shared: dict[str, Any] = {
             "categorical_features": rows.categories or None,
@@ -58,8 +71,8 @@ def compare(
         try:
             found = treerank.compare(
                 models, rows.features, rows.labels,
-                cv=cv, sample_weight=rows.weights, random_state=seed,
-                groups=_column(source, group), time=_column(source, date),
+                cv=cv, sample_weight=rows.weights, label_order=rows.label_order, random_state=seed,
+                groups=_column(source, group), time=_column(source, time),
             )  # fmt: skip
         except ValueError as error:
             raise source.bad(str(error)) from None
@@ -71,11 +84,12 @@ def _column(source: Source, name: str | None) -> Any:
     if name is None:
         return None
     if source.path == "-":
-        raise BadInput("Got --group or --date with the standard input; expected a file.")
+        raise BadInput("Got --group or --time with the standard input; expected a file.")
     column = source.read([name])[name]
     if column.null_count:
         row = pc.index(pc.is_null(column), True).as_py()
         raise source.bad(f"column {name!r} has no value in line {row + 2:,}; mend it.")
-    if pa.types.is_string(column.type) and pc.all(pc.match_substring_regex(column, NUMBER)).as_py():
-        column = pc.utf8_trim_whitespace(column).cast(pa.float64())
+    if pa.types.is_string(column.type):
+        with contextlib.suppress(pa.ArrowInvalid):  # words and dates stay as they are
+            column = pc.utf8_trim_whitespace(column).cast(pa.float64())
     return column.to_numpy()

@@ -11,7 +11,14 @@ import typer
 import treerank
 from treerank.cli._errors import one_line_errors
 from treerank.cli._evaluation import read_rows
-from treerank.cli._options import Delimiter, Encoding, Group, Missing
+from treerank.cli._options import (
+    DateOrder,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Group,
+    Missing,
+)
 from treerank.cli._sources import Source
 from treerank.cli._training import ColumnOptions
 
@@ -30,15 +37,17 @@ def evaluate(
     level: Annotated[float, typer.Option(help="Confidence level.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     delimiter: Delimiter = None,
-    encoding: Encoding = "utf8",
+    encoding: Encoding = None,
     missing: Missing = None,
+    decimal: Decimal = ".",
+    date_order: DateOrder = None,
 ) -> None:
     """Print how well a model ranks new rows: AUC with its interval, calibration, gains."""
     with one_line_errors():
         from treerank import scoring  # noqa: PLC0415 - only this command
 
         loaded = treerank.load(model)
-        source = Source(data, delimiter, encoding, missing or ())
+        source = Source(data, delimiter, encoding, missing or (), decimal, date_order)
         column_options = ColumnOptions(target, positive, weight, (), drop or ())
         rows = read_rows(loaded, source, column_options, drop or (), group)
         judged = rows.features, rows.labels

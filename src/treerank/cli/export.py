@@ -35,7 +35,7 @@ class SqlDialect(StrEnum):
 def export(
     model: Annotated[Path, typer.Argument(help="A model file.")],
     to: Annotated[Target, typer.Option(help="What to write.")] = Target.sql,
-    out: Annotated[str, typer.Option(help="File to write; - for stdout.")] = "-",
+    out: Annotated[str, typer.Option("--out", "-o", help="File to write; - for stdout.")] = "-",
     table: Annotated[str, typer.Option(help="Table of the database.")] = "data",
     dialect: Annotated[SqlDialect, typer.Option(help="Database.")] = SqlDialect.postgresql,
     column: Annotated[
@@ -59,8 +59,7 @@ def export(
                 query = to_sql(loaded, table, dialect.value, columns=column)
                 written = (query + ";\n").encode()
         except (ValueError, TypeError) as error:
-            remedy = " On the command line: --column NAME." if "columns=" in str(error) else ""
-            raise BadInput(f"{model}: {error}{remedy}") from None
+            raise BadInput(f"{model}: {error}") from None
         if out == "-":
             sys.stdout.buffer.write(written)
             return

@@ -31,7 +31,15 @@ from treerank.cli._grading import (
     check_can_grade,
     print_grades,
 )
-from treerank.cli._options import Delimiter, Encoding, Missing, Threads
+from treerank.cli._options import (
+    DateOrder,
+    Dates,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Missing,
+    Threads,
+)
 from treerank.cli._out_of_core import (
     OutOfCoreTraining,
     fit_out_of_core,
@@ -71,7 +79,9 @@ def fit(
         ),
     ],
     target: Annotated[str, typer.Option(help="Column with the labels.")],
-    save: Annotated[Path | None, typer.Option(help="Where to keep the model.")] = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", "-o", help="Where to save the model.")
+    ] = None,
     report: Annotated[
         Path | None, typer.Option(help="Where to write a report on held-out rows (HTML).")
     ] = None,
@@ -84,14 +94,15 @@ def fit(
         str | None, typer.Option(help="Label to rank first; by default the largest.")
     ] = None,
     order: Annotated[
-        str | None, typer.Option(help="Labels from the worst to the best, parted by commas.")
+        str | None, typer.Option(help="Labels from the worst to the best, separated by commas.")
     ] = None,
     weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
     id: Annotated[list[str] | None, typer.Option(help="Column that names a row.")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="Column to leave out.")] = None,
     type: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=category or COLUMN=number; repeatable.")
+        list[str] | None, typer.Option(help="COLUMN=category, =number or =date; repeatable.")
     ] = None,
+    date: Dates = None,
     trees: Annotated[int, typer.Option(help="Number of trees of a forest or of boosting.")] = 200,
     max_depth: Annotated[int, typer.Option(help="Largest depth of a tree.")] = 10,
     small: Annotated[
@@ -127,14 +138,18 @@ def fit(
         typer.Option(help="With --dask: file from which a fit that was broken off goes on."),
     ] = None,
     delimiter: Delimiter = None,
-    encoding: Encoding = "utf8",
+    encoding: Encoding = None,
     missing: Missing = None,
+    decimal: Decimal = ".",
+    date_order: DateOrder = None,
 ) -> None:
-    """Fit a model to a table, say how well it ranks, and keep it."""
+    """Fit a model to a table, say how well it ranks, and save it."""
     with one_line_errors():
         for path in (save, report):
             check_out(path)
-        column_options = ColumnOptions(target, positive, weight, id or (), drop or (), type or ())
+        column_options = ColumnOptions(
+            target, positive, weight, id or (), drop or (), type or (), date or ()
+        )
         # Names of columns and classes are printed as they are, whatever is in them.
         console = Console(highlight=False, markup=False, emoji=False)
         make = _Maker(model, trees, max_depth, small, seed, threads)
@@ -167,7 +182,7 @@ def fit(
                 f"Got --report with --cv {cv}; a report is judged on held-out rows: expected "
                 "--cv 2 or more, or rows kept back by --test-share."
             )
-        source = Source(train[0], delimiter, encoding, missing or ())
+        source = Source(train[0], delimiter, encoding, missing or (), decimal, date_order)
         data, kept_back = keep_back(read_training(source, column_options), test_share, seed)
         estimator = _fit_in_memory(console, make, data, order, source)
         if kept_back is None:
@@ -290,8 +305,9 @@ def _fit_in_memory(
     """Fit to one table."""
     print_columns(console, data)
     estimator = make(data)
-    if order is not None:
-        estimator.set_params(label_order=_labels_in(order, data))
+    label_order = data.label_order if order is None else _labels_in(order, data)
+    if label_order is not None:
+        estimator.set_params(label_order=label_order)
     start = time.perf_counter()
     try:
         estimator.fit(data.features, data.labels, sample_weight=data.weights)

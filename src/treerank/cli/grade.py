@@ -23,7 +23,13 @@ from treerank.cli._grading import (
     WithPoints,
     print_grades,
 )
-from treerank.cli._options import Delimiter, Encoding, Missing
+from treerank.cli._options import (
+    DateOrder,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Missing,
+)
 from treerank.cli._sources import Source
 from treerank.cli._training import ColumnOptions
 
@@ -32,7 +38,9 @@ def grade(
     model: Annotated[Path, typer.Argument(help="A model file.")],
     data: Annotated[str, typer.Argument(help="Rows that it has not learned from, with labels.")],
     target: Annotated[str, typer.Option(help="Column with the labels.")],
-    save: Annotated[Path, typer.Option(help="Where to keep the model with its grades.")],
+    save: Annotated[
+        Path, typer.Option("--save", "-o", help="Where to keep the model with its grades.")
+    ],
     grades: Annotated[int, typer.Option(help="Number of grades at most.")] = 7,
     grade_names: GradeNames = None,
     points: WithPoints = False,
@@ -48,8 +56,10 @@ def grade(
         list[str] | None, typer.Option(help="Column to leave out, if the model knows no names.")
     ] = None,
     delimiter: Delimiter = None,
-    encoding: Encoding = "utf8",
+    encoding: Encoding = None,
     missing: Missing = None,
+    decimal: Decimal = ".",
+    date_order: DateOrder = None,
 ) -> None:
     """Give a model grades, points and probabilities that hold, by rows it has not seen."""
     with one_line_errors():
@@ -61,7 +71,7 @@ def grade(
             population_rate, reverse,
         )  # fmt: skip
         ranker, _ = unwrap(treerank.load(model))
-        source = Source(data, delimiter, encoding, missing or ())
+        source = Source(data, delimiter, encoding, missing or (), decimal, date_order)
         columns = ColumnOptions(target, positive, weight, (), drop or ())
         rows = read_rows(ranker, source, columns, drop or ())
         card = options.scorecard(ranker).fit(rows.features, rows.labels, rows.weights)

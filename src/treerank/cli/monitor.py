@@ -16,7 +16,14 @@ import treerank
 from treerank._io.atomic import atomic_write
 from treerank.cli._errors import BadInput, check_out, one_line_errors
 from treerank.cli._monitored import By, WatchedColumns, WatchedRows, find_files, read_watched
-from treerank.cli._options import Delimiter, Encoding, Missing, Threads
+from treerank.cli._options import (
+    DateOrder,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Missing,
+    Threads,
+)
 from treerank.cli._sources import Source
 
 # 2 is bad input.
@@ -50,7 +57,8 @@ def monitor(
         list[str] | None, typer.Option(help="Column to leave out, if the model knows no names.")
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="HTML page to write; a .json file is written beside it.")
+        Path,
+        typer.Option("--out", "-o", help="HTML page to write; a .json file is written beside it."),
     ] = Path("monitor.html"),
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     alpha: Annotated[
@@ -60,10 +68,12 @@ def monitor(
     fail_on: Annotated[FailOn, typer.Option(help="What ends with exit status 3.")] = FailOn.alarm,
     threads: Threads = 2,
     delimiter: Delimiter = None,
-    encoding: Encoding = "utf8",
+    encoding: Encoding = None,
     missing: Missing = None,
+    decimal: Decimal = ".",
+    date_order: DateOrder = None,
 ) -> None:
-    """Watch a model in use, by period: drift, decline, calibration; exit status 3 for an alarm."""
+    """Watch a model in use, by period: drift, decline, calibration; exit status 3: an alarm."""
     with one_line_errors():
         from treerank.scoring import monitor as watch  # noqa: PLC0415 - only this command
 
@@ -73,7 +83,10 @@ def monitor(
         if hasattr(loaded, "n_jobs"):
             loaded.set_params(n_jobs=threads)
         columns = WatchedColumns(target, positive, weight, date, by, drop or ())
-        sources = [Source(path, delimiter, encoding, missing or ()) for path in (baseline, *files)]
+        sources = [
+            Source(path, delimiter, encoding, missing or (), decimal, date_order)
+            for path in (baseline, *files)
+        ]
         if [source.path for source in sources].count("-") > 1:
             raise BadInput("Got - twice; the standard input can be read once only.")
         before = read_watched(loaded, sources[0], columns, is_baseline=True)

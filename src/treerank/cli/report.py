@@ -11,7 +11,8 @@ import typer
 import treerank
 from treerank.cli._errors import BadInput, check_out, one_line_errors
 from treerank.cli._evaluation import read_rows, write_report
-from treerank.cli._options import Delimiter, Encoding, Group, Missing
+from treerank.cli._json import print_json, quality_of
+from treerank.cli._options import DateOrder, Decimal, Delimiter, Encoding, Group, Json, Missing
 from treerank.cli._sources import Source
 from treerank.cli._training import ColumnOptions
 
@@ -20,7 +21,9 @@ def report(
     model: Annotated[Path, typer.Argument(help="A model file.")],
     data: Annotated[str, typer.Argument(help="Rows to judge it on, with their labels.")],
     target: Annotated[str, typer.Option(help="Column with the labels.")],
-    out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="HTML file to write.")] = Path(
+        "report.html"
+    ),
     train: Annotated[
         str | None, typer.Option(help="The training rows, to compare with; labels as in DATA.")
     ] = None,
@@ -46,8 +49,11 @@ def report(
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of what the report draws.")] = 0,
     delimiter: Delimiter = None,
-    encoding: Encoding = "utf8",
+    encoding: Encoding = None,
     missing: Missing = None,
+    decimal: Decimal = ".",
+    date_order: DateOrder = None,
+    json: Json = False,
 ) -> None:
     """Write a report of a model on new rows: one HTML file that needs no network."""
     with one_line_errors():
@@ -58,7 +64,9 @@ def report(
         loaded = treerank.load(model)
         column_options = ColumnOptions(target, positive, weight, (), drop or ())
         judged, training, later = (
-            None if path is None else Source(path, delimiter, encoding, missing or ())
+            None
+            if path is None
+            else Source(path, delimiter, encoding, missing or (), decimal, date_order)
             for path in (data, train, new)
         )
         assert judged is not None
@@ -68,7 +76,7 @@ def report(
             if data == "-":
                 raise BadInput("Got --champion with the standard input; expected a file.")
             rival = treerank.load(champion)
-            again = Source(data, delimiter, encoding, missing or ())
+            again = Source(data, delimiter, encoding, missing or (), decimal, date_order)
             more["champion"] = (
                 rival, read_rows(rival, again, column_options, drop or ()).features,
             )  # fmt: skip
@@ -79,4 +87,6 @@ def report(
             apart = [name for name in (target, weight, *(drop or ())) if name in left]
             more["X_new"] = read_rows(loaded, later, None, apart).features
         write_report(loaded, rows, out, seed, judged, more)
+        if json:
+            print_json({"report": str(out)} | quality_of(loaded, rows))
         print(f"Report in {out}.", file=sys.stderr)

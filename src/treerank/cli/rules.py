@@ -9,12 +9,21 @@ import typer
 
 import treerank
 from treerank.cli._errors import BadInput, one_line_errors
+from treerank.cli._json import print_json, strata_of
+from treerank.cli._options import Json
 
 
-def rules(model: Annotated[Path, typer.Argument(help="A model file of a tree.")]) -> None:
+def rules(
+    model: Annotated[Path, typer.Argument(help="A model file of a tree.")], json: Json = False
+) -> None:
     """Print the strata of a tree and their rules in words."""
     with one_line_errors():
-        print(as_text(treerank.load(model), model))
+        loaded = treerank.load(model)
+        text = as_text(loaded, model)
+        if json:
+            print_json({"classes": loaded.classes_, "strata": strata_of(loaded)})
+        else:
+            print(text)
 
 
 def as_text(loaded: Any, path: Path) -> str:

@@ -10,7 +10,7 @@ import typer
 
 import treerank
 from treerank.cli._errors import BadInput, check_out, one_line_errors
-from treerank.cli._options import Delimiter, Encoding, Missing, Threads
+from treerank.cli._options import DateOrder, Decimal, Delimiter, Encoding, Missing, Threads
 from treerank.cli._reasons import reason_columns
 from treerank.cli._scoring import score_file
 from treerank.cli._sources import Source
@@ -20,7 +20,9 @@ from treerank.scoring._scorecard import unwrap
 def score(
     model: Annotated[Path, typer.Argument(help="A model file.")],
     data: Annotated[str, typer.Argument(help="CSV, TSV or Parquet, .gz too; - for stdin.")],
-    out: Annotated[str, typer.Option(help="CSV, TSV or Parquet; - for stdout.")] = "-",
+    out: Annotated[
+        str, typer.Option("--out", "-o", help="CSV, TSV or Parquet; - for stdout.")
+    ] = "-",
     id: Annotated[list[str] | None, typer.Option(help="Column to copy; repeatable.")] = None,
     probability: Annotated[bool, typer.Option(help="Write the class probabilities too.")] = False,
     reasons: Annotated[
@@ -41,8 +43,10 @@ def score(
     ] = None,
     threads: Threads = 2,
     delimiter: Delimiter = None,
-    encoding: Encoding = "utf8",
+    encoding: Encoding = None,
     missing: Missing = None,
+    decimal: Decimal = ".",
+    date_order: DateOrder = None,
 ) -> None:
     """Score the rows of a table, block by block: it may be larger than the memory."""
     with one_line_errors():
@@ -56,7 +60,9 @@ def score(
         if [data, baseline, codes].count("-") > 1:
             raise BadInput("Got - twice; the standard input can be read once only.")
         source, compared, table = (
-            None if path is None else Source(path, delimiter, encoding, missing or ())
+            None
+            if path is None
+            else Source(path, delimiter, encoding, missing or (), decimal, date_order)
             for path in (data, baseline, codes)
         )
         assert source is not None

@@ -17,6 +17,7 @@ from treerank._binning.category_statistics import features_by_statistic
 from treerank._growth.shards import Shard
 from treerank._input import column_stats
 from treerank._input.blocks import TableStats, block_table, join, table_seen
+from treerank._input.class_weight import refuse_class_weight
 from treerank._input.column_stats import BinningSample
 from treerank._input.label_blocks import LabelStats, label_block
 from treerank._input.validation import Table, check_number_of_features, wanted_categories
@@ -80,6 +81,7 @@ def code_blocks(cluster: Cluster, estimator: Any, given: Blocks) -> CodedShards:
     Each partition is computed three times, unless the collections are persisted: its labels
     and weights, then all of it to see what decides thresholds and levels, then to be coded.
     """
+    refuse_class_weight(estimator, "on a cluster")
     names, blocks = given.names, given.blocks
     wanted = wanted_categories(estimator.categorical_features, names)
     labelled = _compute(cluster, _look_at_labels, [(y, w) for _, y, w in blocks])

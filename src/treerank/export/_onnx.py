@@ -1,19 +1,24 @@
-"""A model as an ONNX graph: all rows walk down all trees at once, in a loop.
+"""A model as an ONNX graph: the operator for ensembles of trees, or a walk by plain operators.
 
-Operators for ensembles of trees keep one value at each leaf and no sets of levels; a forest of
-this library adds up what it meets along the way, and merges cells. So the graph does what the
-core does, with plain operators: gather the test, compare, go on. Thresholds are doubles, steps
-of a forest singles, added in the same order: scores are equal to the bit.
+TreeEnsemble keeps one number at each leaf. A forest of merged cells adds up what it meets along
+the way, and has more ways than could be written down; its graph does what the core does, with
+plain operators: gather the test, compare, go on, all rows down all trees at once. Thresholds are
+doubles, steps of a forest singles, added in the same order: scores are equal to the bit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._base import TreeRanker
+from treerank._boosting import BoostedTreeRank
+from treerank.export._onnx_ensemble import ML_OPSET as ENSEMBLE_OPSET
+from treerank.export._onnx_ensemble import Expanded, ensemble_attributes, expand, set_tables
 from treerank.export._walks import (
     IN_SET,
     MISSING_GOES_LEFT,
@@ -23,7 +28,7 @@ from treerank.export._walks import (
     walks_of,
 )
 
-OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
+OPSET, LEAST_ML_OPSET, IR_VERSION = 17, 3, 8
 
 
 def to_onnx(model: Any) -> Any:
@@ -41,7 +46,16 @@ def to_onnx(model: Any) -> Any:
         Without categories the input is `X`, doubles of shape (rows, features), NaN for missing.
         With categories there is an input of shape (rows, 1) for each column, by its name:
         doubles for numbers, booleans and numeric levels, text for levels of text, where a text
-        that is no level is missing. Outputs: `score`, and for a tree `stratum`.
+        that is no level is missing. Outputs: `score`; `probability`, one column for each class as
+        `predict_proba` has them, but for a forest with ``aggregation="mean_rank"``; and for a
+        tree `stratum`.
+
+    Notes
+    -----
+    Trees, boosted trees and forests whose cells are not merged
+    (``RankingForest(LeafRank(max_depth=None))``, the default from 20,000 rows on) use the operator
+    TreeEnsemble of ai.onnx.ml 5, and take about as long as `score_samples`. Forests of merged
+    cells do not fit into it, and take ten times as long and more.
 
     Examples
     --------
@@ -63,13 +77,39 @@ def to_onnx(model: Any) -> Any:
         ) from None
     graph = _Graph(onnx)
     values = _inputs(graph, walks)
-    at, total = _walk(graph, walks, values)
-    graph.output("score", _mean(graph, walks, total), onnx.TensorProto.DOUBLE)
-    if walks.target is not None:
+    if isinstance(model, TreeRanker):
+        _add_strata(graph, model, walks, values)
+        return graph.model(f"{type(model).__name__} of treerank")
+    score = _mean(graph, walks, values, walks.step, walks.offset)
+    graph.output("score", score, onnx.TensorProto.DOUBLE)
+    above = _shares_above(graph, model, walks, values, score)
+    if above:
+        shares = _class_shares(graph, above)
+        shape = ("rows", len(model.classes_))
+        graph.output("probability", shares, onnx.TensorProto.DOUBLE, shape)
+    return graph.model(f"{type(model).__name__} of treerank")
+
+
+def _add_strata(graph: _Graph, model: TreeRanker, walks: Walks, values: str) -> None:
+    """Outputs of a tree: all are read off the stratum."""
+    types = graph.onnx.TensorProto
+    assert walks.target is not None
+    expanded = expand(walks, walks.step)
+    if expanded is None:
+        at = _walk(graph, walks, values, walks.step)[0]
         first = graph.add("Squeeze", at, graph.constant(np.array([1])))
         stratum = graph.add("Gather", graph.constant(walks.target.astype(np.int64)), first)
-        graph.output("stratum", stratum, onnx.TensorProto.INT64)
-    return graph.model(f"{type(model).__name__} of treerank")
+    else:
+        weights = walks.target[expanded.slot].astype(np.float64)
+        found = _ensemble(graph, walks, expanded, weights, values)
+        stratum = graph.add("Cast", found, to=types.INT64)
+    scores = np.asarray(model.partition_.scores, dtype=np.float64)
+    shape = ("rows", len(model.classes_))
+    shares = np.asarray(model._posterior, dtype=np.float64)
+    graph.output("score", graph.add("Gather", graph.constant(scores), stratum), types.DOUBLE)
+    probability = graph.add("Gather", graph.constant(shares), stratum)
+    graph.output("probability", probability, types.DOUBLE, shape)
+    graph.output("stratum", stratum, types.INT64)
 
 
 class _Graph:
@@ -81,6 +121,7 @@ class _Graph:
         self.constants: list[Any] = []
         self.inputs: list[Any] = []
         self.outputs: list[Any] = []
+        self.ml_opset = LEAST_ML_OPSET
 
     def _name(self) -> str:
         return f"{self.prefix}{len(self.nodes) + len(self.constants)}"
@@ -122,7 +163,7 @@ class _Graph:
         """Make the model, checked."""
         opsets = [
             self.onnx.helper.make_opsetid("", OPSET),
-            self.onnx.helper.make_opsetid("ai.onnx.ml", ML_OPSET),
+            self.onnx.helper.make_opsetid("ai.onnx.ml", self.ml_opset),
         ]
         model = self.onnx.helper.make_model(
             self.graph(name), opset_imports=opsets, ir_version=IR_VERSION, producer_name="treerank"
@@ -139,7 +180,7 @@ def _inputs(graph: _Graph, walks: Walks) -> str:
         return graph.input("X", types.DOUBLE, ["rows", len(levels)])
     columns = []
     for name, known in zip(walks.names, levels, strict=True):
-        if name in ("", "score", "stratum") or name.startswith("treerank/"):
+        if name in ("", "score", "stratum", "probability") or name.startswith("treerank/"):
             raise ValueError(
                 f"Got a column named {name!r}, a name that the graph needs; fit to another."
             )
@@ -176,15 +217,31 @@ def _code_of_number(graph: _Graph, source: str, levels: list[Any]) -> str:
     return str(graph.add("ReduceSum", each, graph.constant(np.array([1])), keepdims=1))
 
 
-def _walk(graph: _Graph, walks: Walks, values: str) -> tuple[str, str]:
+def _ensemble(
+    graph: _Graph, walks: Walks, expanded: Expanded, weights: NDArray[np.float64], values: str
+) -> str:
+    """Sum over the trees of the numbers at the leaves, by the operator for them."""
+    columns = [values]
+    for j, table in set_tables(walks).items():
+        code = graph.add("Gather", values, graph.constant(np.array(j)), axis=1)
+        code = graph.add("Cast", code, to=graph.onnx.TensorProto.INT64)
+        columns.append(graph.add("Gather", graph.constant(table), code))
+    matrix = graph.add("Concat", *columns, axis=1) if len(columns) > 1 else values
+    attributes = ensemble_attributes(graph.onnx, walks, expanded, weights)
+    graph.ml_opset = ENSEMBLE_OPSET
+    found = graph.add("TreeEnsemble", matrix, domain="ai.onnx.ml", **attributes)
+    return str(graph.add("Squeeze", found, graph.constant(np.array([1]))))
+
+
+def _walk(graph: _Graph, walks: Walks, values: str, steps: NDArray[Any]) -> tuple[str, str]:
     """Slots at the ends of the walks, and the sums along them: both rows x trees."""
     onnx = graph.onnx
     rows = graph.add("Slice", graph.add("Shape", values), *map(graph.constant, _first_axis()))
     shape = graph.add("Concat", rows, graph.constant(np.array([walks.n_trees])), axis=0)
     start = graph.add("Expand", graph.constant(walks.roots[np.newaxis]), shape)
-    step = graph.constant(walks.step)
+    step = graph.constant(steps)
     total = graph.add("Gather", step, start)
-    element = onnx.TensorProto.FLOAT if walks.step.dtype == np.float32 else onnx.TensorProto.DOUBLE
+    element = onnx.TensorProto.FLOAT if steps.dtype == np.float32 else onnx.TensorProto.DOUBLE
 
     body = _Graph(onnx, "treerank/body/")
     body.input("treerank/number", onnx.TensorProto.INT64, [])
@@ -196,7 +253,7 @@ def _walk(graph: _Graph, walks: Walks, values: str) -> tuple[str, str]:
     turn = body.add("Cast", body.add("Not", left), to=onnx.TensorProto.INT64)
     arrived = body.add("Add", follows, turn)
     stays = body.add("Equal", arrived, at)
-    zero = body.constant(np.zeros((1, 1), dtype=walks.step.dtype))
+    zero = body.constant(np.zeros((1, 1), dtype=steps.dtype))
     added = body.add("Where", stays, zero, body.add("Gather", step, arrived))
     body.output("treerank/next_go_on", "treerank/go_on", onnx.TensorProto.BOOL, [])
     shaped = ["rows", walks.n_trees]
@@ -237,10 +294,45 @@ def _gather(body: _Graph, graph: _Graph, column: NDArray[Any], at: str) -> str:
     return str(body.add("Gather", graph.constant(column), at))
 
 
-def _mean(graph: _Graph, walks: Walks, total: str) -> str:
+def _mean(graph: _Graph, walks: Walks, values: str, steps: NDArray[Any], offset: float) -> str:
     """Mean or sum over the trees less the offset, summed in the order of the trees."""
-    double = graph.add("Cast", total, to=graph.onnx.TensorProto.DOUBLE)
-    sums = graph.add("CumSum", double, graph.constant(np.array(1)))
-    last = graph.add("Gather", sums, graph.constant(np.array(walks.n_trees - 1)), axis=1)
+    expanded = expand(walks, steps)
+    if expanded is not None:
+        last = _ensemble(graph, walks, expanded, expanded.totals.astype(np.float64), values)
+    else:
+        total = _walk(graph, walks, values, steps)[1]
+        double = graph.add("Cast", total, to=graph.onnx.TensorProto.DOUBLE)
+        sums = graph.add("CumSum", double, graph.constant(np.array(1)))
+        last = graph.add("Gather", sums, graph.constant(np.array(walks.n_trees - 1)), axis=1)
     mean = graph.add("Div", last, graph.constant(np.array(walks.divisor)))
-    return str(graph.add("Sub", mean, graph.constant(np.array(walks.offset))))
+    return str(graph.add("Sub", mean, graph.constant(np.array(offset))))
+
+
+def _shares_above(graph: _Graph, model: Any, walks: Walks, values: str, score: str) -> list[str]:
+    """Probability of a class above each but the last; none for a consensus of ranks."""
+    if isinstance(model, BoostedTreeRank):
+        above = []
+        for slope, intercept in zip(model._slopes, model._intercepts, strict=True):
+            line = graph.add("Mul", score, graph.constant(np.array(float(slope))))
+            line = graph.add("Add", line, graph.constant(np.array(float(intercept))))
+            above.append(str(graph.add("Sigmoid", line)))
+        return above
+    if model._ranks is not None:
+        return []
+    if len(model.classes_) == 2:
+        return [str(graph.add("Add", score, graph.constant(np.array(0.5))))]
+    return [_mean(graph, walks, values, layer, 0.0) for layer in walks.layers]
+
+
+def _class_shares(graph: _Graph, above: list[str]) -> str:
+    """Probability of each class: what is above a class is at most what is above a lower one."""
+    zero, one = graph.constant(np.array(0.0)), graph.constant(np.array(1.0))
+    edges: list[str] = []
+    for share in above:
+        clipped = graph.add("Min", graph.add("Max", share, zero), one)
+        edges.append(graph.add("Min", edges[-1], clipped) if edges else clipped)
+    shares = [graph.add("Sub", one, edges[0])]
+    shares += [graph.add("Sub", low, high) for low, high in pairwise(edges)]
+    axis = graph.constant(np.array([1]))
+    columns = [graph.add("Unsqueeze", share, axis) for share in [*shares, edges[-1]]]
+    return str(graph.add("Concat", *columns, axis=1))

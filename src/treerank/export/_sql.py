@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from treerank._input.parameters import check_choice
+from treerank._input.warn import warn
 from treerank.export._sql_forest import deep_tree_query, forest_query
 from treerank.export._sql_scorecard import card_names
 from treerank.export._sql_tree import nesting, tree_query
 from treerank.export._sql_words import DIALECTS, Aliases, check_names, check_returned
 from treerank.export._walks import MANY_TREES, check_exportable, walks_of
 from treerank.scoring._scorecard import unwrap
+
+# Longer queries are slow to read for a database, and more than some of its tools accept.
+LONG_QUERY = 5_000_000
 
 
 def to_sql(
@@ -20,10 +24,11 @@ def to_sql(
     """Write a query that scores the rows of a table in a database.
 
     A tree becomes a CASE expression that finds the stratum, with a short table of the strata
-    joined to it. A forest becomes a table of its tests, down which all rows walk at once in a
-    recursive query; boosted trees do too, and trees that are too deep for nested CASE
-    expressions. Scores are equal to `score_samples`; of forests to the
-    bit in PostgreSQL and DuckDB, and within 1e-6 in SQLite, which has no single precision.
+    joined to it. A forest becomes a table of its tests, packed into text of about six bytes for
+    each, down which all rows walk at once in a recursive query; boosted trees do too, and trees
+    that are too deep for nested CASE expressions. A query of more than 5 MB comes with a warning.
+    Scores are equal to `score_samples`; of forests to the bit in PostgreSQL and DuckDB, and
+    within 1e-6 in SQLite, which has no single precision.
 
     NULL, NaN and levels that the model has not seen are missing values to it, as in Python.
 
@@ -90,7 +95,8 @@ def to_sql(
                 "as the key: the query of many trees numbers the rows, and cannot return all "
                 "columns as they are."
             )
-        return forest_query(model, walks, words.table(table), words, alias, kept, card)
+        query = forest_query(model, walks, words.table(table), words, alias, kept, card)
+        return _warn_if_long(query)
     depth = nesting(model.tree_)
     if depth <= words.max_nesting:
         return tree_query(model, walks, words.table(table), words, alias, kept, card)
@@ -101,4 +107,15 @@ def to_sql(
             f"tree of more than {words.max_nesting} becomes a query that numbers the rows. Or fit "
             "with a smaller max_depth."
         )
-    return deep_tree_query(model, walks, words.table(table), words, alias, kept, card)
+    query = deep_tree_query(model, walks, words.table(table), words, alias, kept, card)
+    return _warn_if_long(query)
+
+
+def _warn_if_long(query: str) -> str:
+    if len(query) > LONG_QUERY:
+        warn(
+            f"The query has {len(query) / 1e6:.1f} MB, which databases take seconds to read. Fit "
+            "fewer trees (n_estimators), a BoostedTreeRank, or score with to_onnx or the command "
+            "treerank score.",
+        )
+    return query

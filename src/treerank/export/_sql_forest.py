@@ -1,29 +1,34 @@
 """A forest as SQL: its tests as a table, down which all rows walk at once.
 
 Nested CASE expressions would grow with the number of paths, which cells that are merged and
-split again make very large; a table grows with the number of tests. PostgreSQL and DuckDB hold
-its columns as arrays, looked up by the number of a slot; SQLite has no arrays, and joins. Either
-way they stand in the query as text, which a database reads faster than a list of rows.
+split again make very large; a table grows with the number of tests. It stands in the query as
+text of a few bytes for each test, which the query itself unpacks; the walk is a recursive join.
 """
 
 from __future__ import annotations
 
-import json
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treerank._base import TreeRanker
 from treerank._boosting import BoostedTreeRank
 from treerank._forest import RankingForest
+from treerank.export._sql_pack import FAR, PackedWalks, pack_steps
 from treerank.export._sql_scorecard import card_columns
+from treerank.export._sql_streams import stream
 from treerank.export._sql_tree import score_names, strata_table
+from treerank.export._sql_walk import WalkNames, walk_tables
 from treerank.export._sql_words import DIALECTS, Aliases, Columns, Dialect, probability_names
-from treerank.export._walks import END, IN_SET, MISSING_GOES_LEFT, Walks
+from treerank.export._walks import Walks
 from treerank.scoring._scorecard import Scorecard
 
 LARGEST_EXPONENT = 700.0  # e to this is a double, in every database
+MANTISSA = 1 << 23  # of a float
+# Thresholds that are compared one after another; more are compared in blocks.
+BLOCK = 16
 
 
 def forest_query(
@@ -37,7 +42,7 @@ def forest_query(
 ) -> str:
     """Write the query for a forest, or for boosted trees."""
     own = _Own(alias, kept)
-    totals = _totals(walks, words)
+    totals = ["total", *(f"above_{k}" for k in range(1, len(walks.layers) + 1))]
     order = " ORDER BY tree" if words.ordered_sum else ""
     divisor = words.digits(walks.divisor)
 
@@ -52,11 +57,11 @@ def forest_query(
         found += _probabilities(model, words, scored)
     found += card_columns(card, f"{scored}.score", words)
     return (
-        "WITH RECURSIVE\n" + ",\n".join(_walk(walks, table, words, own, totals)) + "\n"
+        "WITH RECURSIVE\n" + ",\n".join(_walk(walks, table, words, own)) + "\n"
         f"SELECT {', '.join(own.returned + found)}\n"
         f"FROM {own.numbered}\n"
         f"JOIN (\n  SELECT row_id, {', '.join(means)}\n"
-        f"  FROM {own.walk} WHERE kind = {END}\n  GROUP BY row_id\n"
+        f"  FROM {own.walk} WHERE slot IS NULL\n  GROUP BY row_id\n"
         f") AS {scored} ON {scored}.row_id = {own.numbered}.row_id"
     )
 
@@ -75,14 +80,14 @@ def deep_tree_query(
     found = [f"{strata}.{name}" for name in ("stratum", *score_names(model, words, card))]
     parts = [
         strata_table(model, strata, words, card),
-        *_walk(walks, table, words, own, _totals(walks, words)),
+        *_walk(walks, table, words, own),
     ]
     return (
         "WITH RECURSIVE\n" + ",\n".join(parts) + "\n"
         f"SELECT {', '.join(own.returned + found)}\n"
         f"FROM {own.numbered}\n"
         f"JOIN {own.walk} ON {own.walk}.row_id = {own.numbered}.row_id AND "
-        f"{own.walk}.kind = {END}\n"
+        f"{own.walk}.slot IS NULL\n"
         f"JOIN {strata} ON {strata}.stratum = {own.walk}.total"
     )
 
@@ -95,9 +100,9 @@ class _Own:
     """
 
     def __init__(self, alias: Aliases, kept: list[str]) -> None:
-        self.source, self.numbered, self.root = alias("source"), alias("numbered"), alias("root")
-        self.walk, self.node, self.member = alias("walk"), alias("node"), alias("member")
-        self.known, self.asked, self.arrived = alias("known"), alias("asked"), alias("arrived")
+        self.alias, self.integer = alias, alias.words.integer
+        self.source, self.numbered, self.coded = alias("source"), alias("numbered"), alias("coded")
+        self.root, self.walk, self.node = alias("root"), alias("walk"), alias("node")
         self.kept = {f"kept_{i}": name for i, name in enumerate(kept)}
 
     @property
@@ -109,19 +114,13 @@ class _Own:
         """Rows of the table with a number, the columns to return, and values of features."""
         names = ", ".join(["row_id", *self.kept, *values])
         columns = [f"{self.source}.{name}" for name in self.kept.values()]
-        read = ",\n    ".join(["row_number() OVER ()", *columns, *values.values()])
+        read = ",\n    ".join(
+            [f"CAST(row_number() OVER () AS {self.integer})", *columns, *values.values()]
+        )
         return (
             f"{self.numbered}({names}) AS MATERIALIZED (\n"
             f"  SELECT {read}\n  FROM {table} AS {self.source}\n)"
         )
-
-
-def _walk(
-    walks: Walks, table: str, words: Dialect, own: _Own, totals: dict[str, _Total]
-) -> list[str]:
-    """Common table expressions down to the walk of all rows."""
-    by = _joined_walk if words is DIALECTS["sqlite"] else _array_walk
-    return by(walks, table, words, own, totals)
 
 
 def _probabilities(
@@ -161,161 +160,188 @@ def _logistic(slope: float, intercept: float, words: Dialect, scored: str) -> st
     return f"{one} / ({one} + EXP({clipped}))"
 
 
-class _Total(NamedTuple):
-    """What arriving at each slot adds, and the type in which it is added."""
-
-    steps: list[Any]
-    type: str
+# --- rows: codes of their values ---
 
 
-def _totals(walks: Walks, words: Dialect) -> dict[str, _Total]:
+def _row_tables(
+    walks: Walks, packed: PackedWalks, table: str, words: Dialect, own: _Own
+) -> list[str]:
+    """Rows with a number, and their codes."""
+    columns = Columns(walks, words, own.source)
+    values = {}
+    for j in sorted({feature for feature, _ in packed.codes}):
+        known = walks.binning.levels[j] is None
+        read = columns.number(j) if known else columns.code(j)
+        values[f"value_{j}"] = f"CAST({read} AS {words.double})"
+    ranks = ",\n      ".join(
+        f"{_rank(thresholds, f'value_{j}', words)} AS rank_{j}"
+        for j, thresholds in packed.thresholds.items()
+    )
+    codes = [_code(packed, feature, missing, words) for feature, missing in packed.codes]
+    if words is DIALECTS["sqlite"]:  # which has no arrays
+        names = [f"code_{i}" for i in range(len(codes))]
+    else:
+        names, codes = ["codes"], [f"ARRAY[{', '.join(codes)}]"]
+    ranked = (
+        f"(\n    SELECT *,\n      {ranks}\n    FROM {own.numbered}\n  )" if ranks else own.numbered
+    )
+    return [
+        own.numbered_rows(values, table),
+        f"{own.coded}(row_id, {', '.join(names)}) AS MATERIALIZED (\n"
+        f"  SELECT row_id, {', '.join(codes)}\n  FROM {ranked} AS {own.alias('ranked')}\n)",
+    ]
+
+
+def _rank(thresholds: NDArray[np.float64], value: str, words: Dialect) -> str:
+    """Thresholds that a value exceeds, and 1; NULL for NULL. Compared in blocks: it is faster."""
+    if words is DIALECTS["postgresql"]:  # which would spend a minute on compiling a long CASE
+        negative = ",".join(repr(-t) for t in thresholds[::-1].tolist())
+        bucket = f"width_bucket(-{value}, '{{{negative}}}'::{words.double}[])"
+        return (
+            f"{len(thresholds) + 1} - {bucket}"
+            if len(thresholds)
+            else f"CASE WHEN {value} IS NOT NULL THEN 1 END"
+        )
+    blocks = []
+    for start in range(0, len(thresholds), BLOCK):
+        block = [words.digits(t) for t in thresholds[start : start + BLOCK].tolist()]
+        cases = [f"WHEN {value} <= {t} THEN {start + i + 1}" for i, t in enumerate(block[:-1])]
+        inner, last = " ".join(cases), start + len(block)
+        found = f"CASE {inner} ELSE {last} END" if cases else str(last)
+        blocks.append(f"WHEN {value} <= {block[-1]} THEN {found}")
+    known = f"CASE {' '.join(blocks)} ELSE {len(thresholds) + 1} END" if blocks else "1"
+    return f"CASE WHEN {value} IS NOT NULL THEN {known} END"
+
+
+def _code(packed: PackedWalks, feature: int, missing: str, words: Dialect) -> str:
+    """Code of a level, or rank of a number: 0 or beyond all cuts where it is missing."""
+    if missing == "set":
+        return f"CAST(value_{feature} AS {words.integer})"
+    return f"COALESCE(rank_{feature}, {0 if missing == 'left' else packed.largest_cut + 1})"
+
+
+# --- the table of tests, unpacked ---
+
+
+def _node_tables(walks: Walks, packed: PackedWalks, words: Dialect, own: _Own) -> list[str]:
+    """Slots with what they ask, the pair that follows, and what arriving there adds."""
+    alias, node = own.alias, own.node
+    hop, far, test = alias("hop"), alias("far"), alias("test")
+    asked, cut, numbered = alias("asked"), alias("cut"), alias("numbered_slot")
+    (tests, number), totals = packed.tests, _totals(walks, packed, words, own)
+    names = ", ".join(totals)
+    follows = f"CASE hop WHEN 0 THEN NULL WHEN {FAR} THEN {far}.number ELSE (slot >> 1) + hop END"
+
+    def integer(number: str) -> str:
+        return f"CAST({number} AS {words.integer})"
+
+    return [
+        stream(hop, packed.hops, words),
+        stream(far, packed.far, words),
+        stream(test, number, words),
+        stream(asked, tests[:, 0], words),
+        stream(cut, tests[:, 1], words),
+        *(part for total in totals.values() for part in total.tables),
+        f"{numbered}(slot, hop, test_place, far_place) AS MATERIALIZED (\n"
+        "  SELECT place, number,\n"
+        "    SUM(CASE WHEN number > 0 THEN 1 ELSE 0 END) OVER (ORDER BY place) - 1,\n"
+        f"    SUM(CASE WHEN number = {FAR} THEN 1 ELSE 0 END) OVER (ORDER BY place) - 1\n"
+        f"  FROM {hop}\n)",
+        f"{node}(slot, place, cut, first, {names}) AS MATERIALIZED (\n"
+        f"  SELECT {integer('slot')}, {integer(f'{asked}.number')}, {integer(f'{cut}.number')},\n"
+        f"    {integer(f'2 * {follows}')},\n"
+        f"    {', '.join(total.value for total in totals.values())}\n"
+        f"  FROM {numbered}\n"
+        f"  LEFT JOIN {test} ON {test}.place = test_place AND hop > 0\n"
+        f"  LEFT JOIN {asked} ON {asked}.place = {test}.number\n"
+        f"  LEFT JOIN {cut} ON {cut}.place = {test}.number\n"
+        f"  LEFT JOIN {far} ON {far}.place = far_place AND hop = {FAR}\n"
+        f"  {' '.join(total.join for total in totals.values())}\n)",
+    ]
+
+
+@dataclass(frozen=True)
+class _Total:
+    """A number that arriving at a slot adds: its tables, how they are joined, its value."""
+
+    tables: list[str]
+    join: str
+    value: str
+
+
+def _totals(walks: Walks, packed: PackedWalks, words: Dialect, own: _Own) -> dict[str, _Total]:
     """Add up the score, and the share above each class; of a tree, the stratum at the end."""
+    is_slot = packed.slots >= 0
     if walks.target is not None:
-        return {"total": _Total(np.maximum(walks.target, 0).tolist(), words.integer)}
+        stratum = own.alias("stratum_number")
+        target = np.where(is_slot, np.maximum(walks.target[packed.slots], 0), 0)
+        table = stream(stratum, target, words)
+        join = f"JOIN {stratum} ON {stratum}.place = slot"
+        return {"total": _Total([table], join, f"{stratum}.number")}
     layers = {f"above_{k}": layer for k, layer in enumerate(walks.layers, start=1)}
     return {
-        name: _Total(step.astype(np.float64).tolist(), words.single)
-        for name, step in {"total": walks.step, **layers}.items()
+        name: _steps(name, np.where(is_slot, step[packed.slots], np.float32(0)), words, own)
+        for name, step in {"total": walks.step.astype(np.float32), **layers}.items()
     }
 
 
-def _nodes(walks: Walks) -> dict[str, list[Any]]:
-    """Columns of the table of tests; a test on missing alone compares with a huge number."""
-    largest = float(np.finfo(np.float64).max)
-    return {
-        "kind": walks.kind.tolist(),
-        "feature": walks.feature.tolist(),
-        "threshold": np.clip(walks.threshold, -largest, largest).tolist(),
-        "follows": walks.follows.tolist(),
-        "set_number": walks.set_of.tolist(),
-    }
-
-
-def _values(walks: Walks, words: Dialect, source: str) -> dict[int, str]:
-    """Each feature that is asked for, as a double: a number, or the code of a category."""
-    columns = Columns(walks, words, source)
-    return {
-        j: f"CAST({columns.number(j)} AS {words.double})"
-        if walks.binning.levels[j] is None
-        else f"CAST({columns.code(j)} AS {words.double})"
-        for j in walks.used_features.tolist() or [0]
-    }
-
-
-# --- PostgreSQL and DuckDB: arrays that are looked up, counted from 1 ---
-
-
-def _array_walk(
-    walks: Walks, table: str, words: Dialect, own: _Own, totals: dict[str, _Total]
-) -> list[str]:
-    """Common table expressions down to the walk, by arrays."""
-    values = _values(walks, words, own.source)
-    place = {feature: i for i, feature in enumerate(values)}
-    nodes = _nodes(walks)
-    nodes["feature"] = [place.get(feature, 0) + 1 for feature in nodes["feature"]]
-    kind, feature, follows = (
-        _array(nodes[name], words.integer, words) for name in ("kind", "feature", "follows")
+def _steps(name: str, steps: NDArray[np.float32], words: Dialect, own: _Own) -> _Total:
+    """Steps of single precision, to the bit."""
+    packed = pack_steps(steps)
+    pair, delta, second, step, scale = (
+        own.alias(f"{word}_{name}") for word in ("pair", "delta", "second", "step", "scale")
     )
-    steps = {
-        name: f"{_array(total.steps, total.type, words)}[slot + 1]"
-        for name, total in totals.items()
-    }
-    names = ", ".join(steps)
-    added = [f"CAST({name} + {step} AS {totals[name].type})" for name, step in steps.items()]
-    roots = ", ".join(f"({t}, {slot})" for t, slot in enumerate(walks.roots.tolist()))
-    return [
-        own.numbered_rows({"features": f"ARRAY[{', '.join(values.values())}]"}, table),
-        f"{own.root}(tree, slot) AS (VALUES {roots})",
-        f"{own.walk}(row_id, tree, slot, kind, {names}, features) AS (\n"
-        f"  SELECT row_id, tree, slot, {kind}[slot + 1], {', '.join(steps.values())}, features\n"
-        f"  FROM {own.numbered} CROSS JOIN {own.root}\n"
-        "  UNION ALL\n"
-        f"  SELECT row_id, tree, slot, {kind}[slot + 1],\n"
-        f"    {', '.join(added)}, features\n"
-        "  FROM (\n"
-        f"    SELECT row_id, tree, {names}, features,\n"
-        f"      {follows}[slot + 1] + {_goes_right(walks, nodes, words)} AS slot\n"
-        "    FROM (\n"
-        f"      SELECT *, features[{feature}[slot + 1]] AS value\n"
-        f"      FROM {own.walk} WHERE kind <> {END}\n"
-        f"    ) AS {own.asked}\n"
-        f"  ) AS {own.arrived}\n)",
+    magnitudes = f"{step}_magnitudes"
+    tables = [
+        stream(pair, packed.pairs, words),
+        stream(delta, packed.deltas, words),
+        stream(second, packed.seconds, words),
+        _scale(scale, steps, words),
+        f"{magnitudes}(place, one, other, signs) AS (\n"
+        f"  SELECT {delta}.place, CAST(SUM({delta}.number) OVER (ORDER BY {delta}.place) "
+        f"AS {words.bigint}),\n"
+        f"    {second}.number >> 2, {second}.number & 3\n"
+        f"  FROM {delta} JOIN {second} ON {second}.place = {delta}.place\n)",
+        f"{step}(place, one, other) AS MATERIALIZED (\n"
+        f"  SELECT {magnitudes}.place, {_float('one', 'a', 2, packed.lowest, words)},\n"
+        f"    {_float('other', 'b', 1, packed.lowest, words)}\n"
+        f"  FROM {magnitudes}\n"
+        f"  LEFT JOIN {scale} AS a ON a.exponent = (one + {packed.lowest}) >> 23\n"
+        f"  LEFT JOIN {scale} AS b ON b.exponent = (other + {packed.lowest}) >> 23\n)",
     ]
-
-
-def _goes_right(walks: Walks, nodes: dict[str, list[Any]], words: Dialect) -> str:
-    """Give 1 where a row goes right from its slot, by arrays."""
-    threshold = _array(nodes["threshold"], words.double, words)
-    goes_right = f"CASE WHEN value <= {threshold}[slot + 1] THEN 0 "
-    if (walks.kind == IN_SET).any():
-        set_number = _array(nodes["set_number"], words.integer, words)
-        members = _array(walks.members.ravel().astype(int).tolist(), words.integer, words)
-        code = f"CAST(value AS {words.integer})"
-        in_set = f"{members}[{set_number}[slot + 1] * {walks.members.shape[1]} + {code} + 1] = 1"
-        goes_right = f"CASE WHEN kind = {IN_SET} THEN CASE WHEN {in_set} THEN 0 ELSE 1 END "
-        goes_right += f"WHEN value <= {threshold}[slot + 1] THEN 0 "
-    return goes_right + f"WHEN value IS NULL AND kind = {MISSING_GOES_LEFT} THEN 0 ELSE 1 END"
-
-
-def _array(values: list[Any], element: str, words: Dialect) -> str:
-    """Write a constant array."""
-    text = ",".join(map(repr, values))
-    brackets = "[]" if words is DIALECTS["duckdb"] else "{}"
-    return f"(CAST('{brackets[0]}{text}{brackets[1]}' AS {element}[]))"
-
-
-# --- SQLite: joins ---
-
-
-def _joined_walk(
-    walks: Walks, table: str, words: Dialect, own: _Own, totals: dict[str, _Total]
-) -> list[str]:
-    """Common table expressions down to the walk, by joins."""
-    sets, codes = np.nonzero(walks.members)
-    member = {"set_number": [-2, *sets.tolist()], "code": [0, *codes.tolist()]}
-    steps = {name: total.steps for name, total in totals.items()}
-    values = _values(walks, words, own.source)
-    known = "\n  UNION ALL ".join(
-        f"SELECT row_id, {j}, value_{j} FROM {own.numbered}" for j in values
+    join = (
+        f"JOIN {pair} ON {pair}.place = (slot >> 1)\n  JOIN {step} ON {step}.place = {pair}.number"
     )
+    value = f"CASE WHEN (slot & 1) = 0 THEN {step}.one ELSE {step}.other END"
+    return _Total(tables, join, value)
+
+
+def _float(column: str, scale: str, sign: int, lowest: int, words: Dialect) -> str:
+    """Float of a magnitude: its mantissa times a power of two."""
+    mantissa = f"{scale}.hidden + (({column} + {lowest}) & {MANTISSA - 1})"
+    value = f"CAST({mantissa} AS {words.double}) * {scale}.factor"
+    signed = f"CASE WHEN {column} = 0 THEN 0 WHEN (signs & {sign}) > 0 THEN -({value}) ELSE {value}"
+    return f"CAST({signed} END AS {words.single})"
+
+
+def _scale(name: str, steps: NDArray[np.float32], words: Dialect) -> str:
+    """Powers of two for the exponents that occur; the smallest floats have no hidden bit."""
+    bits = np.ascontiguousarray(steps).view(np.uint32)
+    exponents = np.unique((bits & 0x7FFFFFFF) >> 23).tolist()
+    rows = ", ".join(
+        f"({e}, {MANTISSA if e else 0}, {words.digits(2.0 ** (max(e, 1) - 150))})"
+        for e in exponents
+    )
+    return f"{name}(exponent, hidden, factor) AS (VALUES {rows})"
+
+
+def _walk(walks: Walks, table: str, words: Dialect, own: _Own) -> list[str]:
+    """Common table expressions down to the walk of all rows."""
+    packed = PackedWalks(walks)
+    totals = ["total", *(f"above_{k}" for k in range(1, len(walks.layers) + 1))]
+    names = WalkNames(own.numbered, own.coded, own.node, own.root, own.walk, totals)
     return [
-        own.numbered_rows({f"value_{j}": value for j, value in values.items()}, table),
-        _table(own.node, {"slot": list(range(len(walks.kind)))} | _nodes(walks) | steps),
-        _table(own.root, {"tree": list(range(walks.n_trees)), "slot": walks.roots.tolist()}),
-        _table(own.member, member),
-        f"{own.known}(row_id, feature, value) AS MATERIALIZED (\n  {known}\n)",
-        f"{own.walk}(row_id, tree, slot, kind, {', '.join(steps)}) AS (\n"
-        + _joined_step(own, list(steps))
-        + "\n)",
+        *_row_tables(walks, packed, table, words, own),
+        *_node_tables(walks, packed, words, own),
+        *walk_tables(walks, packed, words, own.alias, names),
     ]
-
-
-def _joined_step(own: _Own, totals: list[str]) -> str:
-    """Begin at the roots, and go on from where the walk has got to."""
-    numbered, root, node, walk, known = own.numbered, own.root, own.node, own.walk, own.known
-    asked, arrived, member = own.asked, own.arrived, own.member
-    begun = ", ".join(f"{node}.{name}" for name in totals)
-    added = ", ".join(f"{walk}.{name} + {arrived}.{name}" for name in totals)
-    return f"""\
-  SELECT {numbered}.row_id, {root}.tree, {root}.slot, {node}.kind, {begun}
-  FROM {numbered} CROSS JOIN {root} JOIN {node} ON {node}.slot = {root}.slot
-  UNION ALL
-  SELECT {walk}.row_id, {walk}.tree, {arrived}.slot, {arrived}.kind, {added}
-  FROM {walk}
-  JOIN {node} AS {asked} ON {asked}.slot = {walk}.slot AND {walk}.kind <> {END}
-  JOIN {known} ON {known}.row_id = {walk}.row_id AND {known}.feature = {asked}.feature
-  LEFT JOIN {member}
-    ON {member}.set_number = {asked}.set_number AND {member}.code = {known}.value
-  JOIN {node} AS {arrived} ON {arrived}.slot = {asked}.follows + CASE
-    WHEN {asked}.kind = {IN_SET} THEN CASE WHEN {member}.code IS NULL THEN 1 ELSE 0 END
-    WHEN {known}.value <= {asked}.threshold THEN 0
-    WHEN {known}.value IS NULL AND {asked}.kind = {MISSING_GOES_LEFT} THEN 0
-    ELSE 1 END"""
-
-
-def _table(name: str, columns: dict[str, list[Any]]) -> str:
-    """Write a table as a common table expression that reads it from JSON."""
-    rows = json.dumps(list(zip(*columns.values(), strict=True)), separators=(",", ":"))
-    read = ", ".join(f"json_extract(value, '$[{i}]')" for i in range(len(columns)))
-    head = f"{name}({', '.join(columns)}) AS MATERIALIZED"
-    return f"{head} (\n  SELECT {read} FROM json_each('{rows}')\n)"

@@ -16,7 +16,7 @@ class Dialect:
 
     Parameters
     ----------
-    double, single, integer : str
+    double, single, integer, bigint : str
         Types.
     cast : str
         How a column is given a type.
@@ -43,6 +43,7 @@ class Dialect:
     double: str
     single: str
     integer: str
+    bigint: str
     cast: str
     number: str
     nan: str
@@ -97,17 +98,20 @@ class Dialect:
 
 DIALECTS = {
     "postgresql": Dialect(
-        double="float8", single="float4", integer="integer", cast="{}::{}", number="{}::float8",
+        double="float8", single="float4", integer="integer", bigint="bigint",
+        cast="{}::{}", number="{}::float8",
         nan="'NaN'::float8", boolean="boolean", true="TRUE", false="FALSE", text="{}::text",
         ordered_sum=True, max_nesting=1000, longest_name=63,
     ),
     "duckdb": Dialect(
-        double="DOUBLE", single="FLOAT", integer="INTEGER", cast="{}::{}", number="'{}'::DOUBLE",
+        double="DOUBLE", single="FLOAT", integer="INTEGER", bigint="BIGINT",
+        cast="{}::{}", number="'{}'::DOUBLE",
         nan="'NaN'::DOUBLE", boolean="BOOLEAN", true="TRUE", false="FALSE", text="{}::VARCHAR",
         ordered_sum=True, max_nesting=500, any_case=True,
     ),
     "sqlite": Dialect(
-        double="REAL", single="REAL", integer="INTEGER", cast="CAST({} AS {})", number="{}", nan="",
+        double="REAL", single="REAL", integer="INTEGER", bigint="INTEGER",
+        cast="CAST({} AS {})", number="{}", nan="",
         boolean="INTEGER", true="1", false="0", text="CAST({} AS TEXT) COLLATE BINARY",
         ordered_sum=False, max_nesting=12, any_case=True, least="MIN", greatest="MAX",
     ),

@@ -28,6 +28,7 @@ from ._ordinal import (
     vus_interval,
     vus_scorer,
 )
+from ._partial import partial_auc_interval
 from ._proportion import wilson_interval
 from ._rankings import instability, ranking_distance
 from ._roc import roc_distance
@@ -40,6 +41,7 @@ from ._scorecard import (
 )
 from ._surface import RocSurface, roc_surface
 from ._top import hit_rate_score, local_auc_score
+from ._woe import information_value, woe_table
 
 __all__ = [
     "AucComparison",
@@ -64,12 +66,14 @@ __all__ = [
     "gains_table",
     "gini_score",
     "hit_rate_score",
+    "information_value",
     "instability",
     "ks_score",
     "local_auc_score",
     "operating_point",
     "ordinal_vus_score",
     "pairwise_auc_scores",
+    "partial_auc_interval",
     "population_stability_index",
     "ranking_distance",
     "roc_auc_score",
@@ -80,4 +84,5 @@ __all__ = [
     "vus_interval",
     "vus_scorer",
     "wilson_interval",
+    "woe_table",
 ]

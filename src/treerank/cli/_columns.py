@@ -1,0 +1,197 @@
+"""What the columns of a training table are taken as: numbers, categories, dates, or nothing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treerank.cli._conversion import ambiguous_order
+from treerank.cli._dates import PARTS, find_order, is_date_type, parse_text, take_part, to_days
+from treerank.cli._errors import BadInput
+from treerank.cli._numbers import NumberStyle, find_style, has_decimal_comma
+
+# A column with a smaller share of text than this is a number with mistakes in it.
+MIXED_SHARE = 0.1
+# So few rows say nothing about what names a row.
+FEW_ROWS = 20
+# Last words of names that numbers of rows go by.
+ID_NAME = re.compile(r"(^|[^a-z])(id|key|uuid|guid|index|rownum|rownumber)$|^unnamed: 0$")
+
+
+@dataclass(frozen=True)
+class ColumnRules:
+    """How columns are to be taken where the user has said so."""
+
+    types: dict[str, str]  # column to number, category or date
+    parts: dict[str, list[str]]  # column to the parts of its dates
+    decimal: str = "."
+    date_order: str | None = None
+
+
+@dataclass
+class Features:
+    """Columns to learn from, and what was made of them."""
+
+    columns: dict[str, Any] = field(default_factory=dict)  # doubles, text, booleans
+    kinds: dict[str, str] = field(default_factory=dict)  # column to number or category
+    said: dict[str, str] = field(default_factory=dict)  # column to what to call it
+    left_out: list[str] = field(default_factory=list)  # columns that identify rows, in words
+    problems: list[str] = field(default_factory=list)
+
+    def add(self, name: str, kind: str, column: Any, said: str = "") -> None:
+        """Take a column."""
+        self.columns[name], self.kinds[name], self.said[name] = column, kind, said or kind
+
+
+def take_columns(table: Any, names: list[str], rules: ColumnRules) -> Features:
+    """Take the columns; what is wrong with them is collected, not raised."""
+    found = Features()
+    for name in names:
+        try:
+            _take(found, name, table[name], rules)
+        except BadInput as problem:
+            found.problems.append(str(problem))
+    return found
+
+
+def _take(found: Features, name: str, column: Any, rules: ColumnRules) -> None:
+    wanted = rules.types.get(name)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = column.type
+    if wanted == "date" or name in rules.parts or (wanted is None and is_date_type(kind)):
+        _take_dates(found, name, column, rules)
+    elif pa.types.is_null(kind):
+        found.add(name, "number", column.cast(pa.float64()))
+    elif is_number(kind):
+        _take_numbers(found, name, column, wanted)
+    elif pa.types.is_boolean(kind):
+        as_number = wanted == "number"
+        found.add(
+            name,
+            "number" if as_number else "category",
+            column.cast(pa.float64()) if as_number else column,
+        )
+    elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        _take_text(found, name, column.cast(pa.string()), wanted, rules)
+    elif wanted == "category" and is_date_type(kind):
+        found.add(name, "category", column.cast(pa.string()))
+    else:
+        raise BadInput(
+            f"column {name!r} has type {kind}; expected numbers, text, booleans or dates. Turn it "
+            f"into a number, or leave it out: --drop {name!r}"
+        )
+
+
+def is_number(kind: Any) -> bool:
+    """Whether a type is one of numbers."""
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _take_numbers(found: Features, name: str, column: Any, wanted: str | None) -> None:
+    if wanted == "category":
+        found.add(name, "category", column.cast(pa.string()))
+        return
+    values = column.cast(pa.float64())
+    if wanted is None and _numbers_rows(name, values):
+        found.left_out.append(f"{name!r} (another whole number in each row)")
+        return
+    found.add(name, "number", values)
+
+
+def _numbers_rows(name: str, column: Any) -> bool:
+    """Whether numbers are those of rows: each once, and consecutive or called an id."""
+    n = len(column)
+    if n <= FEW_ROWS or column.null_count:
+        return False
+    values = column.to_numpy()
+    if not (np.isfinite(values).all() and (values == np.round(values)).all()):
+        return False
+    ordered = np.sort(values)
+    if (np.diff(ordered) == 0).any():
+        return False
+    spelled = re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()
+    return bool(ordered[-1] - ordered[0] == n - 1 or ID_NAME.search(spelled))
+
+
+def _take_text(
+    found: Features, name: str, column: Any, wanted: str | None, rules: ColumnRules
+) -> None:
+    from treerank._input.doubtful_columns import Category  # noqa: PLC0415 (slow to import)
+
+    known = column.drop_null()
+    style = None if wanted == "category" else find_style(column, rules.decimal)
+    if style is not None:
+        values = style.to_numbers(column)
+        if wanted is None and style.is_plain and len(known) and _numbers_rows(name, values):
+            found.left_out.append(f"{name!r} (another whole number in each row)")
+        else:
+            found.add(name, "number", values, style.description)
+        return
+    if wanted is None:
+        order = find_order(column, rules.date_order)
+        if order is not None:
+            _take_dates(found, name, column, rules)
+            return
+    if wanted != "category":
+        _check_nearly(name, column, known, wanted, rules.decimal)
+        category = Category(name, True, set(known.to_pylist()), len(known))
+        if category.identifies_rows:
+            found.left_out.append(
+                f"{name!r} ({len(category.levels):,} different texts in {len(known):,} rows)"
+            )
+            return
+    found.add(name, "category", column)
+
+
+def _take_dates(found: Features, name: str, column: Any, rules: ColumnRules) -> None:
+    if is_date_type(column.type):
+        days = to_days(column)
+    else:
+        column = column.cast(pa.string())
+        order = find_order(column, rules.date_order)
+        if order == "ambiguous":
+            raise BadInput(ambiguous_order(name, column).rstrip("."))
+        days = parse_text(column, order or rules.date_order or "ymd")
+        broken = np.isnan(days) & ~np.asarray(column.is_null())
+        if broken.any():
+            row = int(np.argmax(broken))
+            raise BadInput(
+                f"column {name!r} has {column[row].as_py()!r} in line {row + 2:,}; expected dates, "
+                f"such as 2024-01-31. Mend it, or count it as missing: "
+                f"--missing {column[row].as_py()!r}"
+            )
+    for part in rules.parts.get(name, ["days"]):
+        values = pa.chunked_array([pa.array(take_part(days, part), from_pandas=True)])
+        found.add(f"{name}.{part}", "number", values, f"number: {PARTS[part]}")
+
+
+def _check_nearly(name: str, column: Any, known: Any, wanted: str | None, decimal: str) -> None:
+    """Raise where text is a number but for some rows, or but for its decimal mark."""
+    if decimal == "." and len(known) and has_decimal_comma(column):
+        raise BadInput(
+            f"column {name!r} has numbers with a decimal comma, such as {known[0].as_py()!r}: use "
+            "--decimal ,"
+        )
+    for style in (NumberStyle(decimal), NumberStyle(decimal, is_plain=False)):
+        fits = style.matches(column)
+        n_text = len(known) - (pc.sum(fits).as_py() or 0)
+        if n_text == 0:
+            raise BadInput(
+                f"column {name!r} has numbers in several units; write all in one, or make it a "
+                f"category (--type {name}=category)"
+            )
+        if n_text < MIXED_SHARE * len(known) or (wanted == "number" and not style.is_plain):
+            row = pc.index(fits, False).as_py()
+            value = column[row].as_py()
+            raise BadInput(
+                f"column {name!r} has text in {n_text:,} of {len(column):,} rows (first: line "
+                f"{row + 2:,}, {value!r}); mend it, count it as missing (--missing {value!r}), or "
+                f"make the column a category (--type {name}=category)"
+            )

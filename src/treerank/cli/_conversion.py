@@ -1,0 +1,117 @@
+"""Columns of a table as the types that a model asks for: formatted numbers, parts of dates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from treerank.cli._dates import (
+    DatePart,
+    find_order,
+    is_date_type,
+    parse_text,
+    take_part,
+    to_days,
+)
+from treerank.cli._numbers import NumberStyle, find_style
+
+Bad = Callable[[str], Exception]
+
+
+@dataclass
+class Conversion:
+    """What is read of a table, and how it becomes what is asked for."""
+
+    wanted: dict[str, Any]  # column to type, or to the part of a date
+    bad: Bad  # makes the error that names the table
+    read: dict[str, Any] = field(default_factory=dict)  # column to the type it is read in
+    styles: dict[str, NumberStyle] = field(default_factory=dict)  # of formatted numbers
+    orders: dict[str, str] = field(default_factory=dict)  # of dates that are text
+
+    def __call__(self, block: Any, done: int) -> Any:
+        """Convert a block; `done` is the number of rows before it."""
+        columns = []
+        for name, wanted in self.wanted.items():
+            if isinstance(wanted, DatePart):
+                days = self._days(block.column(wanted.column), wanted.column, done)
+                columns.append(pa.array(take_part(days, wanted.part), from_pandas=True))
+            elif name in self.styles:
+                columns.append(self._numbers(block.column(name), name, done))
+            else:
+                columns.append(block.column(name))
+        return pa.RecordBatch.from_arrays(columns, names=list(self.wanted))
+
+    def _days(self, column: Any, name: str, done: int) -> NDArray[np.float64]:
+        if is_date_type(column.type):
+            return to_days(column)
+        days = parse_text(column, self.orders[name])
+        broken = np.isnan(days) & ~np.asarray(column.is_null())
+        if broken.any():
+            raise self._unlike(column, int(np.argmax(broken)), name, done, "dates")
+        return days
+
+    def _numbers(self, column: Any, name: str, done: int) -> Any:
+        style = self.styles[name]
+        row = pc.index(style.matches(column), False).as_py()
+        if row >= 0:
+            raise self._unlike(column, row, name, done, "numbers as in the first rows")
+        return style.to_numbers(column)
+
+    def _unlike(self, column: Any, row: int, name: str, done: int, expected: str) -> Exception:
+        value = column[row].as_py()
+        return self.bad(
+            f"column {name!r} has {value!r} in line {done + row + 2:,}; expected {expected}. Mend "
+            f"it, or count it as missing: --missing {value!r}."
+        )
+
+
+def plan_conversion(
+    wanted: dict[str, Any], sample: Any, decimal: str, date_order: str | None, bad: Bad
+) -> Conversion:
+    """Decide by some rows how to read the columns; None for a sample that cannot be read."""
+    plan = Conversion(wanted, bad)
+    for name, kind in wanted.items():
+        if isinstance(kind, DatePart):
+            column = None if sample is None else sample[kind.column]
+            is_date = column is not None and is_date_type(column.type)
+            plan.read[kind.column] = None if is_date else pa.string()
+            if column is not None and not is_date:
+                plan.orders[kind.column] = _order(column, kind.column, date_order, bad)
+            continue
+        plan.read[name] = kind
+        if kind == pa.float64() and sample is not None and pa.types.is_string(sample[name].type):
+            style = find_style(sample[name], decimal)
+            if style is not None and not style.is_plain:
+                plan.styles[name] = style
+                plan.read[name] = pa.string()
+    return plan
+
+
+def _order(column: Any, name: str, date_order: str | None, bad: Bad) -> str:
+    order = find_order(column.cast(pa.string()), date_order)
+    if order is None:
+        row = int(np.argmax(~np.asarray(column.is_null()))) if len(column) else 0
+        seen = f" such as {column[row].as_py()!r}" if column.null_count < len(column) else ""
+        if not seen:
+            return "ymd"
+        raise bad(
+            f"column {name!r} has values{seen}; expected dates, such as 2024-01-31, as in the data "
+            "the model was fitted to."
+        )
+    if order == "ambiguous":
+        raise bad(ambiguous_order(name, column))
+    return order
+
+
+def ambiguous_order(name: str, column: Any) -> str:
+    """Say that days and months cannot be told apart."""
+    return (
+        f"column {name!r} has dates such as {column.drop_null()[0].as_py()!r}, whose day and month "
+        "cannot be told apart; name their order: --date-order dmy or --date-order mdy."
+    )

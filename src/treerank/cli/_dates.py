@@ -1,0 +1,130 @@
+"""Dates and times as numbers: days since a fixed day, or parts of the calendar."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+# What a date can be turned into; the number is its column's name after the date's and a point.
+PARTS = {
+    "days": "days since 1970-01-01",
+    "year": "year",
+    "month": "month, 1 to 12",
+    "weekday": "weekday, 1 for Monday to 7",
+}
+_TIME = (
+    r"(?:[T ]\s*(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}(?:\.\d+)?))?"
+    r"\s*(?P<zone>Z|[+-]\d{2}:?\d{2})?)?\s*$"
+)
+_ORDERS = {
+    "ymd": r"^\s*(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})" + _TIME,
+    "dmy": r"^\s*(?P<day>\d{1,2})[-/.](?P<month>\d{1,2})[-/.](?P<year>\d{4})" + _TIME,
+    "mdy": r"^\s*(?P<month>\d{1,2})[-/.](?P<day>\d{1,2})[-/.](?P<year>\d{4})" + _TIME,
+}
+DATE_ORDERS = tuple(_ORDERS)
+
+
+@dataclass(frozen=True)
+class DatePart:
+    """A number that is read off a column of dates."""
+
+    column: str
+    part: str
+
+
+def date_part(name: str, names: list[str]) -> DatePart | None:
+    """What the name of a number says about the dates it comes from, if it is such a name."""
+    column, point, part = name.rpartition(".")
+    return DatePart(column, part) if point and part in PARTS and column in names else None
+
+
+def is_date_type(kind: Any) -> bool:
+    """Whether a type of a Parquet file is a date, with or without a time."""
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+
+
+def parse_text(column: Any, order: str) -> NDArray[np.float64]:
+    """Days since 1970-01-01 of dates written in this order; NaN for anything else."""
+    found = pc.extract_regex(column, _ORDERS[order])
+    if isinstance(found, pa.ChunkedArray):
+        found = found.combine_chunks()
+    year, month, day, hour, minute, second = (
+        _numbers(found, part) for part in ("year", "month", "day", "hour", "minute", "second")
+    )
+    is_date = ~np.isnan(year)
+    months = np.where(is_date, (year - 1970) * 12 + month - 1, 0).astype("datetime64[M]")
+    days = months.astype("datetime64[D]") + np.where(is_date, day - 1, 0).astype("timedelta64[D]")
+    # The 30th of February would be a day of March.
+    is_valid = is_date & (month <= 12) & (day >= 1) & (days.astype("datetime64[M]") == months)
+    seconds = _or_zero(hour) * 3600 + _or_zero(minute) * 60 + _or_zero(second) - _offset(found)
+    return np.where(is_valid, days.astype(np.int64) + seconds / 86400, np.nan)
+
+
+def find_order(column: Any, order: str | None) -> str | None:
+    """Order of day, month and year in which all values are dates; None if there is none.
+
+    "ambiguous" where days and months could be told apart by no value.
+    """
+    fits = [o for o in _ORDERS if _all_dates(column, o) and order in (None, o)]
+    if set(fits) == {"dmy", "mdy"} and pc.any(pc.match_substring(column, ".")).as_py():
+        return "dmy"  # points are German, and day first
+    return "ambiguous" if len(fits) > 1 else next(iter(fits), None)
+
+
+def _all_dates(column: Any, order: str) -> bool:
+    # Most columns hold no dates: a few values say so.
+    if np.isnan(parse_text(column.slice(0, 100), order)).all():
+        return False
+    return bool(np.isnan(parse_text(column, order)).sum() == column.null_count)
+
+
+def to_days(column: Any) -> NDArray[np.float64]:
+    """Days since 1970-01-01 of a column of a date type."""
+    if pa.types.is_date(column.type):
+        days = column.cast(pa.date32()).cast(pa.int32())
+        return np.asarray(days.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    unit = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[column.type.unit] * 86400
+    count = column.cast(pa.int64())
+    whole = np.asarray(count.fill_null(0).to_numpy(zero_copy_only=False))
+    missing = np.asarray(count.is_null().to_numpy(zero_copy_only=False))
+    return np.where(missing, np.nan, whole // unit + (whole % unit) / unit)
+
+
+def take_part(days: NDArray[np.float64], part: str) -> NDArray[np.float64]:
+    """One number for each date."""
+    if part == "days":
+        return days
+    missing = np.isnan(days)
+    date = np.floor(np.where(missing, 0, days)).astype(np.int64)
+    if part == "weekday":
+        found = (date + 3) % 7 + 1  # 1970-01-01 was a Thursday
+    else:
+        months = date.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+        found = months // 12 + 1970 if part == "year" else months % 12 + 1
+    return np.where(missing, np.nan, found)
+
+
+def _numbers(found: Any, part: str) -> NDArray[np.float64]:
+    text = pc.struct_field(found, part)
+    text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+    return np.asarray(text.cast(pa.float64()).to_numpy(zero_copy_only=False))
+
+
+def _offset(found: Any) -> NDArray[np.float64]:
+    """Seconds by which the time zone is ahead of UTC."""
+    zone = pc.replace_substring(pc.fill_null(pc.struct_field(found, "zone"), ""), ":", "")
+    zone = pc.if_else(pc.or_(pc.equal(zone, ""), pc.equal(zone, "Z")), "+0000", zone)
+    sign = np.where(np.asarray(pc.starts_with(zone, "-")), -1.0, 1.0)
+    hours, minutes = (
+        np.asarray(pc.utf8_slice_codeunits(zone, i, i + 2).cast(pa.float64())) for i in (1, 3)
+    )
+    return np.asarray(sign * (hours * 3600 + minutes * 60))
+
+
+def _or_zero(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.nan_to_num(values, nan=0.0)

@@ -1,0 +1,62 @@
+"""Results as JSON, for other programs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+
+def print_json(result: dict[str, Any]) -> None:
+    """Print a result; numbers to the bit, NaN and infinities as null."""
+    print(json.dumps(_plain(result), ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def strata_of(model: Any) -> list[dict[str, Any]]:
+    """Strata of a tree, best first: score, weight of each class, shares and rule."""
+    partition = model.partition_
+    names = [str(label) for label in partition.classes]
+    columns = (partition.scores, partition.counts, partition.posterior(), partition.rules())
+    return [
+        {
+            "stratum": k,
+            "score": score,
+            "counts": dict(zip(names, counts, strict=True)),
+            "shares": dict(zip(names, shares, strict=True)),
+            "rule": rule,
+        }
+        for k, (score, counts, shares, rule) in enumerate(zip(*columns, strict=True))
+    ]
+
+
+def quality_of(model: Any, rows: Any) -> dict[str, Any]:
+    """How well a model ranks rows with labels: AUC, or VUS beyond two classes, and interval."""
+    from treerank.metrics import auc_interval, vus_interval  # noqa: PLC0415 (slow to import)
+
+    classes = np.asarray(model.classes_)
+    grade = np.searchsorted(classes, rows.labels, sorter=np.argsort(classes))
+    grade = np.argsort(classes)[grade]
+    measure, interval_of = ("auc", auc_interval) if len(classes) == 2 else ("vus", vus_interval)
+    found: Any = interval_of(grade, model.score_samples(rows.features), sample_weight=rows.weights)
+    return {
+        "rows": len(grade),
+        "classes": classes,
+        "counts": {str(label): int(np.sum(grade == k)) for k, label in enumerate(classes)},
+        measure: getattr(found, measure),
+        "lower": found.lower,
+        "upper": found.upper,
+        "level": found.level,
+    }

@@ -1,0 +1,97 @@
+"""Text that is a number: with a decimal comma, thousands, a currency or a percent sign."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+SIGNS = "[$€£¥₹₩₽]"
+CODES = (
+    "USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|RUB|BRL|MXN|ZAR|KRW|SGD|HKD|kr"
+)
+# What separates thousands, besides the comma or the point that is not the decimal mark.
+SPACES = "'\u00a0\u202f"
+
+
+@dataclass(frozen=True)
+class NumberStyle:
+    """How the numbers of a column are written."""
+
+    decimal: str = "."
+    is_plain: bool = True  # digits, a sign, a decimal mark and an exponent alone
+    unit: str = ""  # a currency, % or nothing
+    has_thousands: bool = False
+
+    @property
+    def description(self) -> str:
+        """What to call the column."""
+        said = "number" if not self.unit else f"number, in {self.unit}"
+        return said + (", thousands separated" if self.has_thousands else "")
+
+    def matches(self, column: Any) -> Any:
+        """Which values are numbers of this style; null for null."""
+        return pc.match_substring_regex(column, self._pattern)
+
+    def to_numbers(self, column: Any) -> Any:
+        """Doubles of a column all of whose values match."""
+        column = pc.utf8_trim_whitespace(column)
+        if self.is_plain:
+            if self.decimal != ".":
+                column = pc.replace_substring(column, self.decimal, ".")
+            return column.cast(pa.float64())
+        is_negative = pc.starts_with(column, "(")
+        kept = pc.replace_substring_regex(column, rf"[^0-9{re.escape(self.decimal)}+-]", "")
+        values = pc.replace_substring(kept, self.decimal, ".").cast(pa.float64())
+        return pc.if_else(is_negative, pc.negate(values), values)
+
+    @property
+    def _pattern(self) -> str:
+        return _plain(self.decimal) if self.is_plain else _formatted(self.decimal)
+
+
+def _plain(decimal: str) -> str:
+    d = re.escape(decimal)
+    return rf"^\s*[+-]?(\d+{d}?\d*|{d}\d+)([eE][+-]?\d+)?\s*$"
+
+
+def _formatted(decimal: str) -> str:
+    """Pattern of a number that may have thousands, a unit on one side, or brackets for minus."""
+    d = re.escape(decimal)
+    other = "," if decimal == "." else "."
+    groups = "|".join(rf"[1-9]\d{{0,2}}({re.escape(g)}\d{{3}})+" for g in (other, *SPACES))
+    number = rf"({groups}|\d+)({d}\d*)?|{d}\d+"
+    unit = rf"({SIGNS}|{CODES})"
+    amount = rf"({unit}\s*)?%s({number})(\s*({unit}|%%))?"
+    signed, unsigned = amount % "[+-]?", amount % ""
+    return rf"^\s*([+-]?\s*{signed}|\(\s*{unsigned}\s*\))\s*$"
+
+
+def find_style(column: Any, decimal: str) -> NumberStyle | None:
+    """Style in which all values of a column of text are numbers, if there is one."""
+    plain = NumberStyle(decimal)
+    if _all(plain.matches(column)):
+        return plain
+    formatted = NumberStyle(decimal, is_plain=False)
+    if not _all(formatted.matches(column)):
+        return None
+    units = pc.unique(
+        pc.replace_substring_regex(column, r"[0-9.,()+\s\x{00a0}\x{202f}'-]", "").drop_null()
+    ).to_pylist()
+    if len(units) > 1:  # percentages and shares, or several currencies
+        return None
+    grouped = rf"\d[{re.escape(',' if decimal == '.' else '.')}{SPACES}]\d{{3}}"
+    has_thousands = pc.any(pc.match_substring_regex(column, grouped)).as_py() or False
+    return NumberStyle(decimal, False, units[0] if units else "", has_thousands)
+
+
+def has_decimal_comma(column: Any) -> bool:
+    """Whether the values are numbers once a comma is taken for the decimal mark."""
+    return find_style(column, ",") is not None
+
+
+def _all(matches: Any) -> bool:
+    return bool(pc.all(matches).as_py() in (True, None))

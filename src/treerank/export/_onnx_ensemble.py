@@ -1,0 +1,124 @@
+"""Trees as ONNX's own operator, TreeEnsemble: nodes, and one number at each leaf."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank.export._walks import END, IN_SET, MISSING_GOES_LEFT, Walks
+
+ML_OPSET = 5  # the first that has TreeEnsemble
+# Cells that are merged and split again are written once for each way that leads to them: up to so
+# many nodes, or so many for each slot of the model.
+MOST_NODES, MOST_COPIES = 200_000, 4
+# Runtimes read a tree by a function that calls itself at every level.
+MOST_LEVELS = 400
+# Columns of zeros and ones that stand for the sets of categories.
+MOST_SETS = 1_000
+LEQ, SUM, NO_TRANSFORM = 0, 1, 0
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """Nodes of all trees, each reached in one way; `child` counts nodes and leaves alike."""
+
+    slot: NDArray[np.int64]
+    child: NDArray[np.int64]  # left child, the right one is next; -1 at a leaf
+    roots: NDArray[np.int64]
+    totals: NDArray[Any]  # sums of steps along the way
+
+
+def expand(walks: Walks, step: NDArray[Any]) -> Expanded | None:
+    """Write every way to every slot, level by level; None where there are too many."""
+    limit = max(MOST_NODES, MOST_COPIES * len(walks.kind))
+    n_sets = len(np.unique(walks.set_of[walks.kind == IN_SET]))
+    if walks.depth > MOST_LEVELS or n_sets > MOST_SETS:
+        return None
+    at, total = walks.roots, step[walks.roots]
+    slots, children, totals, n_nodes = [], [], [], len(at)
+    while len(at):
+        asks = walks.kind[at] != END
+        child = np.full(len(at), -1, dtype=np.int64)
+        child[asks] = n_nodes + 2 * np.arange(asks.sum())
+        slots.append(at)
+        children.append(child)
+        totals.append(total)
+        first = walks.follows[at[asks]]
+        at = np.stack([first, first + 1], axis=1).ravel()
+        total = np.repeat(total[asks], 2) + step[at]
+        n_nodes += len(at)
+        if n_nodes > limit:
+            return None
+    return Expanded(
+        np.concatenate(slots),
+        np.concatenate(children),
+        np.arange(walks.n_trees),
+        np.concatenate(totals),
+    )
+
+
+def ensemble_attributes(
+    onnx: Any, walks: Walks, expanded: Expanded, weights: NDArray[np.float64]
+) -> dict[str, Any]:
+    """Attributes of the operator; `weights` has a number for each node, read at the leaves."""
+    is_leaf = expanded.child < 0
+    # A tree that is a single leaf gets a node that leads to it either way.
+    single = np.flatnonzero(is_leaf[expanded.roots])
+    inner = np.flatnonzero(~is_leaf)
+    number = np.where(is_leaf, np.cumsum(is_leaf) - 1, np.cumsum(~is_leaf) - 1)
+    slot = expanded.slot[inner]
+    left = np.concatenate([expanded.child[inner], expanded.roots[single]])
+    right = np.concatenate([expanded.child[inner] + 1, expanded.roots[single]])
+    roots = number[expanded.roots]
+    roots[single] = len(inner) + np.arange(len(single))
+    nothing = np.zeros(len(single))
+    feature = np.concatenate([_columns(walks)[slot], nothing]).astype(np.int64)
+    in_set = walks.kind[slot] == IN_SET
+    splits = np.concatenate([np.where(in_set, 0.5, walks.threshold[slot]), nothing])
+    missing = np.concatenate([walks.kind[slot] == MISSING_GOES_LEFT, nothing]).astype(np.int64)
+
+    def tensor(values: NDArray[Any]) -> Any:
+        return onnx.numpy_helper.from_array(np.ascontiguousarray(values))
+
+    return {
+        "n_targets": 1,
+        "aggregate_function": SUM,
+        "post_transform": NO_TRANSFORM,
+        "tree_roots": roots.tolist(),
+        "nodes_featureids": feature.tolist(),
+        "nodes_splits": tensor(splits),
+        "nodes_modes": tensor(np.full(len(splits), LEQ, dtype=np.uint8)),
+        "nodes_missing_value_tracks_true": missing.tolist(),
+        "nodes_truenodeids": number[left].tolist(),
+        "nodes_falsenodeids": number[right].tolist(),
+        "nodes_trueleafs": is_leaf[left].astype(np.int64).tolist(),
+        "nodes_falseleafs": is_leaf[right].astype(np.int64).tolist(),
+        "leaf_targetids": np.zeros(int(is_leaf.sum()), dtype=np.int64).tolist(),
+        "leaf_weights": tensor(weights[is_leaf].astype(np.float64)),
+    }
+
+
+def set_tables(walks: Walks) -> dict[int, NDArray[np.float64]]:
+    """Of each category that is asked for: 0 where a code is in a set, 1 where not; codes x sets."""
+    return {j: (~walks.members[sets]).T.astype(np.float64) for j, sets in _sets(walks).items()}
+
+
+def _sets(walks: Walks) -> dict[int, NDArray[np.int64]]:
+    in_set = walks.kind == IN_SET
+    return {
+        int(j): np.unique(walks.set_of[in_set & (walks.feature == j)])
+        for j in np.unique(walks.feature[in_set])
+    }
+
+
+def _columns(walks: Walks) -> NDArray[np.int64]:
+    """Column that each slot asks for: of a feature, or after them of a set."""
+    column, n_columns = walks.feature.copy(), len(walks.names)
+    for j, sets in _sets(walks).items():
+        here = np.flatnonzero((walks.kind == IN_SET) & (walks.feature == j))
+        column[here] = n_columns + np.searchsorted(sets, walks.set_of[here])
+        n_columns += len(sets)
+    return column

@@ -1,0 +1,189 @@
+"""Walks as numbers that take little room: pairs of slots, numbered tests and numbered steps.
+
+Children stand side by side, so that slots are numbered by pairs: 2k and 2k + 1 are the pair k.
+What follows a slot is mostly a few pairs further on. Rows are compared as codes, the number of
+thresholds that a value exceeds, and a test is the number of a code and a cut. Steps of two
+siblings depend on the same few counts: the forest has far fewer different pairs than pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank.export._sql_streams import BASE
+from treerank.export._walks import END, IN_SET, MISSING_GOES_LEFT, Walks
+
+Ints = NDArray[np.int64]
+FAR = BASE - 1  # what follows is further on than one digit can say
+MOST_DELTA = BASE**3 - 1
+
+
+@dataclass(frozen=True)
+class PackedWalks:
+    """Slots of a model as whole numbers of at least 0, in the order of the pairs."""
+
+    walks: Walks
+
+    @cached_property
+    def starts(self) -> Ints:
+        """First slot of each pair; that of a root has no sibling."""
+        tests = self.walks.kind != END
+        return np.unique(np.concatenate([self.walks.follows[tests], self.walks.roots]))
+
+    @cached_property
+    def slots(self) -> Ints:
+        """Slot of the walks at each place, -1 for what stands beside a root."""
+        slots = np.stack([self.starts, self.starts + 1], axis=1)
+        slots[np.isin(self.starts, self.walks.roots), 1] = -1
+        return slots.ravel()
+
+    @cached_property
+    def asks(self) -> NDArray[np.bool_]:
+        """Whether each place asks something."""
+        return np.asarray((self.slots >= 0) & (self.walks.kind[self.slots] != END))
+
+    @property
+    def roots(self) -> Ints:
+        """Place of each root."""
+        return 2 * np.searchsorted(self.starts, self.walks.roots)
+
+    @cached_property
+    def _pairs_on(self) -> tuple[Ints, Ints]:
+        """Pair that follows each asking place, and how far on it is."""
+        follows = np.searchsorted(self.starts, self.walks.follows[self.slots[self.asks]])
+        return follows, follows - np.flatnonzero(self.asks) // 2
+
+    @property
+    def hops(self) -> Ints:
+        """Pairs to go on from each place: 0 at an end, FAR where it is said apart."""
+        _, distance = self._pairs_on
+        hops = np.zeros(len(self.slots), dtype=np.int64)
+        hops[self.asks] = np.where((distance < 1) | (distance >= FAR), FAR, distance)
+        return hops
+
+    @property
+    def far(self) -> Ints:
+        """Pairs that follow where the hop is FAR."""
+        follows, distance = self._pairs_on
+        return follows[(distance < 1) | (distance >= FAR)]
+
+    # --- tests ---
+
+    @cached_property
+    def thresholds(self) -> dict[int, NDArray[np.float64]]:
+        """Finite thresholds of each feature that is compared."""
+        walks = self.walks
+        compared = (walks.kind != END) & (walks.kind != IN_SET)
+        finite = compared & np.isfinite(walks.threshold)
+        return {
+            j: np.unique(walks.threshold[finite & (walks.feature == j)])
+            for j in np.unique(walks.feature[compared]).tolist()
+        }
+
+    @property
+    def largest_cut(self) -> int:
+        """Cut of a threshold beyond all; numbers beyond it are those of sets."""
+        return max((len(values) for values in self.thresholds.values()), default=0) + 1
+
+    @cached_property
+    def codes(self) -> list[tuple[int, str]]:
+        """Codes of a row: a feature, and where its missing values go, or "set"."""
+        walks = self.walks
+        asked = walks.kind != END
+        keys = np.unique(np.stack([walks.feature[asked], walks.kind[asked]], axis=1), axis=0)
+        names = {MISSING_GOES_LEFT: "left", IN_SET: "set"}
+        found = {(int(j), names.get(int(kind), "right")): None for j, kind in keys}
+        return list(found) or [(0, "right")]
+
+    @cached_property
+    def _cuts(self) -> Ints:
+        """Cut, or number of the set, of each asking place."""
+        walks, slots = self.walks, self.slots[self.asks]
+        cuts = np.empty(len(slots), dtype=np.int64)
+        for j, values in self.thresholds.items():
+            here = (walks.feature[slots] == j) & (walks.kind[slots] != IN_SET)
+            threshold = walks.threshold[slots[here]]
+            inner = np.searchsorted(values, threshold) + 1
+            cuts[here] = np.where(np.isneginf(threshold), 0, inner)
+        in_set = walks.kind[slots] == IN_SET
+        cuts[in_set] = self.largest_cut + 1 + self._sets[1][walks.set_of[slots[in_set]]]
+        return cuts
+
+    @cached_property
+    def _sets(self) -> tuple[NDArray[np.bool_], Ints]:
+        """Different sets, and the number of each of the model's sets among them."""
+        found, number = np.unique(self.walks.members, axis=0, return_inverse=True)
+        return found, np.asarray(number, dtype=np.int64).ravel()
+
+    @property
+    def different_sets(self) -> NDArray[np.bool_]:
+        """Codes that go left by each of the different sets."""
+        return self._sets[0]
+
+    @property
+    def members(self) -> Ints:
+        """Numbers of the levels that go left: those of the set times 256, and the code."""
+        sets, codes = np.nonzero(self._sets[0])
+        return np.asarray((sets + self.largest_cut + 1) * self.walks.members.shape[1] + codes)
+
+    @property
+    def has_sets(self) -> bool:
+        """Whether a test asks for levels."""
+        return bool((self.walks.kind == IN_SET).any())
+
+    @cached_property
+    def tests(self) -> tuple[NDArray[np.int64], Ints]:
+        """Different tests, a code and a cut each, and the number of each asking place's."""
+        walks, slots = self.walks, self.slots[self.asks]
+        place = {key: i for i, key in enumerate(self.codes)}
+        of_kind = np.zeros((len(walks.names), 256), dtype=np.int64)
+        names = {MISSING_GOES_LEFT: "left", IN_SET: "set"}
+        for kind in np.unique(walks.kind[slots]).tolist():
+            for j in range(len(walks.names)):
+                of_kind[j, kind] = place.get((j, names.get(kind, "right")), 0)
+        code = of_kind[walks.feature[slots], walks.kind[slots]]
+        n_cuts = int(self._cuts.max(initial=0)) + 1
+        found, number = np.unique(code * n_cuts + self._cuts, return_inverse=True)
+        return np.stack(np.divmod(found, n_cuts), axis=1), np.asarray(number, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class PackedSteps:
+    """Steps of single precision: the number of each pair's, and the different pairs.
+
+    A pair is two magnitudes, the bits of a float less those of the smallest, 0 for none. Sorted
+    by the first, its differences are small; where they are not, pairs that no one has fill in.
+    """
+
+    pairs: Ints  # number of each pair of slots
+    deltas: Ints  # of the first magnitude
+    seconds: Ints  # four times the second magnitude, and the two signs
+    lowest: int  # bits of the smallest magnitude, less 1
+
+
+def pack_steps(steps: NDArray[np.float32]) -> PackedSteps:
+    """Number the pairs of siblings' steps."""
+    bits = np.ascontiguousarray(steps).view(np.uint32).astype(np.int64)
+    sign, magnitude = bits >> 31, bits & 0x7FFFFFFF
+    present = magnitude[magnitude > 0]
+    lowest = int(present.min()) - 1 if len(present) else 0
+    magnitude = np.where(magnitude > 0, magnitude - lowest, 0)
+    first, second = magnitude[::2], magnitude[1::2] * 4 + sign[::2] * 2 + sign[1::2]
+    order = np.lexsort((second, first))
+    is_new = np.ones(len(order), dtype=bool)
+    is_new[1:] = (np.diff(first[order]) > 0) | (np.diff(second[order]) != 0)
+    kept = order[is_new]
+    gaps = np.diff(first[kept], prepend=0)
+    filled = gaps // MOST_DELTA
+    place = np.arange(len(kept)) + np.cumsum(filled)
+    deltas = np.full(int(place[-1]) + 1, MOST_DELTA, dtype=np.int64)
+    deltas[place] = gaps - filled * MOST_DELTA
+    seconds = np.zeros(len(deltas), dtype=np.int64)
+    seconds[place] = second[kept]
+    pairs = np.empty(len(order), dtype=np.int64)
+    pairs[order] = place[np.cumsum(is_new) - 1]
+    return PackedSteps(pairs, deltas, seconds, lowest)

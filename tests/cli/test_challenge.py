@@ -1,4 +1,4 @@
-"""`treerank challenge`, `treerank compare --group` and `--date`, `treerank report --champion`."""
+"""`treerank challenge`, `treerank compare --group` and `--time`, `treerank report --champion`."""
 
 import json
 
@@ -71,12 +71,12 @@ def test_folds_of_compare_keep_groups_and_go_forward_in_time(judged):
     arguments = ["compare", folder / "new.csv", "--target", "default", "--cv", 2]
     plain = run(*arguments, "--drop", "customer", "--drop", "opened").output
     for options in (["--group", "customer", "--drop", "opened"],
-                    ["--date", "opened", "--drop", "customer"]):  # fmt: skip
+                    ["--time", "opened", "--drop", "customer"]):  # fmt: skip
         result = run(*arguments, *options)
         assert result.exit_code == 0, result.output
         assert "2 folds" in result.output
         assert result.output != plain
-    result = run(*arguments, "--date", "nope")
+    result = run(*arguments, "--time", "nope")
     assert result.exit_code == 2
     assert "there is no column 'nope'" in result.stderr
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 import treerank
-from treerank._held_out import HeldOut
 from treerank.cli._errors import BadInput
 from treerank.cli._scoring import check_finite, column_types, rows_for
 from treerank.cli._sources import Source
@@ -22,6 +21,9 @@ from treerank.cli._training import (
     check_columns,
     check_has_labels,
 )
+
+if TYPE_CHECKING:
+    from treerank._held_out import HeldOut
 
 
 class Rows(NamedTuple):
@@ -139,6 +141,7 @@ def write_report_of_fit(
     validation: Any = None,
 ) -> None:
     """Write the report of a model that has just been fitted, on rows that it has not seen."""
+    from treerank._held_out import HeldOut  # noqa: PLC0415 (slow; not for the help)
     from treerank._report._judged import Judged, PageOptions  # noqa: PLC0415 - slow
     from treerank._report._page import write_page  # noqa: PLC0415
     from treerank._report._sample import (  # noqa: PLC0415

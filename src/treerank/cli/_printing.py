@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from treerank._held_out import HeldOut, held_out_scores
 from treerank.cli._training import Training
-from treerank.metrics import auc_interval, vus_interval
+
+if TYPE_CHECKING:
+    from treerank._held_out import HeldOut
 
 
 def print_kinds(console: Console, kinds: dict[str, str]) -> None:
@@ -69,6 +70,8 @@ def print_quality(
     if min(cv, smallest) < 2 and not hasattr(model, "oob_decision_function_"):
         console.print(f"\n{measure} on the rows it was fitted to: {own:.3f}.")
         return None
+    from treerank._held_out import held_out_scores  # noqa: PLC0415 (slow; not for the help)
+
     found = held_out_scores(
         model, data.features, data.labels, data.weights, max(2, min(cv, smallest)), seed
     )
@@ -94,6 +97,8 @@ def print_kept_back(console: Console, model: Any, kept_back: Training, data: Tra
 
 def format_quality(model: Any, labels: Any, scores: Any, weights: Any) -> str:
     """AUC or VUS with its interval, in words."""
+    from treerank.metrics import auc_interval, vus_interval  # noqa: PLC0415 (slow)
+
     if len(model.classes_) == 2:
         positive = labels == model.classes_[1]
         auc = auc_interval(positive, scores, sample_weight=weights)

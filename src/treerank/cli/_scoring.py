@@ -16,11 +16,10 @@ import pyarrow.parquet as pq
 
 from treerank._io.atomic import atomic_write
 from treerank.cli._dates import date_part
+from treerank.cli._models import unwrap
 from treerank.cli._sources import Source
 from treerank.cli._training import _list
 from treerank.cli._unseen import UnseenLevels
-from treerank.export._walks import level_kind
-from treerank.scoring._scorecard import Scorecard, unwrap
 
 Columns = Callable[[Any, Any], dict[str, Any]]
 
@@ -111,7 +110,11 @@ def _kind(levels: Any, name: str) -> str:
 
     if levels is False:
         return "not asked for"
-    return "number" if levels is None else level_kind(levels, name)
+    if levels is None:
+        return "number"
+    from treerank.export._walks import level_kind  # noqa: PLC0415 (slow; not for the help)
+
+    return level_kind(levels, name)
 
 
 def check_finite(source: Source, batch: Any, features: list[str], done: int) -> None:
@@ -130,7 +133,7 @@ def check_finite(source: Source, batch: Any, features: list[str], done: int) -> 
 
 def _scored(
     model: Any,
-    card: Scorecard | None,
+    card: Any,
     batch: Any,
     features: list[str],
     ids: Sequence[str],

@@ -16,7 +16,7 @@ SUMMARIES = {
     "score": "Score the rows of a table, block by block: it may be larger than the memory.",
     "evaluate": "Print how well a model ranks new rows: AUC with its interval, calibration, gains.",
     "report": "Write a report of a model on new rows: one HTML file that needs no network.",
-    "monitor": "Watch a model in use, by period: drift, decline, calibration; exit status 3: an alarm.",
+    "monitor": "Watch a model in use, by period: drift, decline, calibration; status 3: alarm.",
     "challenge": "Compare two models on new rows: paired AUCs, swap sets, net benefit.",
     "compare": "Compare a tree, a smaller tree, a forest and boosting on the same folds.",
     "rules": "Print the strata of a tree and their rules in words.",

@@ -12,8 +12,8 @@ import typer
 import treerank
 from treerank._io.atomic import atomic_write
 from treerank.cli._errors import BadInput, check_out, one_line_errors
+from treerank.cli._models import unwrap
 from treerank.cli.rules import as_text
-from treerank.scoring._scorecard import unwrap
 
 
 class Target(StrEnum):

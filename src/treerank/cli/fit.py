@@ -13,7 +13,6 @@ import typer
 from rich.console import Console
 
 import treerank
-from treerank._held_out import HeldOut
 from treerank.cli._cluster import cluster_client, on_cluster
 from treerank.cli._errors import BadInput, check_out, one_line_errors
 from treerank.cli._evaluation import write_report_of_fit
@@ -60,6 +59,10 @@ from treerank.cli._training import ColumnOptions, Training, keep_back, read_trai
 
 if TYPE_CHECKING:
     from treerank.scoring import Validation
+
+
+if TYPE_CHECKING:
+    from treerank._held_out import HeldOut
 
 
 class ModelKind(StrEnum):

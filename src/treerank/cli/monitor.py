@@ -73,7 +73,7 @@ def monitor(
     decimal: Decimal = ".",
     date_order: DateOrder = None,
 ) -> None:
-    """Watch a model in use, by period: drift, decline, calibration; exit status 3: an alarm."""
+    """Watch a model in use, by period: drift, decline, calibration; status 3: alarm."""
     with one_line_errors():
         from treerank.scoring import monitor as watch  # noqa: PLC0415 - only this command
 

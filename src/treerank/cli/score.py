@@ -10,11 +10,11 @@ import typer
 
 import treerank
 from treerank.cli._errors import BadInput, check_out, one_line_errors
+from treerank.cli._models import unwrap
 from treerank.cli._options import DateOrder, Decimal, Delimiter, Encoding, Missing, Threads
 from treerank.cli._reasons import reason_columns
 from treerank.cli._scoring import score_file
 from treerank.cli._sources import Source
-from treerank.scoring._scorecard import unwrap
 
 
 def score(

@@ -1,0 +1,12 @@
+"""Models as commands need them; scikit-learn is imported when one is at hand, not for the help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def unwrap(model: Any) -> tuple[Any, Any]:
+    """Model that ranks, and the scorecard around it, or None."""
+    from treerank.scoring._scorecard import unwrap as taken_apart  # noqa: PLC0415
+
+    return taken_apart(model)

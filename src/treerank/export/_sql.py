@@ -59,10 +59,10 @@ def to_sql(
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from treerank import TreeRank
+    >>> from treerank import LeafRank, TreeRank
     >>> from treerank.export import to_sql
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> model = TreeRank(max_depth=1).fit(X, y)
+    >>> model = TreeRank(LeafRank(), max_depth=1).fit(X, y)
     >>> print(to_sql(model, "cases", "sqlite", columns=["id"]))
     WITH strata(stratum, score, probability) AS (
       VALUES

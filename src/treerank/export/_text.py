@@ -24,10 +24,10 @@ def to_text(model: Any) -> str:
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from treerank import TreeRank
+    >>> from treerank import LeafRank, TreeRank
     >>> from treerank.export import to_text
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> print(to_text(TreeRank(max_depth=1).fit(X, y)))
+    >>> print(to_text(TreeRank(LeafRank(), max_depth=1).fit(X, y)))
     2 strata, best first; classes 0 < 1.
     0: score 0.4263, 345 rows, 95.1 % of class 1
        worst perimeter <= 105.95

@@ -45,7 +45,7 @@ class GroupFigures:
     cross_gap, cross_gap_limits : float, tuple
         Chance that an event of the group is ranked above a non-event of the others, less the
         chance that an event of the others is ranked above a non-event of the group. Below 0 the
-        group's events go unseen, or its non-events are taken for events, more often [1]_.
+        group's events go unseen, or its non-events are taken for events, more often.
     cross_p_value, cross_p_adjusted : float
     flagged, flagged_limits, tpr, tpr_limits, fpr, fpr_limits
         Share of the rows, of the events and of the non-events at or above the threshold, if one

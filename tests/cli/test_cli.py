@@ -718,3 +718,17 @@ def test_brackets_and_colons_in_names_are_printed_as_they_are(tmp_path):
     said = " ".join(out.output.split())
     for name in ("[b]x", ":x:", "[/b]pos\\ < [i]neg", "share of [i]neg"):
         assert name in said
+
+
+def test_of_many_strata_the_best_and_the_worst_are_printed(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3_000, 3))
+    y = (x[:, 0] + x[:, 1] + 0.5 * rng.normal(size=3_000) > 0).astype(int)
+    pd.DataFrame(x, columns=list("abc")).assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    result = run("fit", tmp_path / "rows.csv", "--target", "y", "--save", tmp_path / "m.json")
+    n = len(treerank.load(tmp_path / "m.json").partition_)
+    assert n > 20
+    assert f"{n - 20} strata in the middle are not shown" in result.output
+    table = result.output.split("\nstratum ")[1].split(" strata in the middle")[0]
+    shown = [line.split()[0] for line in table.split("\n")[:-1] if line[:2].strip().isdigit()]
+    assert shown == [str(k) for k in (*range(15), *range(n - 5, n))]

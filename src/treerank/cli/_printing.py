@@ -22,6 +22,10 @@ def print_kinds(console: Console, kinds: dict[str, str]) -> None:
     console.print(table)
 
 
+# Of more strata than a person reads, the best and the worst are shown.
+MOST_STRATA, BEST_STRATA = 20, 15
+
+
 def print_columns(console: Console, data: Training) -> None:
     """Say what each column was taken as."""
     table = Table("column", "taken as", "values", box=None, pad_edge=False)
@@ -39,12 +43,20 @@ def print_strata(console: Console, model: Any) -> None:
     table = Table("stratum", "score", "rows", f"share of {model.classes_[-1]}", "rule", box=None,
                   pad_edge=False)  # fmt: skip
     partition = model.partition_
-    for k, (share, rule) in enumerate(
-        zip(partition.posterior()[:, -1], partition.rules(), strict=True)
-    ):
+    shares, rules = partition.posterior()[:, -1], partition.rules()
+    n_hidden = max(len(rules) - MOST_STRATA, 0)
+    for k, (share, rule) in enumerate(zip(shares, rules, strict=True)):
+        if n_hidden and BEST_STRATA <= k < BEST_STRATA + n_hidden:
+            continue
         rows = f"{partition.counts[k].sum():,g}"
         table.add_row(str(k), f"{partition.scores[k]:.3f}", rows, f"{share:.1%}", rule)
+        if n_hidden and k == BEST_STRATA - 1:
+            table.add_row("…")
     console.print(table)
+    if n_hidden:
+        console.print(
+            f"{n_hidden} strata in the middle are not shown; treerank rules prints them all."
+        )
 
 
 def print_out_of_bag(console: Console, model: Any) -> str:

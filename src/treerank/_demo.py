@@ -6,6 +6,7 @@ Run as ``python -m treerank._demo [folder]``.
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from treerank import TreeRank
+from treerank import LeafRank, TreeRank, report
 from treerank.metrics import auc_interval, wilson_interval
 
 
@@ -24,7 +25,7 @@ def main(folder: str = "demo") -> None:
     X_train, X_test, y_train, y_test = train_test_split(
         cancer.data, y, test_size=0.4, stratify=y, random_state=0
     )
-    model = TreeRank().fit(X_train, y_train)
+    model = TreeRank(LeafRank()).fit(X_train, y_train)  # one test a split: short rules
 
     interval = auc_interval(y_test, model.score_samples(X_test))
     print(f"{len(y_train)} cases to learn from, {len(y_test)} held out; malignant ones first.\n")
@@ -38,6 +39,8 @@ def main(folder: str = "demo") -> None:
     out.mkdir(parents=True, exist_ok=True)
     _draw(model, X_test, y_test, out)
     _write_scores(model, X_test, y_test, out)
+    if find_spec("jinja2") is not None:  # an extra
+        report(model, X_test, y_test, train=(X_train, y_train), out=out / "report.html")
     print(f"\nWritten: {', '.join(str(path) for path in sorted(out.iterdir()))}")
 
 

@@ -369,7 +369,8 @@ def test_export_writes_sql_onnx_and_text(folder, tmp_path):
 def test_demo_writes_pictures_and_scores(tmp_path):
     result = run("demo", tmp_path)
     assert "AUC on the held-out cases" in result.output
-    assert {"roc.png", "tree.png", "scored.csv"} == {p.name for p in tmp_path.iterdir()}
+    written = {p.name for p in tmp_path.iterdir()}
+    assert written == {"roc.png", "tree.png", "scored.csv", "report.html"}
 
 
 def test_the_package_runs_as_a_module():

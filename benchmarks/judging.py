@@ -242,10 +242,11 @@ def write(results: dict[int, Results], facts: dict[str, Any]) -> None:
         )
         for size, found in results.items()
     ]  # fmt: skip
-    has_catboost = CATBOOST in tables.models_of(results[SIZES[0]])
+    sizes = [f"{size:,} rows" for size in results if CATBOOST in tables.models_of(results[size])]
+    said = " and ".join(sizes)
     page = PAGE.format(
         figures=figure_table(figures), n_sets=len(SETS), draws=DRAWS, parts="\n".join(parts),
-        catboost=" CatBoost has its defaults." if has_catboost else
+        catboost=f" CatBoost has its defaults, with {said}." if said else
         " CatBoost was not installed where this was measured.",
         machine=describe(facts, "python -m benchmarks judging"),
     )  # fmt: skip

@@ -100,9 +100,17 @@ def test_levels_that_other_folds_do_not_know_are_missing_and_every_code_has_a_le
         assert (order.code_of[level[row], fold[row]] == 0) == alone
 
 
+def test_rows_are_dealt_out_alike_whatever_the_blocks_they_are_read_in(monkeypatch):
+    X, y = shops(700, 90)
+    expected = TreeRank(categories="statistics").fit(X, y).score_samples(X)
+    monkeypatch.setattr("treerank._binning.category_statistics.ROWS_AT_ONCE", 64)
+    found = TreeRank(categories="statistics").fit(X, y).score_samples(X)
+    np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_statistics_rank_new_rows_better_than_sets_of_many_levels(name):
-    X, y = shops(4_000)
+    X, y = shops(4_000, 500)
     auc = {}
     for categories in ("levels", "statistics"):
         model = MODELS[name].set_params(categories=categories).fit(X[:2000], y[:2000])

@@ -218,6 +218,14 @@ def test_boosted_trees_are_fitted_judged_and_saved(folder, tmp_path):
     assert treerank.load(tmp_path / "model").n_estimators_ == 5
 
 
+def test_boosting_has_as_many_trees_as_it_needs_and_learns_from_several_files(parts, tmp_path):
+    result = run("fit", parts, *LARGE, "--model", "boosting", "--save", tmp_path / "model")
+    assert result.exit_code == 0, result.output
+    model = treerank.load(tmp_path / "model")
+    assert model.n_estimators == "auto"
+    assert model.n_estimators_ == 200
+
+
 # --- score ---
 
 

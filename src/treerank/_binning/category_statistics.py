@@ -30,6 +30,7 @@ from treerank._input.validation import TrainingData
 
 N_FOLDS = 5
 FOLD_SEED = 0x6C6576656C73  # so that these folds are not those of pruning
+ROWS_AT_ONCE = 1 << 16
 # Columns of more levels than these. Sets follow interactions, and tell up to 255 levels apart;
 # beyond, where the rarest would have to share one code, an order by statistics ranks better.
 MORE_LEVELS_THAN = {"auto": MAX_LEVELS, "levels": None, "statistics": 2}
@@ -70,7 +71,7 @@ def order_by_statistic(
     """Code these features by the labels of their levels, whose numbers are given row by row."""
     if not features:
         return coded
-    content = np.vstack([coded.codes, *(level_bytes(number, coded.codes) for number in numbers)])
+    content = content_keys(coded.codes, numbers, data.labels)
     units, n_classes = data.weights.as_units, len(data.classes)
     fold = _core.assign_folds(content, data.labels, units, n_classes, N_FOLDS, FOLD_SEED, n_jobs)
     orders = []
@@ -93,6 +94,22 @@ class LevelOrder:
 
     code_of: NDArray[np.uint16]  # (levels + 1) x folds
     levels: list[Any]
+
+
+def content_keys(
+    codes: Codes, numbers: list[NDArray[np.int32]], labels: NDArray[np.uint8]
+) -> NDArray[np.uint8]:
+    """Eight bytes of each row that tell its content, levels included; bytes x rows.
+
+    The rows are read a block at a time: their codes may be larger than the memory.
+    """
+    hashes = np.empty(len(labels), dtype="<u8")
+    for first in range(0, len(labels), ROWS_AT_ONCE):
+        rows = slice(first, first + ROWS_AT_ONCE)
+        parts = [level_bytes(number[rows], codes) for number in numbers]
+        block = np.ascontiguousarray(np.vstack([codes[:, rows], *parts]))
+        hashes[rows] = _core.row_hashes(block, labels[rows], FOLD_SEED)
+    return np.ascontiguousarray(hashes.view(np.uint8).reshape(-1, 8).T)
 
 
 def level_bytes(number: NDArray[np.int32], like: Codes) -> Codes:
@@ -121,10 +138,9 @@ def order_levels(
     known: list[Any], counts: NDArray[np.int64], scale: float, max_bins: int
 ) -> LevelOrder:
     """Put the levels in the order of their statistic, and cut between them."""
-    weight = counts / scale
-    by_level = weight.sum(axis=1)
-    statistic = _shrunk_means(by_level)
-    by_others = [_shrunk_means(by_level - weight[:, f]) for f in range(N_FOLDS)]
+    by_level = counts.sum(axis=1)
+    statistic = _shrunk_means(by_level / scale)
+    by_others = [_shrunk_means((by_level - counts[:, f]) / scale) for f in range(N_FOLDS)]
     every = np.arange(len(known), dtype=np.uint32)
     [cuts] = _core.find_thresholds(
         np.ascontiguousarray(statistic[1:, np.newaxis]), every, counts.sum(axis=(1, 2))[1:],

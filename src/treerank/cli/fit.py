@@ -106,7 +106,10 @@ def fit(
         list[str] | None, typer.Option(help="COLUMN=category, =number or =date; repeatable.")
     ] = None,
     date: Dates = None,
-    trees: Annotated[int, typer.Option(help="Number of trees of a forest or of boosting.")] = 200,
+    trees: Annotated[
+        int | None,
+        typer.Option(help="Trees of a forest, by default 200; of boosting, by default as needed."),
+    ] = None,
     max_depth: Annotated[int, typer.Option(help="Largest depth of a tree.")] = 10,
     small: Annotated[
         bool, typer.Option(help="Fewer strata: the smallest tree within one standard error.")
@@ -208,7 +211,7 @@ class _Maker:
     """The model that the options ask for."""
 
     kind: ModelKind
-    trees: int
+    trees: int | None
     max_depth: int
     small: bool
     seed: int
@@ -221,10 +224,12 @@ class _Maker:
             "random_state": self.seed,
             "n_jobs": self.threads,
         }
+        if self.kind is not ModelKind.tree and self.trees is not None:
+            shared["n_estimators"] = self.trees
         if self.kind is ModelKind.forest:
-            return treerank.RankingForest(n_estimators=self.trees, oob_score=True, **shared)
+            return treerank.RankingForest(oob_score=True, **shared)
         if self.kind is ModelKind.boosting:
-            return treerank.BoostedTreeRank(n_estimators=self.trees, **shared)
+            return treerank.BoostedTreeRank(**shared)
         return treerank.TreeRank(max_depth=self.max_depth, one_standard_error=self.small, **shared)
 
 
@@ -243,11 +248,8 @@ def _check_out_of_core(
         )
     if cache_dir is not None and dask is not None:
         raise BadInput("Got --cache-dir with --dask; on a cluster the workers keep the codes.")
-    if make.kind is ModelKind.boosting:
-        raise BadInput(
-            "Got --model boosting with several files or --dask; expected tree or forest: "
-            "boosting needs one table that fits into the memory."
-        )
+    if make.kind is ModelKind.boosting and dask is not None:
+        raise BadInput("Got --model boosting with --dask; expected tree or forest on a cluster.")
     if report is not None:
         raise BadInput(
             "Got --report with several files; expected it with one table that fits into "

@@ -16,6 +16,7 @@ from treerank._binning.category_statistics import (
     FOLD_SEED,
     N_FOLDS,
     binning_by_statistic,
+    content_keys,
     level_bytes,
     level_counts,
     order_levels,
@@ -46,17 +47,30 @@ def order_on_cluster(
     scale: float,
 ) -> tuple[list[Any], Binning]:
     """Shards whose codes of these features follow the labels of their levels, and their binning."""
-    placed, _ = place_in_order(cluster, shards, FOLD_SEED, n_classes)
+    keyed = [cluster.submit(_keyed, shard, len(features)) for shard in shards]
+    placed, _ = place_in_order(cluster, keyed, FOLD_SEED, n_classes)
+    shards = [cluster.submit(_placed, *pair) for pair in zip(shards, placed, strict=True)]
     known = [flat_levels(binning.levels[j] or []) for j in features]
     sizes = [len(levels) for levels in known]
-    counts = DaskShards(cluster, placed).added(_count_levels, sizes, n_classes)
+    counts = DaskShards(cluster, shards).added(_count_levels, sizes, n_classes)
     orders = [
         order_levels(levels, count, scale, max_bins)
         for levels, count in zip(known, counts, strict=True)
     ]
-    code_of = cluster.give([order.code_of for order in orders], len(placed))
-    coded = [cluster.submit(_code_levels, shard, features, code_of) for shard in placed]
+    code_of = cluster.give([order.code_of for order in orders], len(shards))
+    coded = [cluster.submit(_code_levels, shard, features, code_of) for shard in shards]
     return coded, binning_by_statistic(binning, features, orders)
+
+
+def _keyed(shard: Shard, n_features: int) -> Shard:
+    """Shard that has the keys of its rows' content in the place of their codes."""
+    n_codes = len(shard.codes) - 4 * n_features
+    numbers = _level_numbers(shard, n_features)
+    return replace(shard, codes=content_keys(shard.codes[:n_codes], numbers, shard.labels))
+
+
+def _placed(shard: Shard, keyed: Shard) -> Shard:
+    return replace(shard, place=keyed.place)
 
 
 def _level_numbers(shard: Shard, n_features: int) -> list[NDArray[np.int32]]:

@@ -33,6 +33,16 @@ def known(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
+def format_value(value: float | None, how: str) -> str:
+    """Format a number; a dash for one that is not known."""
+    return "-" if value is None else format(value, how)
+
+
+def format_p_value(value: float | None) -> str:
+    """Three digits of a p-value, or that it is smaller."""
+    return "< 0.001" if value is not None and value < 0.001 else format_value(value, ".3f")
+
+
 def format_table(lines: list[list[str]], left: int = 1) -> list[str]:
     """Line up the cells of a table; the first columns to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

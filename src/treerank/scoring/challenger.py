@@ -13,7 +13,7 @@ from treerank.metrics import brier_score_loss, compare_auc, wilson_interval
 from treerank.metrics._delong import AucComparison
 from treerank.metrics._input import check_level, check_rate
 from treerank.metrics._proportion import normal_quantile
-from treerank.scoring._plain import format_table, to_plain
+from treerank.scoring._plain import format_p_value, format_table, to_plain
 from treerank.scoring._rows import LabelledScores, check_two_classes, read_rows
 
 Floats = NDArray[np.float64]
@@ -107,7 +107,7 @@ class Challenge:
             f"{self.rows:,.10g} rows, {self.events:,.10g} events",
             f"AUC of {self.names[1]} {auc.auc1:.4f}, of {self.names[0]} {auc.auc2:.4f}: "
             f"{auc.difference:+.4f} ({self.level:.0%} interval {auc.lower:+.4f} to "
-            f"{auc.upper:+.4f}, p {_said_p(auc.p_value)})",
+            f"{auc.upper:+.4f}, p {format_p_value(auc.p_value)})",
         ]
         if self.brier is not None:
             lines.append(f"Brier score {self.brier[1]:.4f} against {self.brier[0]:.4f}")
@@ -134,7 +134,7 @@ class Challenge:
             lines.append(
                 f"swapped in less swapped out: {self.swap_difference:+.1%} "
                 f"({self.swap_limits[0]:+.1%} to {self.swap_limits[1]:+.1%}, "
-                f"p {_said_p(self.swap_p_value or 0.0)})"
+                f"p {format_p_value(self.swap_p_value or 0.0)})"
             )
         return [*lines, f"events found: {self.found[1]:.1%} against {self.found[0]:.1%}"]
 
@@ -152,10 +152,6 @@ class Challenge:
                 ]
             )
         return lines
-
-
-def _said_p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def challenge(

@@ -16,7 +16,7 @@ from treerank.metrics._proportion import rows_per_weight
 from treerank.metrics._ties import roc_knots
 from treerank.scoring._auc_parts import PartAuc, auc_difference, part_auc
 from treerank.scoring._distributions import is_missing_value
-from treerank.scoring._plain import format_table, to_plain
+from treerank.scoring._plain import format_p_value, format_table, format_value, to_plain
 from treerank.scoring._rows import LabelledScores, check_two_classes, read_rows
 
 MAX_GROUPS = 50
@@ -115,25 +115,19 @@ class GroupComparison:
                 g.name,
                 f"{g.rows:,.10g}",
                 f"{g.rate:.1%}",
-                _said(g.auc, ".3f"),
+                format_value(g.auc, ".3f"),
                 "" if g.auc_limits is None else "{:.3f} to {:.3f}".format(*g.auc_limits),
-                _said(g.difference, "+.3f"),
-                _said_p(g.p_adjusted),
-                _said(g.cross_gap, "+.3f"),
-                _said_p(g.cross_p_adjusted),
+                format_value(g.difference, "+.3f"),
+                format_p_value(g.p_adjusted),
+                format_value(g.cross_gap, "+.3f"),
+                format_p_value(g.cross_p_adjusted),
             ]
-            lines.append(line + [_said(v, ".1%") for v in (g.flagged, g.tpr, g.fpr)] * flagged)
+            lines.append(
+                line + [format_value(v, ".1%") for v in (g.flagged, g.tpr, g.fpr)] * flagged
+            )
         notes = [f"{g.name}: {g.note}" for g in self.groups if g.note]
         note = f"{self.level:.0%} intervals; p of AUC and cross gap by Holm over the groups"
         return "\n".join([*format_table(lines), *notes, note])
-
-
-def _said(value: float | None, how: str) -> str:
-    return "-" if value is None else format(value, how)
-
-
-def _said_p(value: float | None) -> str:
-    return "-" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def evaluate_groups(

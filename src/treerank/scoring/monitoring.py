@@ -18,7 +18,7 @@ from treerank.metrics._input import check_level, check_weights
 from treerank.scoring._distributions import is_missing_value
 from treerank.scoring._drift import ColumnDrift, ScoredTable, column_drifts, score_drift
 from treerank.scoring._periods import Baseline, PeriodFigures, measure_baseline, measure_period
-from treerank.scoring._plain import format_table, to_plain
+from treerank.scoring._plain import format_table, format_value, to_plain
 from treerank.scoring._rows import check_two_classes, score_rows
 from treerank.scoring._sequential import log_evidence
 
@@ -110,22 +110,18 @@ class Monitoring:
                 [
                     figures.name,
                     f"{figures.rows:,.10g}",
-                    _said(figures.events, ",.10g"),
-                    _said(figures.rate, ".2%"),
-                    _said(figures.expected_rate, ".2%"),
-                    _said(figures.auc, ".4f"),
+                    format_value(figures.events, ",.10g"),
+                    format_value(figures.rate, ".2%"),
+                    format_value(figures.expected_rate, ".2%"),
+                    format_value(figures.auc, ".4f"),
                     "" if figures.auc is None else "{:.3f} to {:.3f}".format(*figures.auc_limits),
-                    _said(index, ".3f"),
+                    format_value(index, ".3f"),
                 ]
             )
         text = format_table(lines)
         text += [f"alarm: {said}" for said in self.alarms]
         text += [f"watch: {said}" for said in self.watches]
         return "\n".join([*text, f"status: {self.status}"])
-
-
-def _said(value: float | None, how: str) -> str:
-    return "-" if value is None else format(value, how)
 
 
 def monitor(

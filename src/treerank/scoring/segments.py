@@ -17,7 +17,7 @@ from treerank.metrics._delong import both_placements
 from treerank.metrics._input import BinarySample, check_level
 from treerank.metrics._structural import Spread
 from treerank.scoring._auc_parts import Mask, PartAuc, auc_difference, part_auc
-from treerank.scoring._plain import format_table, to_plain
+from treerank.scoring._plain import format_p_value, format_table, to_plain
 from treerank.scoring._recalibration import fit_recalibration, recalibrated
 from treerank.scoring._rows import Floats, LabelledScores, check_two_classes, read_rows
 
@@ -97,16 +97,12 @@ class WeakSegments:
                     "-" if s.auc is None else f"{s.auc:.3f}",
                     "-" if s.expected is None else f"{s.expected:.3f}",
                     "-" if s.difference is None else f"{s.difference:+.3f}",
-                    _said_p(s.p_adjusted),
+                    format_p_value(s.p_adjusted),
                     "weak" if s.is_weak else "",
                 ]
             )
         note = f"checked on {self.n_rows:,} rows that did not find them (AUC {self.auc:.3f})"
         return "\n".join([*format_table(lines), note + "; p by Holm"])
-
-
-def _said_p(value: float | None) -> str:
-    return "-" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def weak_segments(

@@ -87,8 +87,9 @@ def test_gains_weights_equal_repeated_rows(sample):
         np.testing.assert_allclose(weighted[column], repeated[column], atol=1e-12)
 
 
-def test_gains_make_a_data_frame(sample):
-    frame = pd.DataFrame(gains_table(*sample, n_bands=5))
+def test_gains_are_a_data_frame(sample):
+    frame = gains_table(*sample, n_bands=5)
+    assert isinstance(frame, pd.DataFrame)
     assert frame.shape[0] == 5
     assert frame["cumulative_rows"].iloc[-1] == 1
     assert frame["cumulative_lift"].iloc[-1] == pytest.approx(1)

@@ -6,6 +6,7 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from report_data import loans
 from sklearn.svm import LinearSVC
@@ -125,6 +126,9 @@ def test_ks_is_the_distance_drawn(sample):
 def test_calibration_table_keeps_equal_probabilities_together(sample):
     y, p, _ = sample
     table = calibration_table(y, p, n_groups=10)
+    assert isinstance(table, pd.DataFrame)
+    drawn = CalibrationDisplay(table).plot()
+    np.testing.assert_array_equal(drawn.line_.get_ydata(), table["observed"])
     assert len(table["rows"]) == 10
     assert table["rows"].sum() == 500
     assert table["rows"].max() < 75

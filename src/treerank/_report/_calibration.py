@@ -12,11 +12,11 @@ from treerank._report._sample import ScoredRows
 from treerank.metrics import (
     brier_score_loss,
     calibration_slope,
-    calibration_table,
     calibration_test,
     cap_curve,
-    gains_table,
 )
+from treerank.metrics._calibration import calibration_columns
+from treerank.metrics._scorecard import gains_columns
 
 N_BANDS = 10
 MAX_GROUPS = 12  # of calibration: a stratum each, up to so many
@@ -24,7 +24,7 @@ MAX_GROUPS = 12  # of calibration: a stratum each, up to so many
 
 def gains(sample: ScoredRows, level: float) -> dict[str, Any]:
     """Gains table in ten bands, and the curve of events found over rows taken."""
-    table = gains_table(
+    table = gains_columns(
         sample.code, sample.score, n_bands=N_BANDS, sample_weight=sample.weight, level=level
     )
     rows = [{name: float(column[i]) for name, column in table.items()} for i in range(N_BANDS)]
@@ -47,7 +47,7 @@ def calibration(sample: ScoredRows, level: float) -> dict[str, Any] | None:
         return None
     predicted = np.clip(sample.probability[:, 1], 0.0, 1.0)
     fit = calibration_slope(sample.code, predicted, sample_weight=sample.weight, level=level)
-    table = calibration_table(
+    table = calibration_columns(
         sample.code, predicted, n_groups=MAX_GROUPS, sample_weight=sample.weight, level=level
     )
     top = min(1.0, 1.08 * float(max(table["predicted"].max(), table["upper"].max())))

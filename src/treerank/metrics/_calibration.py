@@ -7,10 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
+from treerank._input.frames import frame_of
+
 from ._input import BoolArray, FloatArray, IntArray, check_binary, check_level, check_scores
 from ._proportion import normal_quantile, rows_per_weight, wilson_interval
 
 CLIP = 1e-6  # least probability that has a logit here
+CALIBRATION_COLUMNS = ("predicted", "observed", "lower", "upper", "rows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,7 @@ def calibration_table(
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
     pos_label: Any = None,
-) -> dict[str, FloatArray]:
+) -> Any:
     """Predicted against observed shares, in groups of neighbouring probabilities.
 
     Rows of equal probability stay together: a model of few strata has one group a stratum.
@@ -134,17 +137,34 @@ def calibration_table(
 
     Returns
     -------
-    dict of str to ndarray
-        Columns for a data frame, lowest probability first: `predicted` (the mean), `observed`,
-        `lower`, `upper`, `rows`.
+    data frame
+        One row for each group, lowest probability first, with `predicted` (the mean), `observed`,
+        `lower`, `upper`, `rows`. Of pandas, polars or pyarrow, the first installed.
 
     Examples
     --------
     >>> from treerank.metrics import calibration_table
     >>> table = calibration_table([0, 0, 0, 1, 1, 1], [0.2, 0.2, 0.2, 0.2, 0.8, 0.8])
-    >>> table["predicted"], table["observed"]
-    (array([0.2, 0.8]), array([0.25, 1.  ]))
+    >>> table["predicted"].to_list(), table["observed"].to_list()
+    ([0.2, 0.8], [0.25, 1.0])
     """
+    return frame_of(
+        calibration_columns(
+            y, p, n_groups=n_groups, sample_weight=sample_weight, level=level, pos_label=pos_label
+        )
+    )
+
+
+def calibration_columns(
+    y: Any,
+    p: ArrayLike,
+    *,
+    n_groups: int,
+    sample_weight: ArrayLike | None = None,
+    level: float = 0.95,
+    pos_label: Any = None,
+) -> dict[str, FloatArray]:
+    """Return the columns of `calibration_table`, which need no library of data frames."""
     if n_groups < 1:
         raise ValueError(f"Got n_groups={n_groups}; expected an integer >= 1.")
     level = check_level(level)
@@ -156,7 +176,7 @@ def calibration_table(
     share = rows_per_weight(sample.weight)
     lower, upper = wilson_interval(np.minimum(events, rows) * share, rows * share, level)
     columns = (predicted, events / rows, lower, upper, rows)
-    return dict(zip(("predicted", "observed", "lower", "upper", "rows"), columns, strict=True))
+    return dict(zip(CALIBRATION_COLUMNS, columns, strict=True))
 
 
 def _groups(p: FloatArray, weight: FloatArray, n_groups: int) -> IntArray:

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import auc as area
 
+from treerank._input.frames import frame_of
+
 from ._input import FloatArray, check_binary, check_weights
 from ._proportion import rows_per_weight, wilson_interval
 from ._ties import cumulated_weights, roc_knots
@@ -116,7 +118,7 @@ def gains_table(
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
     pos_label: Any = None,
-) -> dict[str, NDArray[Any]]:
+) -> Any:
     """Gains and lift by bands of the ranking (deciles by default), best band first.
 
     All bands hold the same share of the rows: where equal scores lie across a border, their rows
@@ -140,19 +142,37 @@ def gains_table(
 
     Returns
     -------
-    dict of str to ndarray of shape (n_bands,)
-        Columns for a data frame: `band` (1 is best), `score_min`, `score_max`, `rows`, `events`,
+    data frame
+        One row for each band, with `band` (1 is best), `score_min`, `score_max`, `rows`, `events`,
         `event_rate`, `lower`, `upper`, `lift` (event rate over that of all rows),
         `cumulative_rows` and `cumulative_events` (shares: the CAP curve), `cumulative_lift`, `ks`
-        (share of events less share of non-events so far).
+        (share of events less share of non-events so far). Of pandas, polars or pyarrow, the first
+        installed.
 
     Examples
     --------
     >>> from treerank.metrics import gains_table
     >>> table = gains_table([0, 0, 0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6, 7, 8], n_bands=2)
-    >>> table["event_rate"], table["lift"], table["cumulative_events"]
-    (array([0.75, 0.  ]), array([2., 0.]), array([1., 1.]))
+    >>> table["event_rate"].to_list(), table["lift"].to_list()
+    ([0.75, 0.0], [2.0, 0.0])
     """
+    return frame_of(
+        gains_columns(
+            y, s, n_bands=n_bands, sample_weight=sample_weight, level=level, pos_label=pos_label
+        )
+    )
+
+
+def gains_columns(
+    y: Any,
+    s: ArrayLike,
+    *,
+    n_bands: int,
+    sample_weight: ArrayLike | None = None,
+    level: float = 0.95,
+    pos_label: Any = None,
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of `gains_table`, which need no library of data frames."""
     if n_bands < 1:
         raise ValueError(f"Got n_bands={n_bands}; expected an integer >= 1.")
     sample = check_binary(y, s, sample_weight, pos_label)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from treerank.metrics import CalibrationFit, calibration_slope, calibration_table
+from treerank.metrics import CalibrationFit, calibration_slope
+from treerank.metrics._calibration import CALIBRATION_COLUMNS, calibration_columns
 from treerank.plots._score_display import SHOWN, ScoreDisplay, diagonal, name_curves
 
 
@@ -21,8 +21,8 @@ class CalibrationDisplay(ScoreDisplay):
 
     Parameters
     ----------
-    table : dict of arrays
-        As `treerank.metrics.calibration_table` gives it.
+    table : data frame or dict of arrays
+        The columns of `treerank.metrics.calibration_table`.
     fit : CalibrationFit, optional
         Slope and intercept, for the legend.
     name : str, optional
@@ -48,12 +48,12 @@ class CalibrationDisplay(ScoreDisplay):
 
     def __init__(
         self,
-        table: dict[str, NDArray[np.float64]],
+        table: Any,
         *,
         fit: CalibrationFit | None = None,
         name: str | None = None,
     ) -> None:
-        self.table = table
+        self.table = {name: np.asarray(table[name]) for name in CALIBRATION_COLUMNS}
         self.fit = fit
         self.name = name
 
@@ -95,7 +95,7 @@ class CalibrationDisplay(ScoreDisplay):
         CalibrationDisplay
         """
         about = {"sample_weight": sample_weight, "pos_label": pos_label, "level": level}
-        table = calibration_table(y, probability, n_groups=n_groups, **about)
+        table = calibration_columns(y, probability, n_groups=n_groups, **about)
         fit = calibration_slope(y, probability, **about)
         return cls(table, fit=fit, name=name).plot(ax, **kwargs)
 

@@ -10,7 +10,6 @@ import numpy as np
 from treerank.metrics import (
     brier_score_loss,
     calibration_slope,
-    gains_table,
     gini_score,
     ks_score,
     local_auc_score,
@@ -19,6 +18,7 @@ from treerank.metrics import (
 )
 from treerank.metrics._delong import auc_interval
 from treerank.metrics._input import check_level, check_rate
+from treerank.metrics._scorecard import gains_columns
 from treerank.scoring._plain import format_table, known, to_plain
 from treerank.scoring._rows import LabelledScores, read_rows
 
@@ -52,8 +52,8 @@ class Evaluation:
         Calibration slope (1 is right) and calibration in the large, the intercept at slope 1 (0
         is right). No slope where all probabilities are equal or separate the classes.
     slope_limits, intercept_limits : tuple of two floats or None
-    gains : dict or None
-        Ten bands of the ranking, as :func:`treerank.metrics.gains_table` has them.
+    gains : dict of arrays or None
+        Ten bands of the ranking: the columns of :func:`treerank.metrics.gains_table`.
     pairs : list of dict or None
         Beyond two classes: AUC of each pair of classes.
     """
@@ -216,7 +216,7 @@ def _two_classes(rows: LabelledScores, rate: float, level: float) -> dict[str, A
         "local_rate": rate,
         "ks": ks_score(y, s, sample_weight=weight),
         "gini": gini_score(y, s, sample_weight=weight),
-        "gains": gains_table(y, s, n_bands=n_bands, sample_weight=weight, level=level),
+        "gains": gains_columns(y, s, n_bands=n_bands, sample_weight=weight, level=level),
     } | _calibration(rows, level)
 
 

@@ -15,6 +15,8 @@ namespace treerank {
 
 namespace {
 
+constexpr std::size_t kFewRows = 16;  // rows that are walked sooner than all slots are checked
+
 TreeValue value_of(const std::string& name) {
     if (name == "path") return TreeValue::kPath;
     if (name == "rank") return TreeValue::kRank;
@@ -134,9 +136,15 @@ template <class Code>
 auto py_score(const Vector<std::int64_t>& starts, const Slots& slots, const Vector<float>& step,
               const Vector<std::int32_t>& set_of, const Records& sets,
               const Vector<std::uint8_t>& at_end, const Matrix<Code>& codes, std::size_t n_jobs) {
+    std::vector<double> sums(codes.shape(1));
+    if (codes.shape(1) <= kFewRows) {
+        const ForestView view =
+            unchecked_view(starts, slots, &step, nullptr, set_of, sets, &at_end);
+        if (!score_checked(view, code_matrix(codes), sums.data())) raise_damaged();
+        return to_numpy(std::move(sums));
+    }
     const ForestView view =
         forest_view(starts, slots, &step, nullptr, set_of, sets, &at_end, codes.shape(0));
-    std::vector<double> sums(codes.shape(1));
     run_released(n_jobs,
                  [&](ThreadPool& pool) { score(view, code_matrix(codes), pool, sums.data()); });
     return to_numpy(std::move(sums));

@@ -8,11 +8,15 @@ namespace treerank {
 
 using Slots = Records;
 
-// `step`, `weight` and `at_end` may be null.
-inline ForestView forest_view(const Vector<std::int64_t>& starts, const Slots& slots,
-                              const Vector<float>* step, const Vector<float>* weight,
-                              const Vector<std::int32_t>& set_of, const Records& sets,
-                              const Vector<std::uint8_t>* at_end, std::size_t n_features) {
+[[noreturn]] inline void raise_damaged() {
+    throw nb::value_error("forest: it is damaged, or was fitted to other features");
+}
+
+// Arrays that fit together, whatever is in their slots; `step`, `weight` and `at_end` may be null.
+inline ForestView unchecked_view(const Vector<std::int64_t>& starts, const Slots& slots,
+                                 const Vector<float>* step, const Vector<float>* weight,
+                                 const Vector<std::int32_t>& set_of, const Records& sets,
+                                 const Vector<std::uint8_t>* at_end) {
     const std::size_t n = slots.shape(0);
     ForestView view;
     if (starts.size() < 2 || starts.data()[0] != 0 || slots.shape(1) != sizeof(Slot) ||
@@ -33,8 +37,16 @@ inline ForestView forest_view(const Vector<std::int64_t>& starts, const Slots& s
     for (std::size_t t = 0; t < view.n_trees; ++t)
         if (starts.data()[t] >= starts.data()[t + 1])
             throw nb::value_error("forest: arrays that do not fit together");
-    if (!is_sound(view, n_features))
-        throw nb::value_error("forest: it is damaged, or was fitted to other features");
+    return view;
+}
+
+// The same with slots that every walk can use.
+inline ForestView forest_view(const Vector<std::int64_t>& starts, const Slots& slots,
+                              const Vector<float>* step, const Vector<float>* weight,
+                              const Vector<std::int32_t>& set_of, const Records& sets,
+                              const Vector<std::uint8_t>* at_end, std::size_t n_features) {
+    const ForestView view = unchecked_view(starts, slots, step, weight, set_of, sets, at_end);
+    if (!is_sound(view, n_features)) raise_damaged();
     return view;
 }
 

@@ -14,6 +14,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_array
 
 from treerank._input.frames import open_frame, take_rows_of
+from treerank._input.text_arrays import open_text_array
 from treerank._input.parameters import invalid_parameter
 from treerank._input.seed import seed_of
 from treerank._treerank import TreeRank
@@ -153,8 +154,11 @@ def _join_samples(x: Any, y: Any) -> tuple[Any, NDArray[np.intp]]:
     return rows, np.repeat([0, 1], sizes)
 
 
-def _as_matrix(sample: Any) -> NDArray[np.float64]:
-    array = check_array(sample, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan")
+def _as_matrix(sample: Any) -> NDArray[Any]:
+    if (text := open_text_array(sample)) is not None:
+        array = text
+    else:
+        array = check_array(sample, dtype=float, ensure_2d=False, ensure_all_finite="allow-nan")
     return np.asarray(array[:, np.newaxis] if array.ndim == 1 else array)
 
 

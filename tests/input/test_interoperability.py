@@ -163,7 +163,6 @@ def test_unusable_containers_are_refused_with_the_remedy():
     refused("type str", "loans.csv", error=TypeError)
     refused("masked array", np.ma.masked_array(FRAME))
     refused("array of dates", np.full((N, 1), np.datetime64("2020-01-01")))
-    refused("text among the numbers", [["a", 1.0]] * N)
     refused("70,000 features", np.zeros((4, 70_000)), Y[:4])
 
 

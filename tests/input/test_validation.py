@@ -162,7 +162,6 @@ def test_a_class_without_weight_is_refused(loans):
 BAD_TABLES = {
     "infinite array": (lambda x: np.where(x[["income"]] > 5, np.inf, 1.0), "infinity"),
     "infinite column": (lambda x: x.assign(income=np.inf), "'income' contains infinity"),
-    "text array": (lambda x: x[["job"]].to_numpy(dtype=str), "data frame"),
     "sparse": (lambda x: sparse.csr_matrix(x[["income"]]), "[Ss]parse"),
     "dates": (lambda x: x.assign(day=pd.Timestamp("2020-01-01")), "'day' has type"),
     "no rows": (lambda x: x.head(0), "0 sample"),

@@ -176,3 +176,44 @@ def test_models_without_probabilities_are_refused(sample):
         GainsDisplay.from_predictions(y, p, kind="area")
     with pytest.raises(ValueError, match="unknown to the model"):
         GainsDisplay.from_estimator(model, p[:, np.newaxis], y + 1)
+
+
+def covered_points(display):
+    """Number of points of curves that lie under the legend."""
+    display.figure_.draw_without_rendering()
+    box = display.ax_.get_legend().get_window_extent()
+    lines = [line for line in display.ax_.get_lines() if line.get_gid() is not None]
+    at = [line.get_transform().transform(np.column_stack(line.get_data())) for line in lines]
+    left, bottom, right, top = display.ax_.bbox.extents  # what lies beyond is not drawn
+    drawn = [p[((p >= [left, bottom]) & (p <= [right, top])).all(axis=1)] for p in at]
+    return sum(box.count_contains(points) for points in drawn if len(points))
+
+
+@pytest.mark.parametrize(
+    ("display", "options"),
+    [(RocDisplay, {}), (GainsDisplay, {}), (GainsDisplay, {"kind": "lift"}), (KsDisplay, {}),
+     (CalibrationDisplay, {}), (DecisionCurveDisplay, {})],
+)  # fmt: skip
+def test_legends_cover_no_curve_however_many_there_are(display, options):
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 2, 400)
+    drawn = None
+    for strength in (0.0, 0.02, 0.05, 0.2):
+        p = np.clip(0.5 + strength * (y - 0.5) + rng.normal(0, 0.1, 400), 0.01, 0.99)
+        ax = None if drawn is None else drawn.ax_
+        name = f"a model with a name, and strength {strength}"
+        drawn = display.from_predictions(y, p, name=name, ax=ax, **options)
+    assert covered_points(drawn) == 0
+    x_label = drawn.ax_.xaxis.label.get_window_extent()
+    assert not drawn.ax_.get_legend().get_window_extent().overlaps(x_label)
+
+
+def test_calibration_is_drawn_as_large_as_its_probabilities_allow(sample):
+    y, p, _ = sample
+    small = CalibrationDisplay.from_predictions(y, p / 10)
+    assert small.ax_.get_xlim() == small.ax_.get_ylim()
+    assert small.ax_.get_ylim()[1] >= small.table["upper"].max()
+    both = CalibrationDisplay.from_predictions(y, p, ax=small.ax_)
+    assert both.ax_.get_xlim()[1] >= p.max()
+    again = CalibrationDisplay.from_predictions(y, p / 10, ax=both.ax_)
+    assert again.ax_.get_xlim()[1] >= p.max()

@@ -77,6 +77,10 @@ void bake_shrinkage(const ForestView& forest, double lambda, float* step, std::u
 // The sum over the trees, for each row.
 template <class Code>
 void score(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadPool& pool, double* sums);
+// The same of a forest that nobody has checked; false where a row comes to a slot that is not
+// sound. For a few rows this is quicker than to look at every slot first.
+template <class Code>
+bool score_checked(const ForestView& forest, const CodeMatrix<Code>& codes, double* sums);
 // The value in each tree: trees x rows.
 template <class Code>
 void score_each(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadPool& pool,

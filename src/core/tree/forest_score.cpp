@@ -169,26 +169,28 @@ void walk_forest(const ForestView& forest, const CodeMatrix<Code>& codes, Thread
 
 bool is_end(const Slot* slots, std::uint32_t at) { return slots[at].next == at; }
 
+bool is_sound_slot(const ForestView& forest, std::size_t tree, std::int64_t at,
+                   std::size_t n_features) {
+    const std::int64_t start = forest.starts[tree], n = forest.starts[tree + 1] - start;
+    if (n < 1 || n > kNextMask) return false;
+    const Slot slot = forest.slots[start + at];
+    if (slot.feature >= n_features) return false;
+    if (slot.next == at) return slot.cut == 0xffff;
+    const std::int64_t next = slot.next & kNextMask;
+    if (next <= at || next + 1 >= n) return false;  // forward only: every walk ends
+    if (!(slot.next & kCategorical)) return true;
+    if (forest.set_of == nullptr) return false;
+    const std::int32_t set = forest.set_of[start + at];
+    return set >= 0 && static_cast<std::size_t>(set) < forest.n_sets;
+}
+
 }  // namespace
 
 bool is_sound(const ForestView& forest, std::size_t n_features) {
     for (std::size_t t = 0; t < forest.n_trees; ++t) {
-        const std::int64_t start = forest.starts[t], n = forest.starts[t + 1] - start;
-        if (n < 1 || n > kNextMask) return false;
-        for (std::int64_t i = 0; i < n; ++i) {
-            const Slot slot = forest.slots[start + i];
-            if (slot.feature >= n_features) return false;
-            if (slot.next == i) {
-                if (slot.cut != 0xffff) return false;
-                continue;
-            }
-            const std::int64_t next = slot.next & kNextMask;
-            if (next <= i || next + 1 >= n) return false;  // forward only: every walk ends
-            if (!(slot.next & kCategorical)) continue;
-            if (forest.set_of == nullptr) return false;
-            const std::int32_t set = forest.set_of[start + i];
-            if (set < 0 || static_cast<std::size_t>(set) >= forest.n_sets) return false;
-        }
+        const std::int64_t n = forest.starts[t + 1] - forest.starts[t];
+        for (std::int64_t i = 0; i < n; ++i)
+            if (!is_sound_slot(forest, t, i, n_features)) return false;
     }
     return true;
 }
@@ -227,6 +229,27 @@ void score(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadPool& 
     walk_forest(forest, codes, pool, [&](std::size_t, std::size_t row, std::uint32_t, float value) {
         sums[row] += value;
     });
+}
+
+template <class Code>
+bool score_checked(const ForestView& forest, const CodeMatrix<Code>& codes, double* sums) {
+    std::fill_n(sums, codes.rows, 0.0);
+    for (std::size_t t = 0; t < forest.n_trees; ++t) {
+        const Steps<true, CodeBlock<Code, false>> steps{TreeView(forest, t),
+                                                        {codes.data, codes.stride}};
+        for (std::size_t row = 0; row < codes.rows; ++row) {
+            std::uint32_t at = 0;
+            float sum = steps.tree.step[0];
+            while (true) {
+                if (!is_sound_slot(forest, t, at, codes.features)) return false;
+                if (steps.is_end(at)) break;
+                at = steps.step(row, at);
+                sum += steps.tree.step[at];
+            }
+            sums[row] += forest.at_end[t] != 0 ? steps.tree.step[at] : sum;
+        }
+    }
+    return true;
 }
 
 template <class Code>
@@ -309,6 +332,7 @@ void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
 
 #define TREERANK_FOR_CODE(Code)                                                                  \
     template void score(const ForestView&, const CodeMatrix<Code>&, ThreadPool&, double*);       \
+    template bool score_checked(const ForestView&, const CodeMatrix<Code>&, double*);            \
     template void score_each(const ForestView&, const CodeMatrix<Code>&, ThreadPool&, float*);   \
     template void apply_each(const ForestView&, const CodeMatrix<Code>&, ThreadPool&,            \
                              std::int32_t*);                                                     \

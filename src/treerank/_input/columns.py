@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -48,27 +49,47 @@ def frame_column(
     `fitted` says that they are those of a fitted model.
     """
     dtype = series.dtype
+    if dtype == nw.Object:
+        return object_column(series.to_list(), name, j, wanted, fitted)
     named = wanted is not None and j in wanted
     is_empty = len(series) == series.null_count()  # of any type: polars has one of its own
     is_text = dtype in (nw.Categorical, nw.Enum, nw.String, nw.Boolean)
     is_text |= not fitted and is_empty and not dtype.is_numeric()
-    if dtype == nw.Object and not is_empty:
-        is_text = _objects_are_levels(series.to_list(), name, named)
-    elif not is_text and not dtype.is_numeric() and not is_empty:
+    if not is_text and not dtype.is_numeric() and not is_empty:
         raise_unsupported_type(name, series)
     if named or (is_text and not fitted):
-        is_guess = dtype in (nw.String, nw.Object) and not named
-        return Column(name, series.to_list(), is_guess)
+        return Column(name, series.to_list(), is_guess=dtype == nw.String and not named)
     if is_empty:
         return Column(name, np.full(len(series), np.nan))
     if is_text:
-        raise ValueError(
-            f"Column {name!r} has {dtype} values; expected numbers, as in the data the model was "
-            "fitted to."
-        )
-    values = as_numbers(series, name)
-    if np.isinf(values).any():
-        is_infinite = np.isinf(values)
+        _raise_no_numbers(name, str(dtype))
+    return _number_column(name, as_numbers(series, name))
+
+
+def object_column(
+    values: list[Any], name: str, j: int, wanted: set[int] | None, fitted: bool
+) -> Column:
+    """Read one column of Python objects; `wanted` and `fitted` as for `frame_column`."""
+    named = wanted is not None and j in wanted
+    is_empty = all(map(is_missing, values))
+    is_text = not fitted if is_empty else _objects_are_levels(values, name, named)
+    if named or (is_text and not fitted):
+        return Column(name, values, is_guess=not named)
+    if is_text:
+        _raise_no_numbers(name, "text")
+    return _number_column(name, _numbers_of_objects(values, name))
+
+
+def _raise_no_numbers(name: str, kind: str) -> None:
+    raise ValueError(
+        f"Column {name!r} has {kind} values; expected numbers, as in the data the model was "
+        "fitted to."
+    )
+
+
+def _number_column(name: str, values: NDArray[np.float64]) -> Column:
+    is_infinite = np.isinf(values)
+    if is_infinite.any():
         raise_infinite(name, int(is_infinite.sum()), len(values), int(np.argmax(is_infinite)))
     return Column(name, np.ascontiguousarray(values, dtype=np.float64))
 
@@ -128,8 +149,12 @@ def as_numbers(series: nw.Series[Any], name: str) -> NDArray[np.float64]:
         return np.asarray(series.to_numpy(), dtype=np.float64)
     if series.dtype != nw.Object:
         return series.cast(nw.Float64).to_numpy()
+    return _numbers_of_objects(series.to_list(), name)
+
+
+def _numbers_of_objects(values: list[Any], name: str) -> NDArray[np.float64]:
     try:
-        return np.array([np.nan if is_missing(v) else float(v) for v in series.to_list()])
+        return np.array([np.nan if is_missing(v) else float(v) for v in values])
     except OverflowError:
         raise ValueError(
             f"Column {name!r} has integers beyond the largest double; expected numbers up to "
@@ -177,14 +202,11 @@ class Kinds:
 
 def object_kinds(values: list[Any]) -> Kinds:
     """Count the kinds of Python objects."""
-    kinds = np.array([_kind(v) for v in values])
-    found, first, counts = np.unique(kinds, return_index=True, return_counts=True)
-    known = [k for k, kind in enumerate(found.tolist()) if kind != "missing"]
-    return Kinds(
-        len(values),
-        {str(found[k]): int(counts[k]) for k in known},
-        {str(found[k]): (int(first[k]), values[first[k]]) for k in known},
-    )
+    kinds = [_kind(v) for v in values]
+    counts = Counter(kinds)
+    counts.pop("missing", None)
+    places = {kind: kinds.index(kind) for kind in counts}
+    return Kinds(len(values), dict(counts), {kind: (i, values[i]) for kind, i in places.items()})
 
 
 def _objects_are_levels(values: list[Any], name: str, named: bool) -> bool:

@@ -15,8 +15,9 @@ from sklearn.utils.validation import validate_data
 from treerank import _core
 from treerank._input.class_weight import with_class_weight
 from treerank._input.columns import Column, frame_column
-from treerank._input.frames import open_frame
+from treerank._input.frames import few_rows, open_frame
 from treerank._input.labels import check_labels
+from treerank._input.text_arrays import open_text_array, text_array_column
 from treerank._input.weights import Weights, check_weights, quantise
 
 
@@ -153,7 +154,12 @@ def _feature_names(estimator: Any, frame: nw.DataFrame[Any] | None) -> list[str]
 def _open_table(
     estimator: Any, X: Any, *, reset: bool
 ) -> tuple[int, NDArray[Any] | None, nw.DataFrame[Any] | None]:
-    """Return (rows, array, frame); one of the last two is None."""
+    """Return (rows, array, frame); one of the last two is None.
+
+    The array is of numbers, or where it holds text, of objects or of text.
+    """
+    if not reset and (values := _few_known_rows(estimator, X)) is not None:
+        return len(values), values, None
     frame = open_frame(X)
     if frame is not None:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -166,21 +172,25 @@ def _open_table(
         check_number_of_features(frame.shape[1])
         return len(frame), None, frame
     _check_readable(X)
-    try:
+    text = open_text_array(X)
+    if text is not None:
+        matrix = validate_data(estimator, text, reset=reset, dtype=None, ensure_all_finite=False)
+    else:
         with np.errstate(invalid="ignore"):  # the sum of huge numbers, by which NaN is sought
             matrix = validate_data(
                 estimator, X, reset=reset, dtype=[np.float64, np.float32],
                 ensure_all_finite="allow-nan",
             )  # fmt: skip
-    except ValueError as error:
-        if "could not convert string" not in str(error):
-            raise
-        raise ValueError(f"Got text among the numbers of X ({error}); {_NAME_COLUMNS}") from None
     check_number_of_features(matrix.shape[1])
     return len(matrix), matrix, None
 
 
-_NAME_COLUMNS = "pass a data frame, whose text columns are taken as categories."
+def _few_known_rows(estimator: Any, X: Any) -> NDArray[Any] | None:
+    """Values of a short frame that has the columns the estimator was fitted to; else None."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None or (rows := few_rows(X)) is None or rows[0] != names.tolist():
+        return None
+    return rows[1]
 
 
 def check_number_of_features(n_features: int) -> None:
@@ -203,11 +213,14 @@ def _check_readable(X: Any) -> None:
         raise ValueError(
             "Got a masked array; expected NaN for missing. Pass X.astype(float).filled(numpy.nan)."
         )
-    if isinstance(X, np.ndarray) and X.dtype.kind in "USmM":
-        kind = "text" if X.dtype.kind in "US" else "dates"
+    if isinstance(X, np.ndarray) and X.dtype.kind in "SmM":
+        kind, remedy = (
+            ("bytes", "Decode them: X.astype(str).")
+            if X.dtype.kind == "S"
+            else ("dates", "Count days since a fixed day.")
+        )
         raise ValueError(
-            f"Got an array of {kind} (dtype {X.dtype}); expected numbers. "
-            + (_NAME_COLUMNS.capitalize() if kind == "text" else "Count days since a fixed day.")
+            f"Got an array of {kind} (dtype {X.dtype}); expected numbers or text. {remedy}"
         )
 
 
@@ -245,15 +258,19 @@ def _make_table(
     wanted: set[int] | None,
     fitted: bool = False,
 ) -> Table:
-    if matrix is not None and not wanted:
+    holds_numbers = matrix is not None and matrix.dtype.kind == "f"
+    if holds_numbers and not wanted:
         return Table(n_rows, names, matrix, [])
     columns = []
     for j, name in enumerate(names):
-        if matrix is not None:
+        if frame is not None:
+            columns.append(frame_column(frame[:, j], name, j, wanted, fitted))
+            continue
+        assert matrix is not None
+        if holds_numbers:
             assert wanted is not None
             values = matrix[:, j]
             columns.append(Column(name, values.tolist() if j in wanted else values))
         else:
-            assert frame is not None
-            columns.append(frame_column(frame[:, j], name, j, wanted, fitted))
+            columns.append(text_array_column(matrix, name, j, wanted, fitted))
     return Table(n_rows, names, None, columns)

@@ -6,6 +6,7 @@ from typing import Any
 
 # Names of columns and models are no formulas: `$` and `_` are shown literally.
 LITERAL = {"parse_math": False, "usetex": False}
+BELOW_AXES = 0.5  # inches that ticks and label of the x axis take
 
 
 def require_pyplot() -> Any:
@@ -35,3 +36,19 @@ def add_legend(ax: Any, handles: list[Any], labels: list[str], **options: Any) -
     for text, label in zip(legend.get_texts(), labels, strict=True):
         text.set(text=label, **LITERAL)
     return legend
+
+
+def add_legend_below(ax: Any, handles: list[Any], labels: list[str]) -> Any:
+    """Draw the legend under the axes, where it covers no curve.
+
+    Only a figure that lays itself out makes room there; in others the legend is put inside.
+    """
+    if ax.figure.get_layout_engine() is None:
+        return add_legend(ax, handles, labels, loc="best")
+    from matplotlib.transforms import ScaledTranslation  # noqa: PLC0415
+
+    under_label = ScaledTranslation(0, -BELOW_AXES, ax.figure.dpi_scale_trans)
+    return add_legend(
+        ax, handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=ax.transAxes + under_label, borderaxespad=0.0, frameon=False,
+    )  # fmt: skip

@@ -113,6 +113,7 @@ class CalibrationDisplay(ScoreDisplay):
         self
         """
         ax = self._open(ax, "Predicted probability", "Observed share")
+        has_others = any(line.get_gid() == SHOWN for line in ax.get_lines())
         diagonal(ax, "treerank-calibrated")
         x, y = self.table["predicted"], self.table["observed"]
         reach = np.maximum([y - self.table["lower"], self.table["upper"] - y], 0.0)
@@ -120,6 +121,8 @@ class CalibrationDisplay(ScoreDisplay):
         style = {"fmt": "o-", "markersize": 5, "linewidth": 1.2, "capsize": 2, **kwargs}
         self.line_ = ax.errorbar(x, y, yerr=reach, zorder=3, **style).lines[0]
         self.line_.set(gid=SHOWN, label=self._label(said))
-        ax.set(xlim=(0, 1), ylim=(0, 1))
-        name_curves(ax, loc="upper left")
+        before = ax.get_xlim()[1] if has_others else 0.0
+        top = max(before, min(1.0, 1.08 * max(x.max(), self.table["upper"].max())))
+        ax.set(xlim=(0, top), ylim=(0, top))
+        name_curves(ax)
         return self

@@ -108,5 +108,5 @@ class DecisionCurveDisplay(ScoreDisplay):
         top = max(highest(ax), 1e-3)
         # Far below zero every policy is of no use: what matters is drawn large.
         ax.set(xlim=(at[0], at[-1]) if len(at) > 1 else None, ylim=(-0.15 * top, 1.08 * top))
-        name_curves(ax, loc="upper right")
+        name_curves(ax)
         return self

@@ -116,14 +116,14 @@ class GainsDisplay(ScoreDisplay):
             best = [0, self.rate, 1], [0, 1, 1]
             ax.plot(*best, color="0.6", linewidth=1, linestyle=(0, (3, 3)), label="_best")
             [self.line_] = ax.plot(self.rows, self.found, label=label, gid=SHOWN, **style)
-            name_curves(ax, loc="lower right")
+            name_curves(ax)
             return self
         ax = self._open(ax, "Share of rows, best first", "Lift")
         ax.axhline(1, color="0.75", linewidth=1, zorder=1)
         lift = self.found[1:] / self.rows[1:]
         [self.line_] = ax.plot(self.rows[1:], lift, label=label, gid=SHOWN, **style)
         ax.set(xlim=(0, 1), ylim=(0, 1.05 * highest(ax)))
-        name_curves(ax, loc="upper right")
+        name_curves(ax)
         return self
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from treerank.plots._axes import LITERAL, axes_for
+from treerank.plots._axes import LITERAL, add_legend_below, axes_for
 
 if TYPE_CHECKING:
     from treerank.scoring import Grades
@@ -103,5 +103,5 @@ class GradesDisplay:
         ax.set_ylabel("Share", **LITERAL)
         ax.set_ylim(0, None)
         ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(frameon=False)
+        add_legend_below(ax, *ax.get_legend_handles_labels())
         return self

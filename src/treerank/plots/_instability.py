@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from treerank._input.parameters import check_choice
-from treerank.plots._axes import LITERAL, axes_for
+from treerank.plots._axes import LITERAL, add_legend_below, axes_for
 
 if TYPE_CHECKING:
     from treerank.scoring import Validation
@@ -147,7 +147,7 @@ class InstabilityDisplay:
         ax.plot(middle, low, color="C1", linewidth=1.6, linestyle="--", label=said)
         ax.plot(middle, high, color="C1", linewidth=1.6, linestyle="--")
         ax.set_ylabel(f"{what.capitalize()} by bootstrap models", **LITERAL)
-        ax.legend(loc="upper left", frameon=False)
+        add_legend_below(ax, *ax.get_legend_handles_labels())
 
     def _draw_rows(self, ax: Any, style: dict[str, Any]) -> None:
         found = self.validation
@@ -164,7 +164,7 @@ class InstabilityDisplay:
         ax.scatter(found.prediction, values, **points)
         ax.set_ylabel(label, **LITERAL)
         ax.set_ylim(bottom=0)
-        ax.legend(loc="upper right", frameon=False)
+        add_legend_below(ax, *ax.get_legend_handles_labels())
 
 
 def _smooth(prediction: Any, lower: Any, upper: Any) -> tuple[Any, Any, Any]:

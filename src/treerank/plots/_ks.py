@@ -122,5 +122,5 @@ class KsDisplay(ScoreDisplay):
         gap = self.positive[self._at], self.negative[self._at]
         ax.plot([self.threshold] * 2, gap, color="0.25", linewidth=2, gid=SHOWN, label=said)
         ax.set(xlim=ends, ylim=(0, 1.02))
-        name_curves(ax, loc="lower right")
+        name_curves(ax)
         return self

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from treerank._reading.partition import OrderedPartition
 from treerank.metrics import RocBand, roc_band
-from treerank.plots._axes import LITERAL, add_legend, axes_for
+from treerank.plots._axes import LITERAL, add_legend_below, axes_for
 from treerank.plots._scores import is_positive, positive_class, ranking_scores
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -292,7 +292,7 @@ class RocDisplay:
             label = f"optimal: AUC {area_under(*self.optimal):.3f}"
             ax.plot(*self.optimal, label=label, gid=CURVE, color="black", **drawn)
         lines = [line for line in ax.get_lines() if line.get_gid() == CURVE]
-        add_legend(ax, lines, [line.get_label() for line in lines], loc="lower right")
+        add_legend_below(ax, lines, [line.get_label() for line in lines])
         return self
 
     def _label(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.plots._axes import LITERAL, add_legend, axes_for
+from treerank.plots._axes import LITERAL, add_legend_below, axes_for
 from treerank.plots._scores import positive_class, probabilities, ranking_scores
 
 SHOWN = "treerank-curve"
@@ -75,10 +75,10 @@ class ScoreDisplay:
         return f"{self.name}: {said}" if self.name else said
 
 
-def name_curves(ax: Any, **options: Any) -> None:
+def name_curves(ax: Any) -> None:
     """Draw a legend of all curves that displays have marked as shown."""
     lines = [line for line in ax.get_lines() if line.get_gid() == SHOWN]
-    add_legend(ax, lines, [line.get_label() for line in lines], **options)
+    add_legend_below(ax, lines, [line.get_label() for line in lines])
 
 
 def diagonal(ax: Any, gid: str, ends: tuple[float, float] = (0.0, 1.0)) -> None:

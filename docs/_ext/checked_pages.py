@@ -3,7 +3,8 @@
 A ``text`` block that follows a ``python`` block directly is its output. A block may
 end with an exception; its output is then the exception's type and message. The blocks of a
 page share their variables. The site is built with warnings as errors, so a page that
-shows what the code does not print stops the build.
+shows what the code does not print stops the build. Files that a page writes are thrown away, but
+for pictures: ``--write`` keeps them beside the page, which shows them.
 
     python docs/_ext/checked_pages.py docs/guide/*.md            # compare
     python docs/_ext/checked_pages.py --write docs/guide/*.md    # put the real output in
@@ -12,10 +13,12 @@ shows what the code does not print stops the build.
 import argparse
 import io
 import re
+import shutil
 import sys
+import tempfile
 import traceback
 from collections.abc import Iterator
-from contextlib import redirect_stdout
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,8 +39,9 @@ def _run(code: str, variables: dict[str, object], where: str) -> str:
     return "".join(f"{line.rstrip()}\n" for line in printed.getvalue().splitlines())
 
 
-def real_page(page: Path) -> str:
+def real_page(page: Path, *, keep_pictures: bool = False) -> str:
     """Return the text of the page with the real output of every block."""
+    page = page.resolve()
     variables: dict[str, object] = {"__name__": page.stem}
 
     def with_output(block: re.Match[str]) -> str:
@@ -47,7 +51,11 @@ def real_page(page: Path) -> str:
 
     sys.path.insert(0, str(page.parent))  # a page may import a file beside it
     try:
-        return BLOCK.sub(with_output, page.read_text(encoding="utf-8"))
+        with tempfile.TemporaryDirectory() as folder, chdir(folder):
+            text = BLOCK.sub(with_output, page.read_text(encoding="utf-8"))
+            for picture in Path().glob("*.png") if keep_pictures else ():
+                shutil.copy(picture, page.parent)
+            return text
     finally:
         sys.path.remove(str(page.parent))
 
@@ -84,11 +92,11 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="put the real output into the pages")
     parser.add_argument("pages", nargs="+", type=Path)
     options = parser.parse_args()
-    wrong = [line for page in options.pages for line in wrong_lines(page)]
     if options.write:
         for page in options.pages:
-            page.write_text(real_page(page), encoding="utf-8")
+            page.write_text(real_page(page, keep_pictures=True), encoding="utf-8")
         return 0
+    wrong = [line for page in options.pages for line in wrong_lines(page)]
     print("\n".join(wrong) or f"{len(options.pages)} pages are right")
     return 1 if wrong else 0
 

@@ -14,9 +14,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_array
 
 from treerank._input.frames import open_frame, take_rows_of
-from treerank._input.text_arrays import open_text_array
 from treerank._input.parameters import invalid_parameter
 from treerank._input.seed import seed_of
+from treerank._input.text_arrays import open_text_array
 from treerank._treerank import TreeRank
 from treerank.metrics import AucInterval, auc_interval
 from treerank.plots._scores import ranking_scores

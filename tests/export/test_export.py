@@ -12,6 +12,7 @@ import saved_models
 
 from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank, baselines
 from treerank.export import to_dict, to_matrix, to_onnx, to_sql, to_text
+from treerank.export._onnx_ensemble import Expanded, _adds_exactly
 
 N_ROWS = 10_000
 NASTY = "we\"ird 'name'; DROP TABLE loans; --"
@@ -343,6 +344,29 @@ def test_onnx_walks_where_there_are_more_ways_than_nodes(monkeypatch, models, ro
         assert "Loop" in operators(models[name])
         [scores] = run_onnx(models[name], rows)
         np.testing.assert_array_equal(scores, expected[name])
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_onnx_gives_few_trees_to_each_operator_and_the_same_bits(monkeypatch, rows, exact):
+    forest = RankingForest(LeafRank(max_depth=None), n_estimators=12).fit(*training())
+    n_slots = len(forest._trees.slots)
+    monkeypatch.setattr("treerank.export._onnx_ensemble.MOST_TOGETHER", n_slots // 4)
+    monkeypatch.setattr("treerank.export._onnx_ensemble._adds_exactly", lambda _: exact)
+    used = operators(forest).count("TreeEnsemble")
+    assert (4 <= used <= 6) if exact else used == 12
+    [scores] = run_onnx(forest, rows)
+    np.testing.assert_array_equal(scores, forest.score_samples(rows))
+
+
+@pytest.mark.parametrize(
+    ("totals", "exact"),
+    [([1, 2.5, 2.0**-40], True), ([1, 2.0**-60], False), ([0, 0], True), ([0.1, 0.2], False),
+     ([np.float32(0.1), np.float32(0.2)], True)],
+)  # fmt: skip
+def test_sums_without_rounding_are_told_from_others(totals, exact):
+    leaves = np.full(len(totals), -1)
+    trees = Expanded(leaves, leaves, np.arange(len(totals)), np.array(totals, dtype=np.float64))
+    assert _adds_exactly(trees) == exact
 
 
 def test_onnx_takes_trees_of_a_single_leaf():

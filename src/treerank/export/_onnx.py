@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 from treerank._base import TreeRanker
 from treerank._boosting import BoostedTreeRank
 from treerank.export._onnx_ensemble import ML_OPSET as ENSEMBLE_OPSET
-from treerank.export._onnx_ensemble import Expanded, ensemble_attributes, expand, set_tables
+from treerank.export._onnx_ensemble import (
+    Expanded,
+    ensemble_attributes,
+    expand,
+    parts_of,
+    set_tables,
+)
 from treerank.export._walks import (
     IN_SET,
     MISSING_GOES_LEFT,
@@ -101,7 +107,7 @@ def _add_strata(graph: _Graph, model: TreeRanker, walks: Walks, values: str) -> 
         stratum = graph.add("Gather", graph.constant(walks.target.astype(np.int64)), first)
     else:
         weights = walks.target[expanded.slot].astype(np.float64)
-        found = _ensemble(graph, walks, expanded, weights, values)
+        found = _ensemble(graph, walks, expanded, weights, _with_sets(graph, walks, values))
         stratum = graph.add("Cast", found, to=types.INT64)
     scores = np.asarray(model.partition_.scores, dtype=np.float64)
     shape = ("rows", len(model.classes_))
@@ -217,20 +223,38 @@ def _code_of_number(graph: _Graph, source: str, levels: list[Any]) -> str:
     return str(graph.add("ReduceSum", each, graph.constant(np.array([1])), keepdims=1))
 
 
+def _sum_of_ensembles(graph: _Graph, walks: Walks, expanded: Expanded, values: str) -> str:
+    """Sum over the trees, a few of them in each operator.
+
+    A runtime takes a row through all trees of an operator before it takes the next row: those of
+    one operator have to fit into the processor's cache.
+    """
+    matrix = _with_sets(graph, walks, values)
+    total = ""
+    for part in parts_of(expanded):
+        found = _ensemble(graph, walks, part, part.totals.astype(np.float64), matrix)
+        total = graph.add("Add", total, found) if total else found
+    return total
+
+
 def _ensemble(
-    graph: _Graph, walks: Walks, expanded: Expanded, weights: NDArray[np.float64], values: str
+    graph: _Graph, walks: Walks, expanded: Expanded, weights: NDArray[np.float64], matrix: str
 ) -> str:
     """Sum over the trees of the numbers at the leaves, by the operator for them."""
+    attributes = ensemble_attributes(graph.onnx, walks, expanded, weights)
+    graph.ml_opset = ENSEMBLE_OPSET
+    found = graph.add("TreeEnsemble", matrix, domain="ai.onnx.ml", **attributes)
+    return str(graph.add("Squeeze", found, graph.constant(np.array([1]))))
+
+
+def _with_sets(graph: _Graph, walks: Walks, values: str) -> str:
+    """Put a column for each set of categories behind the features: 0 where a code is in it."""
     columns = [values]
     for j, table in set_tables(walks).items():
         code = graph.add("Gather", values, graph.constant(np.array(j)), axis=1)
         code = graph.add("Cast", code, to=graph.onnx.TensorProto.INT64)
         columns.append(graph.add("Gather", graph.constant(table), code))
-    matrix = graph.add("Concat", *columns, axis=1) if len(columns) > 1 else values
-    attributes = ensemble_attributes(graph.onnx, walks, expanded, weights)
-    graph.ml_opset = ENSEMBLE_OPSET
-    found = graph.add("TreeEnsemble", matrix, domain="ai.onnx.ml", **attributes)
-    return str(graph.add("Squeeze", found, graph.constant(np.array([1]))))
+    return str(graph.add("Concat", *columns, axis=1)) if len(columns) > 1 else values
 
 
 def _walk(graph: _Graph, walks: Walks, values: str, steps: NDArray[Any]) -> tuple[str, str]:
@@ -298,7 +322,7 @@ def _mean(graph: _Graph, walks: Walks, values: str, steps: NDArray[Any], offset:
     """Mean or sum over the trees less the offset, summed in the order of the trees."""
     expanded = expand(walks, steps)
     if expanded is not None:
-        last = _ensemble(graph, walks, expanded, expanded.totals.astype(np.float64), values)
+        last = _sum_of_ensembles(graph, walks, expanded, values)
     else:
         total = _walk(graph, walks, values, steps)[1]
         double = graph.add("Cast", total, to=graph.onnx.TensorProto.DOUBLE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,8 @@ MOST_NODES, MOST_COPIES = 200_000, 4
 MOST_LEVELS = 400
 # Columns of zeros and ones that stand for the sets of categories.
 MOST_SETS = 1_000
+# Nodes that one operator may have, about as many as a processor keeps at hand.
+MOST_TOGETHER = 4_000
 LEQ, SUM, NO_TRANSFORM = 0, 1, 0
 
 
@@ -57,6 +60,68 @@ def expand(walks: Walks, step: NDArray[Any]) -> Expanded | None:
         np.concatenate(children),
         np.arange(walks.n_trees),
         np.concatenate(totals),
+    )
+
+
+def parts_of(expanded: Expanded) -> Iterator[Expanded]:
+    """Split the trees into parts of few nodes, in order.
+
+    Sums of parts are added up, in another order than the trees: where that could round, each
+    tree is a part of its own.
+    """
+    tree = _tree_of_node(expanded)
+    sizes = np.bincount(tree)
+    most = MOST_TOGETHER if _adds_exactly(expanded) else 0
+    if len(tree) <= MOST_TOGETHER:  # one part has the order of the trees
+        yield expanded
+        return
+    first = 0
+    for last in range(1, len(sizes) + 1):
+        if last == len(sizes) or sizes[first : last + 1].sum() > most:
+            yield _part(expanded, np.flatnonzero((tree >= first) & (tree < last)), first, last)
+            first = last
+
+
+def _tree_of_node(expanded: Expanded) -> NDArray[np.int64]:
+    """Tree of each node: nodes are listed level by level, parents before their children."""
+    tree = np.empty(len(expanded.slot), dtype=np.int64)
+    tree[expanded.roots] = np.arange(len(expanded.roots))
+    parents = np.flatnonzero(expanded.child >= 0)
+    for level in _levels(expanded, parents):
+        for side in (0, 1):
+            tree[expanded.child[level] + side] = tree[level]
+    return tree
+
+
+def _levels(expanded: Expanded, parents: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Split the parents, which are in order, so that no part has a node and a child of it."""
+    first = 0
+    while first < len(parents):
+        last = int(np.searchsorted(parents, expanded.child[parents[first]]))
+        yield parents[first:last]
+        first = last
+
+
+def _adds_exactly(expanded: Expanded) -> bool:
+    """Whether doubles add up the numbers at the leaves without rounding, in any order."""
+    totals = expanded.totals[expanded.child < 0].astype(np.float64)
+    totals = np.abs(totals[totals != 0])
+    if not len(totals):
+        return True
+    mantissa, exponent = np.frexp(totals)
+    whole = (mantissa * 2.0**53).astype(np.int64)
+    lowest = exponent - 53 + np.frexp((whole & -whole).astype(np.float64))[1] - 1
+    highest = np.frexp(totals.max() * len(expanded.roots))[1]
+    return bool(highest - lowest.min() <= 53)
+
+
+def _part(expanded: Expanded, nodes: NDArray[np.int64], first: int, last: int) -> Expanded:
+    child = expanded.child[nodes]
+    return Expanded(
+        expanded.slot[nodes],
+        np.where(child < 0, -1, np.searchsorted(nodes, child)),
+        np.searchsorted(nodes, expanded.roots[first:last]),
+        expanded.totals[nodes],
     )
 
 

@@ -44,7 +44,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
 
     Ranking trees as the weak learners of boosting, as proposed in [1]_. Each round takes the
     gradient and the curvature of a loss by the scores, grows a ranking tree on them (a cell is
-    parted by a small LeafRank tree, whose leaves are ordered and merged into a better and a worse
+    split by a small LeafRank tree, whose leaves are ordered and merged into a better and a worse
     half) and adds a part of the Newton step of each leaf to the score [2]_.
 
     Parameters

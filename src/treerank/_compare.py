@@ -48,8 +48,8 @@ def compare(
     the folds; scores are compared within a fold only, since those of two fits need not have
     one scale. Folds share most of their training rows, so that a plain t interval over them is
     too narrow: the variance is therefore multiplied by ``1 / J + n_test / n_train`` instead of
-    ``1 / J`` for J folds, which allows for that [1]_. It speaks of rows *and* training samples
-    that are new, unlike DeLong's test on pooled scores, which takes the fitted models as given.
+    ``1 / J`` for J folds, which allows for that [1]_. It covers new rows *and* new training
+    samples, unlike DeLong's test on pooled scores, which takes the fitted models as given.
     The same holds for the paired differences from the baseline; their p-values are also given
     adjusted by Holm's method, for all models being looked at together.
 

@@ -44,7 +44,7 @@ _SHARED_GENERATOR = Lock()
 
 @dataclass(frozen=True)
 class Cell:
-    """What a function that chooses splitters is told of a cell.
+    """What a function that chooses splitters receives about a cell.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ class ClassifierSplit(BaseEstimator):
 class DyadicGrid(BaseEstimator):
     """Split a cell by cubes of side 2^-j: the best of all unions of them.
 
-    The box of the training rows is cut into ``2**resolution`` intervals a feature. Cubes are
+    The box of the training rows is cut into ``2**resolution`` intervals per feature. Cubes are
     ordered by the ratio of positives to negatives and the order is cut where the AUC of the two
     parts is largest: no other union of cubes does better [1]_. Only occupied cubes take memory.
 

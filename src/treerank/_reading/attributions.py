@@ -85,7 +85,7 @@ def attributions(
     interactions: bool = False,
     max_paths: int = 20_000,
 ) -> Attributions:
-    """Share the score of each row out over the features, so that the shares sum to it.
+    """Divide the score of each row among the features, so that the parts sum to it.
 
     Shapley values: what a feature adds to the score, averaged over all orders in which the
     features of the row become known. Features that are not known are averaged out, by the

@@ -59,8 +59,8 @@ def partial_dependence(
 
     Equals the mean of `score_samples` over copies of the rows with the features replaced
     (section 5.2 of Clémençon, Depecker & Vayatis 2011), but walks all rows and the whole
-    grid down the tree together: a test on the features parts the grid, any other test
-    parts the rows. It costs little more than one prediction.
+    grid down the tree together: a test on the features splits the grid, any other test
+    splits the rows. It costs little more than one prediction.
 
     Parameters
     ----------

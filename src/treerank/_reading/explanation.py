@@ -103,7 +103,7 @@ class Explanation:
 
 
 def explain(model: Any, X: Any) -> list[Explanation]:
-    """Say for each row which tests put it into its stratum, and what would move it.
+    """Explain which tests put each row into its stratum, and what would move it.
 
     A move changes one feature and leaves the others as they are. For a number it is the
     change of least size; for a category, and for a value that is missing, the one to the

@@ -60,8 +60,8 @@ def to_onnx(model: Any) -> Any:
     -----
     Trees, boosted trees and forests whose cells are not merged
     (``RankingForest(LeafRank(max_depth=None))``, the default from 20,000 rows on) use the operator
-    TreeEnsemble of ai.onnx.ml 5, and take about as long as `score_samples`. Forests of merged
-    cells do not fit into it, and take ten times as long and more.
+    TreeEnsemble of ai.onnx.ml 5, and take at most about three times as long as `score_samples`.
+    Forests of merged cells do not fit into it, and take many times as long.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from treerank.scoring._scorecard import Scorecard, unwrap
 
 
 def to_text(model: Any) -> str:
-    """Say a ranking tree in words: its strata, best first, each with its rule.
+    """Describe a ranking tree in words: its strata, best first, each with its rule.
 
     Parameters
     ----------

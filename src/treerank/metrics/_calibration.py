@@ -21,7 +21,7 @@ class CalibrationFit:
     """Calibration of probabilities p: `logit P(y = 1) = intercept + slope * logit p`.
 
     `in_the_large` is the intercept at slope 1: above 0 the probabilities are too low on the whole.
-    A slope below 1 says that they are too extreme (overfitting), above 1 too timid. The limits are
+    A slope below 1 says that they are too extreme (overfitting), above 1 too cautious. The limits are
     pairs (lower, upper).
     """
 
@@ -117,7 +117,7 @@ def calibration_table(
 ) -> Any:
     """Predicted against observed shares, in groups of neighbouring probabilities.
 
-    Rows of equal probability stay together: a model of few strata has one group a stratum.
+    Rows of equal probability stay together: a model of few strata has one group per stratum.
     Otherwise the groups have about equal weight.
 
     Parameters

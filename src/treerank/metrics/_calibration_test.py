@@ -42,7 +42,7 @@ def calibration_test(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> CalibrationTest:
-    """Test whether probabilities hold, without groups.
+    """Test whether probabilities are calibrated, without groups.
 
     Hosmer and Lemeshow's test asks for groups: its verdict depends on how many there are and on
     how software breaks ties, and differences within a group are not seen. This one follows the
@@ -51,7 +51,7 @@ def calibration_test(
     from the straight line to its end of the rest, independently. Both go into one p-value by
     Fisher's method.
 
-    No test escapes that of many rows even small errors are significant: read it together with
+    With many rows even small errors are significant, as with any test: read it together with
     `calibration_slope` and its limits, which say how large they are.
 
     Parameters

@@ -185,8 +185,8 @@ def decision_curve(
 ) -> DecisionCurve:
     """Net benefit of acting on predicted probabilities.
 
-    Whoever acts from a probability t on holds t / (1 - t) false positives for as bad as missing
-    one true positive. The net benefit per row, `TP/n - FP/n * t / (1 - t)`, compares the model with
+    Acting from a probability t on means that a false positive is t / (1 - t) times as bad as a
+    missed true positive. The net benefit per row, `TP/n - FP/n * t / (1 - t)`, compares the model with
     acting on all and on no one.
 
     Parameters

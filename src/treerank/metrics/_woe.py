@@ -90,8 +90,8 @@ def information_value(
 ) -> float:
     """Information value of a feature: the sum over the bins of :func:`woe_table`.
 
-    Below 0.02 a feature is usually read as useless, above 0.3 as strong, above 0.5 as one to be
-    doubted: it may know the label.
+    Below 0.02 a feature is usually read as useless, above 0.3 as strong, above 0.5 as
+    suspicious: it may contain the label.
 
     Parameters
     ----------

@@ -14,8 +14,8 @@ from treerank.plots._score_display import SHOWN, ScoreDisplay, diagonal, name_cu
 class CalibrationDisplay(ScoreDisplay):
     """Observed share of events in groups of predicted probability, with intervals.
 
-    Points on the diagonal are right; above it the model says too little. Rows of equal
-    probability stay together, so that a ranking tree of few strata has one point a stratum.
+    Points on the diagonal are right; above it the model predicts too little. Rows of equal
+    probability stay together, so that a ranking tree of few strata has one point per stratum.
 
     Make one with `from_estimator` or `from_predictions`.
 

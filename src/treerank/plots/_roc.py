@@ -26,7 +26,7 @@ class RocDisplay:
     """ROC curve of a model, of scores, or of an ordered partition.
 
     Rows of equal score are joined by a straight line, so that the area under the drawn
-    curve is the AUC with ties counted 1/2. For a ranking tree the knots are marked, one a
+    curve is the AUC with ties counted 1/2. For a ranking tree the knots are marked, one per
     stratum, and the curve on the training rows can be drawn beside the other.
 
     Make one with `from_estimator`, `from_predictions` or `from_partition`. To compare

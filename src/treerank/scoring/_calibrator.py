@@ -28,7 +28,7 @@ LEAST_SLOPE = 1e-6  # what keeps a flat line strictly rising
 
 
 class Calibrator(BaseEstimator):
-    """Make probabilities that hold of a score, without changing the order of a single pair.
+    """Turn a score into calibrated probabilities, without changing the order of a single pair.
 
     Every method is strictly increasing, so that ranking, ties and AUC stay as they are. Fit it to
     rows that the model has not learned from; :class:`Scorecard` does so.

@@ -24,7 +24,7 @@ MAX_RANGES = 100  # ranges that grades are put together from
 
 
 class Grades(BaseEstimator):
-    """Cut a score into at most a few grades whose event rates differ, as well as can be done.
+    """Cut a score into a few grades whose event rates differ, in the best possible way.
 
     Neighbouring ranges of the score, or neighbouring strata of a tree, are merged so that the
     event rate rises from grade to grade, each grade differs from the next at a chosen level, none

@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 
 class Scorecard(RankingModel):
-    """Give a model what a decision needs: grades, points, and probabilities that hold.
+    """Give a model what a decision needs: grades, points and calibrated probabilities.
 
     The model is fitted to all rows; grades, points and calibration come from scores of rows by
     models that have not learned from them: out of bag for a forest with ``oob_score=True``, else

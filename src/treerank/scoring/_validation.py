@@ -167,15 +167,15 @@ def validate(
     n_jobs: int | None = None,
     random_state: Any = 0,
 ) -> Validation:
-    """Say how optimistic a model's own figures are, and how much its predictions would move.
+    """Estimate how optimistic a model's own figures are, and how much its predictions would move.
 
     The whole procedure, tuning and all, is repeated on bootstrap samples. How much better each
-    model looks on its own sample than on all rows is its optimism; the mean of it is taken off
+    model looks on its own sample than on all rows is its optimism; its mean is subtracted from
     the model's own figures [1]_ [2]_. The .632+ estimate [3]_ weighs those figures against rows
     outside the samples. The same models show how unstable the prediction of each row is [4]_.
 
-    Both corrections were made for regressions. A model that learns its rows by heart, as a deep
-    tree or a forest does, is still flattered by them; its held-out figures stand beside them.
+    Both corrections were made for regressions. For a model that memorises its rows, as a deep
+    tree or a forest does, they are still too optimistic; held-out figures are given beside them.
 
     Parameters
     ----------

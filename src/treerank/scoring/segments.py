@@ -118,7 +118,7 @@ def weak_segments(
     level: float = 0.95,
     random_state: int = 0,
 ) -> WeakSegments:
-    """Find where a model ranks badly, and check that on rows that have not found it.
+    """Find where a model ranks badly, and check that on other rows.
 
     What is left of the ranking is the share of pairs that each row gets wrong: an event below
     non-events, a non-event above events. Rows of middling scores get many wrong by nature, so that

@@ -21,8 +21,8 @@ class CalibrationFit:
     """Calibration of probabilities p: `logit P(y = 1) = intercept + slope * logit p`.
 
     `in_the_large` is the intercept at slope 1: above 0 the probabilities are too low on the whole.
-    A slope below 1 says that they are too extreme (overfitting), above 1 too cautious. The limits are
-    pairs (lower, upper).
+    A slope below 1 says that they are too extreme (overfitting), above 1 too cautious. The limits
+    are pairs (lower, upper).
     """
 
     in_the_large: float

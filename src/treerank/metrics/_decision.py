@@ -186,8 +186,8 @@ def decision_curve(
     """Net benefit of acting on predicted probabilities.
 
     Acting from a probability t on means that a false positive is t / (1 - t) times as bad as a
-    missed true positive. The net benefit per row, `TP/n - FP/n * t / (1 - t)`, compares the model with
-    acting on all and on no one.
+    missed true positive. The net benefit per row, `TP/n - FP/n * t / (1 - t)`, compares the model
+    with acting on all and on no one.
 
     Parameters
     ----------

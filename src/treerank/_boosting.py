@@ -94,6 +94,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         same.
     {label_order}
     {class_weight}
+    {focus}
     {categorical_features}
     {categories}
     {monotonic_cst}
@@ -157,6 +158,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         warm_start: bool = False,
         label_order: Any = None,
         class_weight: Any = None,
+        focus: Any = None,
         categorical_features: Any = "from_dtype",
         categories: str = "auto",
         monotonic_cst: Any = None,
@@ -182,6 +184,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         self.warm_start = warm_start
         self.label_order = label_order
         self.class_weight = class_weight
+        self.focus = focus
         self.categorical_features = categorical_features
         self.categories = categories
         self.monotonic_cst = monotonic_cst

@@ -9,6 +9,7 @@ import numpy as np
 from treerank._binning.binning import Binning
 from treerank._growth.boosting import BoostingPlan
 from treerank._growth.trees import check_monotonic
+from treerank._input.focus import check_focus
 from treerank._input.parameters import (
     check_choice,
     check_integer,
@@ -82,6 +83,7 @@ def plan_boosting(
         is_refitted=chooses,
         seed=seed_of(model.random_state),
         n_jobs=check_n_jobs(model.n_jobs),
+        focus=check_focus(model.focus, len(data.classes)),
     )  # fmt: skip
 
 

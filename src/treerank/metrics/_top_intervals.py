@@ -1,11 +1,12 @@
 """Measures of the top of a ranking with intervals, and two scores compared there."""
 
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from treerank._input.parameters import is_whole
 
 from ._delong import AucInterval, difference_limits
 from ._input import BinarySample, FloatArray, IntArray, check_binary, check_level, check_rate
@@ -348,6 +349,6 @@ def _one_sample(sample: BinarySample) -> IntArray:
 
 def _rate_of(k: Any, sample: BinarySample) -> float:
     n_rows = sample.weight.size
-    if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= n_rows:
+    if not is_whole(k) or not 1 <= k <= n_rows:
         raise ValueError(f"Got k={k!r}; expected an integer from 1 to {n_rows}, the rows.")
     return int(k) / n_rows

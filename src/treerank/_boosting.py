@@ -61,8 +61,9 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         "logistic": minus the log-likelihood of two classes; beyond, of all ways to cut the
         classes in two, with one score for all of them (proportional odds). "pairwise":
         ``log(1 + exp(s_j - s_i))`` over the pairs of rows with label i above label j, which is
-        smooth in the AUC's place. "rankboost": ``exp(s_j - s_i)`` over the same pairs,
-        RankBoost's weights. "auto": logistic.
+        smooth in the AUC's place; with a `focus`, over pairs of rows in a soft top, so that rows
+        far below it weigh next to nothing. "rankboost": ``exp(s_j - s_i)`` over the same pairs,
+        RankBoost's weights. "auto": logistic, and pairwise with a `focus`.
     max_depth : int, default=2
         Depth of the ranking trees, in splits of cells.
     leafrank_depth : int or "auto", default="auto"

@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import treerank
 from treerank import BoostedTreeRank, RankingForest, TreeRank, _core
+from treerank._growth.losses import soft_top, top_pairs
 from treerank._input.focus import Focus, check_focus
 from treerank._select.pruning import FOCUS_SLACK, HeldOut, choose_subtree, held_out_worth
 from treerank.metrics import local_auc_score, partial_auc_score
@@ -176,12 +177,58 @@ def test_a_forest_takes_the_shrinkage_of_the_highest_measure_out_of_bag(rates):
 def test_boosting_stops_where_the_top_is_best():
     x, y = sample(1200)
     fit, new = slice(0, 800), slice(800, None)
-    model = BoostedTreeRank(60, focus=0.1).fit(x[fit], y[fit], X_val=x[new], y_val=y[new])
+    model = BoostedTreeRank(60, focus=0.1, loss="logistic").fit(
+        x[fit], y[fit], X_val=x[new], y_val=y[new]
+    )
     staged = list(BoostedTreeRank(60).fit(x[fit], y[fit]).staged_score_samples(x[new]))
     expected = [local_auc_score(y[new], s, rate=0.1) for s in staged]
     np.testing.assert_allclose(model.validation_scores_, expected[: len(model.validation_scores_)])
     assert model.n_estimators_ == int(np.argmax(expected)) + 1
-    assert model.loss_ == "logistic"
+
+
+@pytest.mark.parametrize("rates", [0.1, (0.0, 0.2)])
+def test_the_loss_over_the_top_is_that_of_its_weighted_pairs(rates):
+    rng = np.random.default_rng(5)
+    rank, scores = rng.integers(0, 2, 60), 3 * rng.normal(size=60).round(1)
+    weight = rng.integers(1, 4, 60).astype(float)
+    focus = check_focus(rates, 2)
+    # Slow twin: the end of the top by repeated rows, then all pairs one by one.
+    counted = np.repeat(scores, weight.astype(int) * ((rank == 0) | (focus.counts == "rows")))
+    end = np.sort(counted)[::-1][int(np.ceil(4 * focus.high * len(counted))) - 1]
+    member = np.array(
+        [1 / (1 + np.exp(end - s)) if focus.counts == "rows" or r == 0 else 1.0
+         for s, r in zip(scores, rank, strict=True)]
+    )  # fmt: skip
+    np.testing.assert_allclose(soft_top(scores, rank, weight, focus), member)
+    first, second, pairs = np.zeros(60), np.zeros(60), 0.0
+    for i in np.flatnonzero(rank == 1):
+        for j in np.flatnonzero(rank == 0):
+            slope = 1 / (1 + np.exp(scores[i] - scores[j]))
+            pairs += weight[i] * weight[j] * member[i] * member[j]
+            for row, other, sign in ((i, j, -1), (j, i, 1)):
+                share = weight[other] * member[other] * member[row]
+                first[row] += sign * share * slope
+                second[row] += share * slope * (1 - slope)
+    factor = weight.sum() / (2 * pairs)
+    found = top_pairs(scores, rank, weight, focus)
+    np.testing.assert_allclose(found[0], factor * first, atol=1e-10)
+    np.testing.assert_allclose(found[1], factor * second, atol=1e-10)
+
+
+def test_boosting_with_a_focus_learns_from_the_pairs_of_the_top():
+    x, y = sample(1500)
+    weight = np.random.default_rng(1).integers(1, 3, len(y))
+    model = BoostedTreeRank(40, focus=0.1).fit(x, y)
+    assert model.loss_ == "pairwise"
+    assert BoostedTreeRank(2).fit(x, y).loss_ == "logistic"
+    plain = BoostedTreeRank(40, loss="pairwise").fit(x, y)
+    assert not np.array_equal(model.score_samples(x), plain.score_samples(x))
+    top, whole = (local_auc_score(y, m.score_samples(x), rate=0.1) for m in (model, plain))
+    assert top > whole
+    two = BoostedTreeRank(10, focus=0.1, n_jobs=2).fit(x, y, weight).score_samples(x)
+    assert np.array_equal(two, BoostedTreeRank(10, focus=0.1).fit(x, y, weight).score_samples(x))
+    share = model.predict_proba(x)[:, 1]
+    assert share.mean() == pytest.approx(y.mean(), abs=0.01)
 
 
 @pytest.mark.parametrize("rates", FOCI)

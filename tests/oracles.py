@@ -325,7 +325,31 @@ def vus_of_cells(values, counts):
     return float(f[-1])
 
 
-def held_out_worth(tree, counts, tried, shrinkage):
+def top_of_cells(values, counts, focus):
+    """Local or partial AUC of scored cells (negatives, positives), tie by tie in fractions.
+
+    `focus`: "rows" or "negatives", and two rates.
+    """
+    kind, low, high = focus
+    total = [Fraction(float(c)) for c in counts.sum(axis=0)]
+    size = (lambda n, p: n) if kind == "negatives" else (lambda n, p: n + p)
+
+    def until(share):
+        room, a, b, area = Fraction(float(share)) * size(*total), Fraction(0), Fraction(0), 0
+        for value in sorted(set(values.tolist()), reverse=True):
+            n, p = (Fraction(float(c)) for c in counts[values == value].sum(axis=0))
+            part = min(Fraction(1), room / size(n, p)) if size(n, p) else Fraction(room > 0)
+            area += part * n / total[0] * (b + part * p / total[1] / 2)
+            a, b, room = a + part * n / total[0], b + part * p / total[1], room - part * size(n, p)
+        return a, b, area
+
+    a, b, area = until(high)
+    if kind == "rows":
+        return float(b * (1 - a) + area)
+    return float((area - until(low)[2]) / (Fraction(high) - Fraction(low)))
+
+
+def held_out_worth(tree, counts, tried, shrinkage, focus=None):
     """AUC and Brier score for each lambda, every subtree scored anew.
 
     `counts`: those of the held-out rows in all cells. A NaN shrinkage stands for the tree's own
@@ -341,7 +365,8 @@ def held_out_worth(tree, counts, tried, shrinkage):
             above = counts[leaves, k + 1 :].sum(axis=1)
             below = counts[leaves, : k + 1].sum(axis=1)
             brier += np.sum(below * share**2 + above * (1 - share) ** 2)
-        aucs.append(vus_of_cells(values, counts[leaves]))
+        whole = vus_of_cells(values, counts[leaves])
+        aucs.append(whole if focus is None else top_of_cells(values, counts[leaves], focus))
         briers.append(brier)
     return np.array(aucs), np.array(briers)
 

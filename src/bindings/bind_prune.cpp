@@ -48,7 +48,7 @@ nb::list py_held_out_paths(const std::vector<Vector<std::int32_t>>& left,
                            const std::vector<Vector<std::int32_t>>& collapsed_at,
                            const std::vector<Matrix<double>>& weight,
                            const std::vector<Matrix<double>>& value, const std::vector<Cube>& share,
-                           std::size_t n_jobs) {
+                           std::size_t n_jobs, const nb::tuple& focus) {
     const std::size_t n = left.size();
     if (right.size() != n || collapsed_at.size() != n || weight.size() != n || value.size() != n ||
         share.size() != n)
@@ -66,7 +66,9 @@ nb::list py_held_out_paths(const std::vector<Vector<std::int32_t>>& left,
         scores.push_back({value[t].data(), with_shares ? share[t].data() : nullptr, n_ways});
     }
     std::vector<PathWorth> worth;
-    run_released(n_jobs, [&](ThreadPool& pool) { worth = held_out_paths(trees, scores, pool); });
+    const Focus counts = focus_of(focus);
+    run_released(n_jobs,
+                 [&](ThreadPool& pool) { worth = held_out_paths(trees, scores, counts, pool); });
     nb::list result;
     for (PathWorth& one : worth)
         result.append(nb::make_tuple(to_numpy(std::move(one.auc)), to_numpy(std::move(one.brier))));
@@ -122,11 +124,13 @@ void bind_prune(nb::module_& m) {
     m.def("held_out_paths", &py_held_out_paths, nb::arg("left").noconvert(),
           nb::arg("right").noconvert(), nb::arg("collapsed_at").noconvert(),
           nb::arg("weight").noconvert(), nb::arg("value").noconvert(), nb::arg("share").noconvert(),
-          nb::arg("n_jobs"),
+          nb::arg("n_jobs"), nb::arg("focus"),
           "For each tree, what its nested subtrees are worth on the rows of `weight` (cells x "
           "classes) "
           "by several scores of its cells (`value`: ways x cells; `share`: ways x cells x classes "
-          "less one, or of no ways): (AUC or VUS, Brier score), each ways x subtrees.");
+          "less one, or of no ways): (AUC or VUS, Brier score), each ways x subtrees. `focus`: "
+          "\"all\", \"rows\" or "
+          "\"negatives\", and two rates.");
 }
 
 }  // namespace treerank

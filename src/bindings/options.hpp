@@ -73,6 +73,24 @@ inline TournamentGain tournament_gain_of(const std::string& name) {
     throw nb::value_error(("unknown tournament gain: " + name).c_str());
 }
 
+// ("all" | "rows" | "negatives", from, to)
+inline Focus focus_of(const nb::tuple& given) {
+    if (given.size() != 3) throw nb::value_error("focus: a kind and two rates expected");
+    Focus focus;
+    const auto name = nb::cast<std::string>(given[0]);
+    if (name == "rows")
+        focus.of = Focus::Of::kRows;
+    else if (name == "negatives")
+        focus.of = Focus::Of::kNegatives;
+    else if (name != "all")
+        throw nb::value_error(("unknown focus: " + name).c_str());
+    focus.low = nb::cast<double>(given[1]);
+    focus.high = nb::cast<double>(given[2]);
+    if (!(0 <= focus.low && focus.low < focus.high && focus.high <= 1))
+        throw nb::value_error("focus: rates from 0 to 1 expected");
+    return focus;
+}
+
 inline TreeRankOptions treerank_options(const nb::dict& d) {
     TreeRankOptions options;
     options.leafrank = leafrank_options(nb::cast<nb::dict>(d["leafrank"]));
@@ -85,6 +103,7 @@ inline TreeRankOptions treerank_options(const nb::dict& d) {
     options.max_features = nb::cast<std::int32_t>(d["max_features"]);
     options.seed = nb::cast<std::uint64_t>(d["seed"]);
     options.first_tree = nb::cast<std::uint64_t>(d["first_tree"]);
+    options.focus = focus_of(nb::cast<nb::tuple>(d["focus"]));
     return options;
 }
 

@@ -61,8 +61,9 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         "logistic": minus the log-likelihood of two classes; beyond, of all ways to cut the
         classes in two, with one score for all of them (proportional odds). "pairwise":
         ``log(1 + exp(s_j - s_i))`` over the pairs of rows with label i above label j, which is
-        smooth in the AUC's place. "rankboost": ``exp(s_j - s_i)`` over the same pairs,
-        RankBoost's weights. "auto": logistic.
+        smooth in the AUC's place; with a `focus`, over pairs of rows in a soft top, so that rows
+        far below it weigh next to nothing. "rankboost": ``exp(s_j - s_i)`` over the same pairs,
+        RankBoost's weights. "auto": logistic, and pairwise with a `focus`.
     max_depth : int, default=2
         Depth of the ranking trees, in splits of cells.
     leafrank_depth : int or "auto", default="auto"
@@ -94,6 +95,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         same.
     {label_order}
     {class_weight}
+    {focus}
     {categorical_features}
     {categories}
     {monotonic_cst}
@@ -157,6 +159,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         warm_start: bool = False,
         label_order: Any = None,
         class_weight: Any = None,
+        focus: Any = None,
         categorical_features: Any = "from_dtype",
         categories: str = "auto",
         monotonic_cst: Any = None,
@@ -182,6 +185,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         self.warm_start = warm_start
         self.label_order = label_order
         self.class_weight = class_weight
+        self.focus = focus
         self.categorical_features = categorical_features
         self.categories = categories
         self.monotonic_cst = monotonic_cst

@@ -9,6 +9,7 @@ import numpy as np
 from treerank._binning.binning import Binning
 from treerank._growth.boosting import BoostingPlan
 from treerank._growth.trees import check_monotonic
+from treerank._input.focus import Focus, check_focus
 from treerank._input.parameters import (
     check_choice,
     check_integer,
@@ -44,6 +45,7 @@ def plan_boosting(
     `is_validated`: rows are given that say when to stop.
     """
     two_classes = len(data.classes) == 2
+    focus = check_focus(model.focus, len(data.classes))
     check_choice("early_stopping", model.early_stopping, [True, False])
     check_choice("leaf_values", model.leaf_values, ["stratum", "leaf"])
     check_choice("warm_start", model.warm_start, [True, False])
@@ -66,7 +68,7 @@ def plan_boosting(
     if least > LARGEST_WEIGHT:
         raise invalid_parameter("min_samples_leaf", model.min_samples_leaf, "at most 2**52")
     return BoostingPlan(
-        loss="logistic" if model.loss == "auto" else model.loss,
+        loss=_usual_loss(focus) if model.loss == "auto" else model.loss,
         n_rounds=n_rounds,
         learning_rate=rate,
         max_depth=check_depth("max_depth", model.max_depth),
@@ -82,7 +84,13 @@ def plan_boosting(
         is_refitted=chooses,
         seed=seed_of(model.random_state),
         n_jobs=check_n_jobs(model.n_jobs),
+        focus=focus,
     )  # fmt: skip
+
+
+def _usual_loss(focus: Focus | None) -> str:
+    """Pairs of the top do better there than the likelihood of all rows, and no worse elsewhere."""
+    return "logistic" if focus is None else "pairwise"
 
 
 def _check_bags(n_bags: Any, stops: bool, warm_start: bool) -> None:

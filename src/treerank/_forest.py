@@ -82,6 +82,7 @@ class RankingForest(CodedFit, TreeEnsemble):
     {tournament_gain}
     {label_order}
     {class_weight}
+    {focus}
     oob_score : bool, default=False
         Score every training row by the trees that have not seen it, and measure the AUC.
     random_cut_share : float or "auto", default="auto"
@@ -164,6 +165,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         tournament_gain: str = "vus",
         label_order: Any = None,
         class_weight: Any = None,
+        focus: Any = None,
         oob_score: bool = False,
         random_cut_share: Any = "auto",
         warm_start: bool = False,
@@ -188,6 +190,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         self.tournament_gain = tournament_gain
         self.label_order = label_order
         self.class_weight = class_weight
+        self.focus = focus
         self.oob_score = oob_score
         self.random_cut_share = random_cut_share
         self.warm_start = warm_start

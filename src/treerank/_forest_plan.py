@@ -14,6 +14,7 @@ from treerank._growth.forest import ForestPlan
 from treerank._growth.splitter_choice import as_splitter
 from treerank._growth.splitter_trees import is_function
 from treerank._growth.trees import TreeRankOptions
+from treerank._input.focus import check_focus
 from treerank._input.parameters import (
     check_choice,
     check_count_or_share,
@@ -64,6 +65,7 @@ def plan_forest(
     check_choice("oob_score", forest.oob_score, [True, False])
     n_trees = check_integer("n_estimators", forest.n_estimators, 1)
     assert n_trees is not None
+    focus = check_focus(forest.focus, len(data.classes))
     sampling = _sampling(forest, n_rows, seed_of(forest.random_state) if seed is None else seed)
     by_rank = forest.aggregation != "posterior"
     value = "rank" if by_rank else "monotone" if monotonic.any() else "path"
@@ -91,6 +93,7 @@ def plan_forest(
                 shrinkages=_shrinkages(forest, value, sampling.leaves_rows_out(n_rows)),
                 n_rows=n_rows,
                 verbose=int(forest.verbose),
+                focus=focus,
             )
         )
     return plans

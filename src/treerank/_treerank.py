@@ -12,13 +12,14 @@ from treerank._base import TreeRanker
 from treerank._binning.binning import Coded
 from treerank._growth.local import LocalRows, TrainingRows
 from treerank._growth.trees import TreeRankOptions, check_monotonic
+from treerank._input.focus import check_focus
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_n_jobs
 from treerank._input.stages import stage
 from treerank._input.validation import TrainingData
 from treerank._io.parquet import CodedFit
 from treerank._select.penalty import PenaltyPath, check_share_within, prune_by_penalty
-from treerank._select.pruning import NOISE_LIMIT, PruningPath, choose_subtree
+from treerank._select.pruning import NOISE_LIMIT, Chosen, PruningPath, choose_subtree
 from treerank._select.splitter_choice import (
     DEEPER_LIMIT,
     DEPTHS,
@@ -68,6 +69,7 @@ class TreeRank(CodedFit, TreeRanker):
     {tournament_gain}
     {label_order}
     {class_weight}
+    {focus}
     pruning : {"cv", "penalty"} or None, default="cv"
         "cv" chooses among the nested cost-complexity subtrees on held-out rows; a tree
         that ranks them no better than chance is pruned to its root. "penalty" maximises
@@ -161,6 +163,7 @@ class TreeRank(CodedFit, TreeRanker):
         tournament_gain: str = "vus",
         label_order: Any = None,
         class_weight: Any = None,
+        focus: Any = None,
         pruning: str | None = "cv",
         one_standard_error: bool = False,
         noise_limit: float = NOISE_LIMIT,
@@ -187,6 +190,7 @@ class TreeRank(CodedFit, TreeRanker):
         self.tournament_gain = tournament_gain
         self.label_order = label_order
         self.class_weight = class_weight
+        self.focus = focus
         self.pruning = pruning
         self.one_standard_error = one_standard_error
         self.noise_limit = noise_limit
@@ -230,6 +234,7 @@ class TreeRank(CodedFit, TreeRanker):
         return self
 
     def _plan_fit(self, data: TrainingData) -> TreeRankOptions:
+        check_focus(self.focus, len(data.classes))
         return plan_tree(self, data.table)
 
     def _fit_coded(self, data: TrainingData, coded: Coded, plan: TreeRankOptions) -> None:
@@ -277,8 +282,8 @@ class TreeRank(CodedFit, TreeRanker):
             self._grow(some, folds, plan, shrinkages, limit if self.noise_limit else 0.0)
             for plan, limit in zip(plans, limits, strict=True)
         ]
-        paths = [one.path for one in pruned if isinstance(one.path, PruningPath)]
-        choice = self.splitter_choice_ = choose_depth(DEPTHS, paths, self.one_standard_error)
+        found = [one.chosen for one in pruned if one.chosen is not None]
+        choice = self.splitter_choice_ = choose_depth(DEPTHS, found, self.one_standard_error)
         best = DEPTHS.index(choice.chosen)
         return plans[best], pruned[best] if some is rows else None
 
@@ -305,12 +310,12 @@ class TreeRank(CodedFit, TreeRanker):
         with stage("count held-out rows"):
             held_out = rows.held_out(fold_trees, folds)
         with stage("prune"):
-            chosen, shrinkage = choose_subtree(
+            chosen = choose_subtree(
                 tree, held_out, shrinkages, self.pruning == "cv", self.one_standard_error,
-                noise_limit, check_n_jobs(self.n_jobs),
+                noise_limit, check_n_jobs(self.n_jobs), check_focus(self.focus, len(rows.classes)),
             )  # fmt: skip
-            tree = tree.subtree(tree.sequence[1] > chosen.chosen)
-        return _Pruned(whole, tree, path or chosen, shrinkage)
+            tree = tree.subtree(tree.sequence[1] > chosen.path.chosen)
+        return _Pruned(whole, tree, path or chosen.path, chosen.shrinkage, chosen)
 
 
 class _Pruned(NamedTuple):
@@ -320,3 +325,4 @@ class _Pruned(NamedTuple):
     tree: CellTree
     path: PruningPath | PenaltyPath | None
     shrinkage: float
+    chosen: Chosen | None = None  # by held-out rows

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from treerank._growth.splitter_choice import as_splitter
 from treerank._growth.splitter_trees import is_function
 from treerank._growth.trees import TreeRankOptions
+from treerank._input.focus import WHOLE, check_focus
 from treerank._input.parameters import (
     check_choice,
     check_count_or_share,
@@ -38,6 +39,7 @@ def plan_tree(model: Any, table: Table) -> TreeRankOptions:
     depth = check_integer("max_depth", model.max_depth, 1, none=True)
     n_rows, n_features = table.n_rows, table.n_features
     leafrank = leafrank_of(model)
+    focus = check_focus(model.focus, n_classes=2)
     return TreeRankOptions(
         leafrank=None if leafrank is None else leafrank._options(n_rows, n_features),
         max_depth=-1 if depth is None else depth,
@@ -49,6 +51,7 @@ def plan_tree(model: Any, table: Table) -> TreeRankOptions:
         missing=check_choice("missing", model.missing, ["learned", "cell_mean"]),
         tournament=check_choice("tournament", model.tournament, ["adjacent", "all"]),
         tournament_gain=check_choice("tournament_gain", model.tournament_gain, ["vus", "local"]),
+        focus=WHOLE if focus is None else focus.for_core,
     )
 
 

@@ -105,7 +105,7 @@ void add_reading(Digest& digest, const CodedTable<Code>& coded, const RankTree& 
     const PathWorth path =
         held_out_paths({{left.data(), right.data(), sequence.collapsed_at.data(),
                          tree.cell_weight.data(), n, n_classes, sequence.lambdas.size()}},
-                       {{value.data(), share.data(), 1}}, pool)[0];
+                       {{value.data(), share.data(), 1}}, {}, pool)[0];
     digest.add(path.auc);
     digest.add(path.brier);
     const FlatTree flat = compile_tree(tree, is_split.data());

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from report_data import loans
+from sklearn.metrics import precision_recall_curve
 from sklearn.svm import LinearSVC
 
 from treerank import RankingForest, TreeRank
@@ -25,10 +26,13 @@ from treerank.plots import (
     DecisionCurveDisplay,
     GainsDisplay,
     KsDisplay,
+    PrecisionRecallDisplay,
     RocDisplay,
 )
 
-DISPLAYS = [GainsDisplay, KsDisplay, CalibrationDisplay, DecisionCurveDisplay]
+DISPLAYS = [
+    GainsDisplay, KsDisplay, CalibrationDisplay, DecisionCurveDisplay, PrecisionRecallDisplay,
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -110,6 +114,33 @@ def test_no_curve_leaves_the_axes_at_the_top(display, sample):
         drawn.append(display.from_predictions(y, values, ax=ax, **options))
         ax = drawn[0].ax_
         assert max(d.line_.get_ydata().max() for d in drawn) < ax.get_ylim()[1]
+
+
+def test_precision_and_recall_are_those_of_scikit_learn(sample):
+    y, p, w = sample
+    for weight in (None, w):
+        display = PrecisionRecallDisplay.from_predictions(y, p, sample_weight=weight)
+        precision, recall, _ = precision_recall_curve(y, p, sample_weight=weight)
+        np.testing.assert_allclose(display.recall, recall[:-1][::-1])
+        np.testing.assert_allclose(display.precision, precision[:-1][::-1])
+        assert display.rate == pytest.approx(np.average(y, weights=weight))
+
+
+def test_the_left_of_the_curves_can_be_shown_alone(sample):
+    y, p, _ = sample
+    display = PrecisionRecallDisplay.from_predictions(y, p, max_recall=0.2)
+    assert display.ax_.get_xlim() == (0, 0.2)
+    assert display.plot().ax_.get_xlim() == (0, 1)
+    roc = RocDisplay.from_predictions(y, p, max_fpr=0.1)
+    assert roc.ax_.get_xlim() == (0, 0.1)
+    assert roc.line_.get_clip_on()
+    again = roc.plot()
+    assert again.ax_.get_xlim() == (0, 1)
+    assert not again.line_.get_clip_on()
+    with pytest.raises(ValueError, match="Got max_fpr=0; expected"):
+        roc.plot(max_fpr=0)
+    with pytest.raises(ValueError, match="Got max_recall=2; expected"):
+        display.plot(max_recall=2)
 
 
 def test_ks_is_the_distance_drawn(sample):

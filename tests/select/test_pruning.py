@@ -11,6 +11,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import PredefinedSplit, ShuffleSplit, StratifiedKFold
 
 from treerank import LeafRank, TreeRank, _core
+from treerank._input.focus import WHOLE
 from treerank._input.weights import Weights
 from treerank._select.pruning import HeldOut, held_out_worth
 
@@ -92,7 +93,7 @@ def test_subtrees_that_are_not_nested_are_refused():
         n = len(left)
         arrays = [[np.array(a, dtype=np.int32)] for a in (left, right, collapsed_at)]
         return _core.held_out_paths(
-            *arrays, [np.ones((n, 2))], [np.zeros((1, n))], [np.zeros((1, n, 1))], 1
+            *arrays, [np.ones((n, 2))], [np.zeros((1, n))], [np.zeros((1, n, 1))], 1, WHOLE
         )
 
     auc, brier = paths([1, -1, -1], [2, -1, -1], [1, 0, 0])[0]

@@ -173,6 +173,22 @@ enum class Tournament { kAdjacent, kAll };
 // ordered partition, or of the cell's own.
 enum class TournamentGain { kVus, kLocal };
 
+// What counts of a ranking: all of it, its top share of the rows (local AUC), or a range of false
+// positive rates (partial AUC). The last two are for two classes.
+struct Focus {
+    enum class Of { kAll, kRows, kNegatives };
+    Of of = Of::kAll;
+    double low = 0;
+    double high = 1;
+
+    // What of these weights, negatives first, is counted on the way from the top.
+    template <class Weight>
+    double counted(const Weight* weight) const {
+        const auto negative = static_cast<double>(weight[0]);
+        return of == Of::kNegatives ? negative : negative + static_cast<double>(weight[1]);
+    }
+};
+
 struct TreeRankOptions {
     LeafRankOptions leafrank;
     Tournament tournament = Tournament::kAdjacent;
@@ -184,6 +200,7 @@ struct TreeRankOptions {
     std::int32_t max_features = -1;  // drawn in every cell; < 0: all
     std::uint64_t seed = 0;
     std::uint64_t first_tree = 0;  // number of the first tree grown: draws are keyed by it
+    Focus focus;                   // cells below it are not split
 };
 
 // A node of a LeafRank tree inside its cell. `left` and `right` number nodes of

@@ -49,7 +49,7 @@ void CellSplitter<Code, Count>::find_candidates(Open& open) {
 template <class Code, class Count>
 std::pair<OpenCell<Code, Count>, OpenCell<Code, Count>> CellSplitter<Code, Count>::partition(
     Open& open) {
-    auto [left, right] = open_children(open, grown);
+    auto [left, right] = open_children(open, options_.focus, grown);
     // Cells that will not be split need their weights, not their rows.
     const bool last = open.cell->cell.depth + 1 == options_.max_depth;
     const std::size_t middle = open.first + (last ? open.size() / 2 : partition_rows(open));

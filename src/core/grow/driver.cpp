@@ -177,6 +177,8 @@ RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, const 
     Growing root;
     root.cell.depth = start.depth;
     root.class_weight = class_weights(buffers.rows, table);
+    if (options.focus.of != Focus::Of::kAll)
+        root.reach = options.focus.high * options.focus.counted(root.class_weight.data());
     Driver<Code, Count> driver(table, options, buffers, pool, monitor);
     OpenCell<Code, Count> open{
         {&root, start.key, {}, {}}, std::move(view), 0, buffers.rows.size(), {}};

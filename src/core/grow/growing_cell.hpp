@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -25,6 +26,8 @@ struct Growing {
     Growing* left = nullptr;
     Growing* right = nullptr;
     std::int32_t number = -1;  // in the flat tree
+    // Weight from the best end of the cell to the end of what counts, as `Focus` counts it.
+    double reach = std::numeric_limits<double>::infinity();
 
     double weight() const { return std::accumulate(class_weight.begin(), class_weight.end(), 0.0); }
 };

@@ -309,7 +309,7 @@ void LevelGrowth::finish_level(const std::int64_t* weights) {
     std::vector<OpenSplit> next;
     for (const OpenSplit& open : level_) {
         if (open.left.empty()) continue;
-        auto [better, worse] = open_children(open, grown_);
+        auto [better, worse] = open_children(open, options_.focus, grown_);
         next.push_back(std::move(better));
         next.push_back(std::move(worse));
     }

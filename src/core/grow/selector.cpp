@@ -12,6 +12,10 @@ namespace {
 // Up to so many nodes a copy is cheaper than room for the next ones.
 constexpr std::size_t kManyNodes = 1024;
 
+// What a cell below the top is cut into stays below it: local and partial AUC do not change. The
+// first few splits are made all the same, so that the rest of the ranking is of some use.
+constexpr std::int32_t kDepthBelowTop = 3;
+
 // Branches of a cell's key, beside its children: the draw of features, then the pairs of classes.
 constexpr std::uint64_t kFeatureBranch = 2, kPairBranch = 3;
 
@@ -61,7 +65,8 @@ bool may_split(const Growing& cell, const TreeRankOptions& options) {
     const double weight = cell.weight();
     const auto present = std::count_if(cell.class_weight.begin(), cell.class_weight.end(),
                                        [](double m) { return m > 0; });
-    return !deep && present > 1 && weight >= options.min_weight_split &&
+    const bool in_reach = cell.reach > 0 || cell.cell.depth < kDepthBelowTop;
+    return !deep && in_reach && present > 1 && weight >= options.min_weight_split &&
            weight >= 2 * options.min_weight_leaf;
 }
 
@@ -76,18 +81,21 @@ CellTrials trials_of(const OpenSplit& open, std::size_t n_features,
     return trials;
 }
 
-std::pair<OpenSplit, OpenSplit> open_children(const OpenSplit& open, GrowingCells& grown) {
+std::pair<OpenSplit, OpenSplit> open_children(const OpenSplit& open, const Focus& focus,
+                                              GrowingCells& grown) {
     Growing& cell = *open.cell;
     const auto child = [&](Weights weight) {
         Growing& added = grown.emplace_back();
         added.class_weight = std::move(weight);
         added.cell.depth = cell.cell.depth + 1;
+        added.reach = cell.reach;
         return &added;
     };
     Weights right = cell.class_weight;
     for (std::size_t k = 0; k < right.size(); ++k) right[k] -= open.left[k];
     cell.left = child(open.left);
     cell.right = child(std::move(right));
+    cell.right->reach -= focus.counted(open.left.data());
     return {{cell.left, key_of(open.key, kLeftBranch), {}, {}},
             {cell.right, key_of(open.key, kRightBranch), {}, {}}};
 }

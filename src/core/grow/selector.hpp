@@ -52,7 +52,8 @@ struct CellTrials {
 CellTrials trials_of(const OpenSplit& open, std::size_t n_features, const TreeRankOptions& options);
 
 // Puts the children of a cell whose winner is known below it, the better one first.
-std::pair<OpenSplit, OpenSplit> open_children(const OpenSplit& open, GrowingCells& grown);
+std::pair<OpenSplit, OpenSplit> open_children(const OpenSplit& open, const Focus& focus,
+                                              GrowingCells& grown);
 
 // Turns weights of the leaves (tests x classes) into weights of all nodes.
 void add_up(const std::vector<LeafRankNode>& nodes, std::size_t n_classes, Weights& weight);

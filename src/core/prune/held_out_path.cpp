@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/prune/area_path.hpp"
+#include "core/prune/top_area.hpp"
 
 namespace treerank {
 
@@ -69,15 +70,16 @@ std::vector<std::uint32_t> places_of(const double* value, std::size_t n_cells,
     return place;
 }
 
-template <class Area>
+// `make`: the area of so many places.
+template <class Make>
 void follow_area(const HeldOutTree& tree, const Collapses& collapses, const double* value,
-                 double* result) {
+                 const Make& make, double* result) {
     std::size_t n_places = 0;
     const std::vector<std::uint32_t> place = places_of(value, tree.n_cells, n_places);
     const auto weight = [&](std::int32_t cell) {
         return collapses.weight.data() + cell * tree.n_classes;
     };
-    Area area(n_places, weight(0), tree.n_classes);
+    auto area = make(n_places, weight(0), tree.n_classes);
     for (std::size_t cell = 0; cell < tree.n_cells; ++cell)
         if (tree.left[cell] < 0) area.place(place[cell], weight(static_cast<std::int32_t>(cell)));
     area.build();
@@ -125,7 +127,8 @@ void follow_brier(const HeldOutTree& tree, const Collapses& collapses, const dou
 }  // namespace
 
 std::vector<PathWorth> held_out_paths(const std::vector<HeldOutTree>& trees,
-                                      const std::vector<CellScores>& scores, ThreadPool& pool) {
+                                      const std::vector<CellScores>& scores, const Focus& focus,
+                                      ThreadPool& pool) {
     std::vector<PathWorth> worth(trees.size());
     std::vector<Collapses> collapses(trees.size());
     pool.run(trees.size(), [&](std::size_t t) {
@@ -141,10 +144,17 @@ std::vector<PathWorth> held_out_paths(const std::vector<HeldOutTree>& trees,
         const HeldOutTree& tree = trees[t];
         const double* value = scores[t].value + way * tree.n_cells;
         double* auc = worth[t].auc.data() + way * tree.n_steps;
-        if (tree.n_classes == 2)
-            follow_area<AreaUnderCurve>(tree, collapses[t], value, auc);
+        const auto follow = [&](const auto& make) {
+            follow_area(tree, collapses[t], value, make, auc);
+        };
+        if (tree.n_classes > 2)
+            follow([](auto... of) { return VolumeUnderSurface(of...); });
+        else if (focus.of == Focus::Of::kAll)
+            follow([](auto... of) { return AreaUnderCurve(of...); });
         else
-            follow_area<VolumeUnderSurface>(tree, collapses[t], value, auc);
+            follow([&](std::size_t n, const std::int64_t* total, std::size_t) {
+                return AreaAtTop(n, total, focus);
+            });
         if (scores[t].share == nullptr) return;
         const double* share = scores[t].share + way * tree.n_cells * (tree.n_classes - 1);
         follow_brier(tree, collapses[t], share, worth[t].brier.data() + way * tree.n_steps);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/data/types.hpp"
 #include "core/util/thread_pool.hpp"
 
 namespace treerank {
@@ -26,7 +27,8 @@ struct HeldOutTree {
 
 // For each of several ways to score the cells, what each subtree is worth (ways x steps).
 struct PathWorth {
-    std::vector<double> auc;    // VUS beyond two classes; cells of equal value count as one
+    // Local or partial AUC with a focus, VUS beyond two classes; cells of equal value count as one.
+    std::vector<double> auc;
     std::vector<double> brier;  // empty without shares
 };
 
@@ -42,6 +44,7 @@ struct CellScores {
 // One result a tree. Weights are summed as whole numbers (fixed point where they have a fraction,
 // all of them together below 2^52), so that neither the pool nor the order of the steps matters.
 std::vector<PathWorth> held_out_paths(const std::vector<HeldOutTree>& trees,
-                                      const std::vector<CellScores>& scores, ThreadPool& pool);
+                                      const std::vector<CellScores>& scores, const Focus& focus,
+                                      ThreadPool& pool);
 
 }  // namespace treerank

@@ -15,6 +15,7 @@ from treerank import _core
 from treerank._binning.binning import Binning, Codes
 from treerank._growth.losses import make_loss, start_score
 from treerank._growth.progress import Report
+from treerank._input.focus import Focus
 from treerank._input.stages import stage
 from treerank._input.weights import Weights
 from treerank._select.quality import ranking_quality
@@ -48,6 +49,7 @@ class BoostingPlan:
     is_refitted: bool  # the number of rounds is chosen on rows held out, for a fit to all
     seed: int
     n_jobs: int
+    focus: Focus | None = None  # of the loss, and of where to stop
 
 
 class BoostingRows(NamedTuple):
@@ -140,7 +142,7 @@ def boost(
             plan.n_jobs,
         )  # fmt: skip
     with _threads(plan.n_jobs) as threads:
-        loss = make_loss(plan.loss, rows.rank, rows.weight, rows.n_classes, threads)
+        loss = make_loss(plan.loss, rows.rank, rows.weight, rows.n_classes, threads, plan.focus)
         for number in range(sum(tree.n_trees for tree in trees), plan.n_rounds):
             with stage("gradients"):
                 derivatives = loss(scores)
@@ -189,7 +191,9 @@ class _HeldOut:
         rows = self.rows
         self.scores += tree.total(rows.codes, self.plan.n_jobs)
         classes = np.arange(rows.n_classes)
-        self.qualities.append(ranking_quality(rows.rank, self.scores, classes, rows.weight))
+        self.qualities.append(
+            ranking_quality(rows.rank, self.scores, classes, rows.weight, self.plan.focus)
+        )
 
     @property
     def is_patience_over(self) -> bool:

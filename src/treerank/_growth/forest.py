@@ -14,6 +14,7 @@ from treerank._binning.encoding import Encoding
 from treerank._growth.progress import progress_bar
 from treerank._growth.splitter_forest import grow_splitter_forest
 from treerank._growth.trees import TreeRankOptions
+from treerank._input.focus import Focus
 from treerank._input.validation import TrainingData, class_sizes
 from treerank._trees.level_sets import forest_with_sets
 from treerank._trees.packed_forest import ForestArrays, Sampling, forest_from_core
@@ -36,6 +37,7 @@ class ForestPlan:
     shrinkages: list[float]
     n_rows: int
     verbose: int
+    focus: Focus | None = None  # by which shrinkage and plan are chosen
 
     @property
     def by_value(self) -> bool:

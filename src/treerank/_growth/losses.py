@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from treerank._growth.pairwise_logistic import pairwise_logistic_newton
+from treerank._input.focus import Focus
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -28,6 +29,9 @@ ROWS_AT_ONCE = 16384
 LARGEST_EXPONENT = 300.0
 # So small a sum over pairs means that all are in order.
 LEAST_SUM = 1e-200
+# The soft top: how far beyond the focus it ends, how many log-odds its edge is wide, and what a row
+# far below weighs at least, so that both classes always weigh something.
+TOP_REACH, TOP_WIDTH, LEAST_MEMBER = 4.0, 1.0, 1e-6
 # Newton's method for the constants of cuts.
 NEWTON_STEPS, NEWTON_TOLERANCE, LARGEST_STEP, LEAST_CURVATURE = 20, 1e-4, 2.0, 1e-9
 
@@ -71,6 +75,35 @@ def pairwise(
     first, second = pairwise_logistic_newton(scores, rank, weight, n_classes)
     factor = weight.sum() / (2 * _weight_of_pairs(rank, weight, n_classes))
     return factor * first, factor * second
+
+
+def top_pairs(
+    scores: FloatArray, rank: IntArray, weight: FloatArray, focus: Focus
+) -> tuple[FloatArray, FloatArray]:
+    """`pairwise` over the rows of the top: a pair weighs what its two rows weigh there.
+
+    The weights follow the scores from round to round, and are taken as constants within one.
+    """
+    member = soft_top(scores, rank, weight, focus)
+    first, second = pairwise_logistic_newton(scores, rank, weight * member, 2)
+    pairs = _weight_of_pairs(rank, weight * member, 2)
+    factor = weight.sum() / (2 * pairs) * member
+    return factor * first, factor * second
+
+
+def soft_top(scores: FloatArray, rank: IntArray, weight: FloatArray, focus: Focus) -> FloatArray:
+    """How much of each row is in the top: a half at its end, next to nothing far below.
+
+    The top reaches four times as far as the focus, so that rows can come up to it. For a range of
+    false positive rates all positives count, and the end is a place among the negatives.
+    """
+    counted = np.ones(len(rank), dtype=bool) if focus.counts == "rows" else rank == 0
+    order = np.argsort(-scores[counted], kind="stable")
+    above = np.cumsum(weight[counted][order])
+    last = np.searchsorted(above, min(TOP_REACH * focus.high, 1.0) * above[-1])
+    end = scores[counted][order[min(int(last), len(order) - 1)]]
+    member = np.maximum(expit((scores - end) / TOP_WIDTH), LEAST_MEMBER)
+    return member if focus.counts == "rows" else np.where(rank == 0, member, 1.0)
 
 
 def rankboost(
@@ -135,9 +168,16 @@ LOSSES: dict[str, Loss] = {"logistic": logistic, "pairwise": pairwise, "rankboos
 
 
 def make_loss(
-    name: str, rank: IntArray, weight: FloatArray, n_classes: int, threads: Executor | None
+    name: str,
+    rank: IntArray,
+    weight: FloatArray,
+    n_classes: int,
+    threads: Executor | None,
+    focus: Focus | None = None,
 ) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
-    """Derivatives of a loss as a function of the scores."""
+    """Derivatives of a loss as a function of the scores; pairs are those of the focus."""
+    if name == "pairwise" and focus is not None:
+        return lambda scores: top_pairs(scores, rank, weight, focus)
     if name == "logistic" and n_classes > 2:
         return CumulativeLogistic(rank, weight, n_classes)
     return lambda scores: LOSSES[name](scores, rank, weight, n_classes, threads)

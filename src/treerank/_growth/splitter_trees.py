@@ -19,6 +19,7 @@ from treerank._binning.encoding import Encoding, Matrix
 from treerank._growth.progress import progress_bar
 from treerank._growth.splitter_choice import as_splitter
 from treerank._growth.trees import TreeRankOptions
+from treerank._input.focus import CoreFocus
 from treerank._input.validation import TrainingData
 from treerank._select.folds import Folds
 from treerank._trees.ranking_tree import CELL
@@ -26,6 +27,8 @@ from treerank._trees.splitter_tree import CellSplit, SplitterTree
 from treerank.splitters import Cell, ClassifierSplit
 
 Chooser = Callable[[Cell], Any]
+# Splits above this depth are made below the top, too, as in the core.
+DEPTH_BELOW_TOP = 3
 
 
 @dataclass
@@ -136,8 +139,9 @@ def _grow_level(
     """Find candidates for the cells of a level, in all trees at once; then choose."""
     tasks = []
     for tree in trees:
+        below_top = _below_top(tree, options.focus)
         for node in tree.pending:
-            if not _may_split(tree.sample, node, options):
+            if id(node) in below_top or not _may_split(tree.sample, node, options):
                 continue
             splitter = choose(node.describe(tree.sample.scale))
             if splitter is not None:
@@ -203,6 +207,21 @@ def _pairs(weight: NDArray[np.int64], tournament: str) -> list[tuple[int, int]]:
 def _may_split(sample: TreeRows, node: Node, options: TreeRankOptions) -> bool:
     deep = 0 <= options.max_depth <= len(node.path)
     return not deep and node.weight.sum() / sample.scale >= options.min_weight_split
+
+
+def _below_top(tree: Growth, focus: CoreFocus) -> set[int]:
+    """Cells that cannot reach the top, whatever they are cut into; see src/core/grow/selector."""
+    counts, _, high = focus
+    if counts == "all":
+        return set()
+    leaves = [leaf.weight[:1] if counts == "negatives" else leaf.weight for leaf in tree.leaves]
+    weight = np.array([float(leaf.sum()) for leaf in leaves])
+    better = np.cumsum(weight) - weight
+    return {
+        id(leaf)
+        for leaf, above in zip(tree.leaves, better, strict=True)
+        if above >= high * weight.sum() and len(leaf.path) >= DEPTH_BELOW_TOP
+    }
 
 
 def _find_candidate(

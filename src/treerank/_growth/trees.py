@@ -12,6 +12,7 @@ from treerank import _core
 from treerank._binning.binning import Binning, Coded, Codes
 from treerank._binning.code_values import code_values
 from treerank._growth.progress import progress_bar
+from treerank._input.focus import WHOLE, CoreFocus
 from treerank._input.parameters import invalid_parameter
 from treerank._input.validation import TrainingData
 from treerank._select.folds import Folds
@@ -57,6 +58,7 @@ class TreeRankOptions:
     missing: str = "learned"
     tournament: str = "all"
     tournament_gain: str = "vus"
+    focus: CoreFocus = WHOLE  # cells below it are not split
 
     def for_core(self, scale: float, design_effect: float, first_tree: int = 0) -> dict[str, Any]:
         """Masses in units of the core; draws of the trees are keyed by their numbers."""

@@ -12,6 +12,12 @@ class_weight : "balanced", dict or None, default=None
     Weights of the classes, which multiply those of the rows: a weight for each label, 1 for
     those that are not named, or "balanced" for the number of rows over the number of classes
     times the rows of the class.""",
+    "focus": """\
+focus : float, tuple of two floats or None, default=None
+    The top of the ranking that counts, for two classes: a float is the share of the rows at the
+    top, as for mailing the first tenth, and rankings are judged by their local AUC; a tuple
+    ``(low, high)`` is a range of false positive rates, and they are judged by their partial AUC.
+    None: all of the ranking counts.""",
     "label_order": """\
 label_order : array-like of shape (n_classes,), optional
     The classes, worst first. By default the order of an ordered categorical, else that

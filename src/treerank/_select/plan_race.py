@@ -77,4 +77,6 @@ def _out_of_bag_auc(plan: ForestPlan, trees: Trees, rows: ForestRows) -> float:
         return 0.5
     weight = None if some.units is None else some.units[used]
     classes = np.arange(len(rows.sizes))
-    return max(ranking_quality(labels, means, classes, weight) for means in some.means[used].T)
+    return max(
+        ranking_quality(labels, means, classes, weight, plan.focus) for means in some.means[used].T
+    )

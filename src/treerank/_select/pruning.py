@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import beta, factorial
 
 from treerank import _core
+from treerank._input.focus import WHOLE, Focus
 from treerank._input.validation import TrainingData
 from treerank._select.folds import Folds
 from treerank._trees.ranking_tree import CellTree
@@ -26,6 +27,8 @@ SHRINKAGES = np.concatenate([[0.0], np.geomspace(1.0, 1000.0, 10)])
 # then the smaller tree wins, and the shrinkage with the smaller Brier score.
 SMALLER_TREE_SLACK = 0.1
 SHRINKAGE_SLACK = 0.5
+# With a focus, local or partial AUCs closer than this to the best leave the choice to the AUC.
+FOCUS_SLACK = 0.25
 # By default a tree is kept only if its held-out AUC lies this many standard errors (of a
 # random ranking) above 1/2: the best of many subtrees of noise lies a little above by chance.
 NOISE_LIMIT = 3.0
@@ -87,6 +90,15 @@ def count_held_out(
     return result
 
 
+class Chosen(NamedTuple):
+    """What held-out rows have chosen, and how it ranks them by what is in the focus."""
+
+    path: PruningPath
+    shrinkage: float  # NaN: keep the tree's own order
+    top: float  # AUC, local or partial with a focus; mean over the folds
+    top_std_error: float
+
+
 def choose_subtree(
     tree: CellTree,
     held_out: list[HeldOut],
@@ -95,26 +107,34 @@ def choose_subtree(
     one_standard_error: bool,
     noise_limit: float = NOISE_LIMIT,
     n_jobs: int = 1,
-) -> tuple[PruningPath, float]:
-    """Choose a subtree and a amount of shrinkage (NaN: keep the tree's own order).
+    focus: Focus | None = None,
+) -> Chosen:
+    """Choose a subtree and an amount of shrinkage.
 
     Lambda is tried at the geometric means of neighbours, as in CART. The ranking decides
     first, by AUC; where it hardly differs, the size of the tree and how well the shares
-    of positives hold, by Brier score.
+    of positives hold, by Brier score. With a focus, only those are left to choose from that
+    do as well as the best by local or partial AUC, within the same slack.
     """
     lambdas, collapsed_at = tree.sequence
     n_subtrees = len(lambdas) if prune else 1
     tried = np.append(np.sqrt(lambdas[:-1] * lambdas[1:]), np.inf)[:n_subtrees]
     auc, squares = held_out_worth(held_out, tried, shrinkages, n_jobs)
     brier = squares.mean(axis=0)
-    mean = auc.mean(axis=0)
-    errors = auc.std(axis=0, ddof=1) / np.sqrt(len(held_out))
-    error = errors.flat[np.argmax(mean)]
+    mean, errors = _over_folds(auc)
+    top, top_errors = mean, errors
+    allowed = np.ones(mean.shape, dtype=bool)
+    if focus is not None:
+        top, top_errors = _over_folds(held_out_worth(held_out, tried, shrinkages, n_jobs, focus)[0])
+        slack = 1.0 if one_standard_error else FOCUS_SLACK
+        allowed = top >= top.max() - slack * top_errors.flat[np.argmax(top)]
+    judged = np.where(allowed, mean, -1.0)
+    error = errors.flat[np.argmax(judged)]
 
-    best_of_subtree = mean.max(axis=1)
+    best_of_subtree = judged.max(axis=1)
     slack = 1.0 if one_standard_error else SMALLER_TREE_SLACK
-    chosen = int(np.flatnonzero(best_of_subtree >= mean.max() - slack * error)[-1])
-    near = mean >= best_of_subtree[:, np.newaxis] - SHRINKAGE_SLACK * error
+    chosen = int(np.flatnonzero(best_of_subtree >= judged.max() - slack * error)[-1])
+    near = judged >= best_of_subtree[:, np.newaxis] - SHRINKAGE_SLACK * error
     shrinkage = np.argmin(np.where(near, brier, np.inf), axis=1)
     at = np.arange(n_subtrees), shrinkage
     chance, noise = _chance(held_out)
@@ -131,7 +151,14 @@ def choose_subtree(
         shrinkage=shrinkages[shrinkage],
         chosen=chosen,
     )
-    return path, float(path.shrinkage[chosen])
+    return Chosen(
+        path, float(path.shrinkage[chosen]), float(top[at][chosen]), float(top_errors[at][chosen])
+    )
+
+
+def _over_folds(worth: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean over the folds, and its standard error."""
+    return worth.mean(axis=0), worth.std(axis=0, ddof=1) / np.sqrt(len(worth))
 
 
 def held_out_worth(
@@ -139,6 +166,7 @@ def held_out_worth(
     tried: NDArray[np.float64],
     shrinkages: NDArray[np.float64],
     n_jobs: int,
+    focus: Focus | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """AUC and Brier score on the held-out rows for each (fold, lambda, shrinkage).
 
@@ -147,7 +175,7 @@ def held_out_worth(
     two (the ranked probability score).
     """
     auc, brier = [], []
-    worth = _worth_along_paths(held_out, shrinkages, n_jobs)
+    worth = _worth_along_paths(held_out, shrinkages, n_jobs, focus)
     for part, (of_steps, squares) in zip(held_out, worth, strict=True):
         step = np.searchsorted(part.tree.sequence[0], tried, side="right") - 1
         auc.append(of_steps[:, step].T)
@@ -156,7 +184,10 @@ def held_out_worth(
 
 
 def _worth_along_paths(
-    held_out: list[HeldOut], shrinkages: NDArray[np.float64], n_jobs: int
+    held_out: list[HeldOut],
+    shrinkages: NDArray[np.float64],
+    n_jobs: int,
+    focus: Focus | None = None,
 ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """AUC and Brier score of all nested subtrees of each tree, shrinkages x subtrees."""
     own_order = np.isnan(shrinkages)
@@ -174,7 +205,7 @@ def _worth_along_paths(
         [np.ascontiguousarray(tree.cells["right"]) for tree in trees],
         [tree.sequence[1] for tree in trees],
         [np.ascontiguousarray(part.counts) for part in held_out],
-        values, shares, n_jobs,
+        values, shares, n_jobs, WHOLE if focus is None else focus.for_core,
     )  # fmt: skip
     n_ways = len(shrinkages)
     return [(auc.reshape(n_ways, -1), brier.reshape(n_ways, -1)) for auc, brier in worth]

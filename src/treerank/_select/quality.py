@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
+from treerank._input.focus import Focus
 from treerank._input.labels import check_known_labels
-from treerank.metrics import ordinal_vus_score
+from treerank.metrics import local_auc_score, ordinal_vus_score, partial_auc_score
 
 
 def has_two_classes(model: Any) -> bool:
@@ -22,13 +23,24 @@ def has_two_classes(model: Any) -> bool:
 
 
 def ranking_quality(
-    y: Any, scores: NDArray[np.float64], classes: NDArray[Any], sample_weight: Any
+    y: Any,
+    scores: NDArray[np.float64],
+    classes: NDArray[Any],
+    sample_weight: Any,
+    focus: Focus | None = None,
 ) -> float:
-    """AUC of the scores; VUS beyond two classes."""
+    """AUC of the scores, local or partial with a focus; VUS beyond two classes."""
     y = check_known_labels(y, classes)
     if len(classes) > 2:
         return ordinal_vus_score(y, scores, sample_weight, labels=classes)
-    return float(roc_auc_score(y == classes[1], scores, sample_weight=sample_weight))
+    positive = np.asarray(y == classes[1])
+    if focus is None:
+        return float(roc_auc_score(positive, scores, sample_weight=sample_weight))
+    if focus.counts == "rows":
+        return local_auc_score(positive, scores, rate=focus.high, sample_weight=sample_weight)
+    return partial_auc_score(
+        positive, scores, min_fpr=focus.low, max_fpr=focus.high, sample_weight=sample_weight
+    )
 
 
 def class_shares(upper: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -29,7 +29,8 @@ def choose_shrinkage(
 ) -> tuple[float, float, Unseen | None]:
     """Choose the shrinkage of the highest out-of-bag AUC or VUS, and the scale of the steps.
 
-    With `all_rows`, also return honest out-of-bag scores of all rows.
+    With a focus of the plan it is the local or partial AUC. With `all_rows`, also return honest
+    out-of-bag scores of all rows.
 
     A score that its own row has helped to choose would flatter: each half of the rows takes
     the shrinkage that the other half chooses.
@@ -47,7 +48,9 @@ def choose_shrinkage(
         if len(np.unique(labels)) < len(classes):
             return USUAL_SHRINKAGE
         weight = None if some.units is None else some.units[used]
-        worth = [ranking_quality(labels, m, classes, weight) for m in some.means[used].T]
+        worth = [
+            ranking_quality(labels, m, classes, weight, plan.focus) for m in some.means[used].T
+        ]
         return shrinkages[int(np.argmax(worth))]
 
     chosen = best(np.ones(len(numbers), dtype=bool))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treerank._select.pruning import PruningPath
+from treerank._select.pruning import Chosen
 
 DEPTHS = (1, 2, 3, 4)
 # Rows at most on which depths are compared; what is chosen is then grown on all.
@@ -46,17 +46,21 @@ class SplitterChoice:
 
 
 def choose_depth(
-    depths: tuple[int, ...], paths: list[PruningPath], one_standard_error: bool
+    depths: tuple[int, ...], chosen_by_depth: list[Chosen], one_standard_error: bool
 ) -> SplitterChoice:
     """Take the smallest depth whose tree ranks held-out rows as well as the best.
 
-    As well: within half a standard error, or within one if that is asked for.
+    As well: within half a standard error, or within one if that is asked for; by what is in the
+    focus, which without one is the AUC.
     """
+    paths = [one.path for one in chosen_by_depth]
     auc = np.array([path.heldout_auc[path.chosen] for path in paths])
     error = np.array([path.heldout_std_error[path.chosen] for path in paths])
     slack = 1.0 if one_standard_error else SIMPLER_SLACK
-    best = int(np.argmax(auc))
-    chosen = int(np.flatnonzero(auc >= auc[best] - slack * error[best])[0])
+    top = np.array([one.top for one in chosen_by_depth])
+    best = int(np.argmax(top))
+    least = top[best] - slack * chosen_by_depth[best].top_std_error
+    chosen = int(np.flatnonzero(top >= least)[0])
     return SplitterChoice(
         depths,
         tuple(auc.tolist()),

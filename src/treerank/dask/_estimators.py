@@ -36,8 +36,8 @@ class DaskTreeRank(OnCluster, TreeRank):
     {client}
     {checkpoint}
     **parameters
-        All parameters of :class:`~treerank.TreeRank`; `cv` must be an integer, and LeafRank's
-        own `pruning` None. `n_jobs` is of use for scores of data in memory only.
+        All parameters of :class:`~treerank.TreeRank`; `cv` must be an integer, `focus` None,
+        and LeafRank's own `pruning` None. `n_jobs` is of use for scores of data in memory only.
 
     Attributes
     ----------
@@ -73,6 +73,11 @@ class DaskTreeRank(OnCluster, TreeRank):
         self.n_rounds_ = cluster.n_rounds
 
     def _check_distributable(self) -> None:
+        if self.focus is not None:
+            raise ValueError(
+                f"Got focus={self.focus!r}; expected None: on a cluster a tree is grown for all of "
+                "the ranking. Use TreeRank, or DaskRankingForest."
+            )
         leafrank = leafrank_of(self)
         if leafrank is None:
             raise other_splitter_error(self.splitter, "TreeRank")

@@ -28,7 +28,7 @@ from ._ordinal import (
     vus_interval,
     vus_scorer,
 )
-from ._partial import partial_auc_interval
+from ._partial import partial_auc_interval, partial_auc_score
 from ._proportion import wilson_interval
 from ._rankings import instability, ranking_distance
 from ._roc import roc_distance
@@ -41,6 +41,14 @@ from ._scorecard import (
 )
 from ._surface import RocSurface, roc_surface
 from ._top import hit_rate_score, local_auc_score
+from ._top_intervals import (
+    TopComparison,
+    TopInterval,
+    TopMeasures,
+    compare_top,
+    local_auc_interval,
+    top_measures,
+)
 from ._woe import information_value, woe_table
 
 __all__ = [
@@ -52,6 +60,9 @@ __all__ = [
     "OperatingPoint",
     "RocBand",
     "RocSurface",
+    "TopComparison",
+    "TopInterval",
+    "TopMeasures",
     "VusInterval",
     "auc_interval",
     "average_precision_score",
@@ -62,6 +73,7 @@ __all__ = [
     "cap_curve",
     "choose_cutoff",
     "compare_auc",
+    "compare_top",
     "decision_curve",
     "gains_table",
     "gini_score",
@@ -69,11 +81,13 @@ __all__ = [
     "information_value",
     "instability",
     "ks_score",
+    "local_auc_interval",
     "local_auc_score",
     "operating_point",
     "ordinal_vus_score",
     "pairwise_auc_scores",
     "partial_auc_interval",
+    "partial_auc_score",
     "population_stability_index",
     "ranking_distance",
     "roc_auc_score",
@@ -81,6 +95,7 @@ __all__ = [
     "roc_curve",
     "roc_distance",
     "roc_surface",
+    "top_measures",
     "vus_interval",
     "vus_scorer",
     "wilson_interval",

@@ -17,6 +17,7 @@ from treerank.plots._instability import InstabilityDisplay
 from treerank.plots._ks import KsDisplay
 from treerank.plots._level_sets import LevelSetDisplay
 from treerank.plots._partial_dependence import PartialDependenceDisplay
+from treerank.plots._precision_recall import PrecisionRecallDisplay
 from treerank.plots._roc import RocDisplay
 from treerank.plots._roc_surface import RocSurfaceDisplay
 from treerank.plots._tree import TreeDisplay
@@ -33,6 +34,7 @@ __all__ = [
     "KsDisplay",
     "LevelSetDisplay",
     "PartialDependenceDisplay",
+    "PrecisionRecallDisplay",
     "RocDisplay",
     "RocSurfaceDisplay",
     "TreeDisplay",

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from treerank._reading.partition import OrderedPartition
 from treerank.metrics import RocBand, roc_band
+from treerank.metrics._input import check_rate
 from treerank.plots._axes import LITERAL, add_legend_below, axes_for
 from treerank.plots._scores import is_positive, positive_class, ranking_scores
 
@@ -257,7 +258,14 @@ class RocDisplay:
         fpr, tpr = partition.roc()
         return cls(fpr, tpr, name=name, mark_knots=True, optimal=optimal).plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        max_fpr: float | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Draw the curve.
 
         Parameters
@@ -266,6 +274,8 @@ class RocDisplay:
             By default those of a new figure.
         name : str, optional
             Replaces the name given before.
+        max_fpr : float in (0, 1], optional
+            Show only the left of the curve, up to this false positive rate.
         **kwargs : options of matplotlib's `plot`
 
         Returns
@@ -278,7 +288,7 @@ class RocDisplay:
         self.figure_ = ax.figure
         _set_frame(ax)
         knots = {"marker": "o", "markersize": 4} if self.mark_knots else {}
-        style = {"linewidth": 1.8, **knots, "clip_on": False, "zorder": 3, **kwargs}
+        style = {"linewidth": 1.8, **knots, "clip_on": max_fpr is not None, "zorder": 3, **kwargs}
         [self.line_] = ax.plot(self.fpr, self.tpr, label=self._label(), gid=CURVE, **style)
         if self.band is not None:
             shade = {"alpha": 0.15, "linewidth": 0, "zorder": 2, "color": self.line_.get_color()}
@@ -291,6 +301,8 @@ class RocDisplay:
             drawn = {"linestyle": (0, (1, 1.5)), "linewidth": 1.6, "zorder": 2.4}
             label = f"optimal: AUC {area_under(*self.optimal):.3f}"
             ax.plot(*self.optimal, label=label, gid=CURVE, color="black", **drawn)
+        if max_fpr is not None:
+            ax.set(xlim=(0, check_rate(max_fpr, "max_fpr")), ylim=(0, 1.02), aspect="auto")
         lines = [line for line in ax.get_lines() if line.get_gid() == CURVE]
         add_legend_below(ax, lines, [line.get_label() for line in lines])
         return self

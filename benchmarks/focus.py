@@ -1,0 +1,301 @@
+"""Training for the top of the list: local AUC and lift with and without a focus, beside rivals."""
+
+import time
+import warnings
+from collections.abc import Callable
+from functools import cache, partial
+from importlib.metadata import version
+from importlib.util import find_spec
+from statistics import mean
+from typing import Any
+
+import lightgbm
+import numpy as np
+from interpret.glassbox import ExplainableBoostingClassifier
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+
+from benchmarks.common import (
+    Figure,
+    best_times,
+    describe,
+    figure_table,
+    fingerprint,
+    machine,
+    markdown_table,
+    publish,
+    remember,
+)
+from benchmarks.judging import CATBOOST, LIGHTGBM_GRID, TUNED, CatBoost
+from benchmarks.quality_tables import Results, means
+from benchmarks.real_sets import QUICK_SETS, load_rows, sets
+from treerank import BoostedTreeRank, RankingForest, TreeRank
+from treerank.datasets import make_gaussians_20d, make_truncated_gaussians
+from treerank.metrics import hit_rate_score, local_auc_score, partial_auc_score
+
+MAX_ROWS, TRAIN_ROWS = 6_000, 2_000
+# Neither rows nor draws are those on which the mechanisms were chosen.
+SEED = 15_485_863
+FOCUS = 0.1
+RATES = (0.05, 0.1)
+EBM, LAMBDARANK = "EBM, 4 bags", "LightGBM, lambdarank"
+# A set has room where the plain forest has less than this share of the highest local AUC there is.
+NO_ROOM = 0.98
+TRUTH_ROWS, TRUTH_TEST, TRUTH_FPR = 20_000, 200_000, 0.1
+SPEED_ROWS = 20_000
+
+
+class LambdaRank:
+    """LightGBM's lambdarank with all rows in one list."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Boost."""
+        self.model = lightgbm.LGBMRanker(n_jobs=1, verbose=-1, random_state=SEED)
+        self.model.fit(X, y, group=[len(y)])
+        return self
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the scores."""
+        return self.model.predict(X)
+
+
+def tuned_lightgbm() -> Any:
+    folds = StratifiedKFold(3, shuffle=True, random_state=SEED)
+    model = lightgbm.LGBMClassifier(n_jobs=1, verbose=-1, random_state=SEED)
+    return GridSearchCV(model, LIGHTGBM_GRID, scoring="roc_auc", cv=folds)
+
+
+OURS: dict[str, type[Any]] = {
+    "TreeRank": TreeRank, "RankingForest": RankingForest, "BoostedTreeRank": BoostedTreeRank,
+}  # fmt: skip
+MODELS: dict[str, Callable[[], Any]] = {
+    **OURS,
+    **{f"{name}, focus": partial(make, focus=FOCUS) for name, make in OURS.items()},
+    LAMBDARANK: LambdaRank,
+    TUNED: tuned_lightgbm,
+    EBM: lambda: ExplainableBoostingClassifier(outer_bags=4, n_jobs=1, random_state=SEED),
+}
+if find_spec("catboost") is not None:
+    MODELS[CATBOOST] = CatBoost
+RIVALS = [name for name in MODELS if name.split(",")[0] not in OURS]
+
+
+@cache
+def divided(name: str) -> tuple[Any, Any, Any, Any]:
+    """Rows of a set to learn from, a half of them at most, and to judge by."""
+    X, y = load_rows(name, SEED, MAX_ROWS)
+    mixed = np.random.RandomState([SEED, len(y)]).permutation(len(y))
+    n_train = min(TRAIN_ROWS, len(y) // 2)
+    train, test = mixed[:n_train], mixed[n_train:]
+    y = np.asarray(y)
+    return X.iloc[train], y[train], X.iloc[test], y[test]
+
+
+def evaluate(model: str, name: str) -> dict[str, float]:
+    """Measures on new rows, and the processor's seconds of the fit."""
+    X, y, X_test, y_test = divided(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        start = time.process_time()
+        fitted = MODELS[model]().fit(X, y)
+        seconds = time.process_time() - start
+        if hasattr(fitted, "score_samples") or hasattr(fitted, "decision_function"):
+            method = "score_samples" if hasattr(fitted, "score_samples") else "decision_function"
+            score = getattr(fitted, method)(X_test)
+        else:
+            score = fitted.predict_proba(X_test)[:, 1]
+    found = {"auc": float(roc_auc_score(y_test, score)), "fit": seconds}
+    for rate in RATES:
+        found[f"local {rate:g}"] = local_auc_score(y_test, score, rate=rate)
+        found[f"lift {rate:g}"] = hit_rate_score(y_test, score, rate=rate) / float(y_test.mean())
+        found[f"most {rate:g}"] = min(1.0, rate / float(y_test.mean()))
+    return found
+
+
+def measure(quick: bool) -> Results:
+    """Every model on every set, ours first; each is remembered, so that a run can go on."""
+    names = [name for name, *_ in sets("binary", lambda name: divided(name)[:2], quick)]
+    results: Results = {name: {} for name in names[: QUICK_SETS if quick else None]}
+    for model in MODELS:
+        for name, found in results.items():
+            key = f"focus-{SEED}-{TRAIN_ROWS}-{name}-{model.replace(' ', '_')}"
+            key += f"-{fingerprint()}" if model not in RIVALS else ""
+            found[model] = remember(key, partial(evaluate, model, name))
+        print(f"{model:25s} {means(results, 'local 0.05')[model]:.4f}", flush=True)
+    return results
+
+
+def with_room(results: Results) -> Results:
+    """Sets on which the plain forest leaves something to be gained at the first rate."""
+    return {
+        name: found
+        for name, found in results.items()
+        if found["RankingForest"]["local 0.05"] < NO_ROOM * found["RankingForest"]["most 0.05"]
+    }
+
+
+def measure_truth(quick: bool) -> dict[str, float]:
+    """Partial AUC of focused models where the best is known."""
+    n = TRUTH_ROWS // 10 if quick else TRUTH_ROWS
+    data = make_truncated_gaussians(n, random_state=SEED % 2**31)
+    new = data.truth.sample(TRUTH_TEST, random_state=1)
+    judge = partial(partial_auc_score, new.y, max_fpr=TRUTH_FPR)
+    found = {"the best there is": judge(new.eta)}
+    for name, make in OURS.items():
+        for words, focus in (("", None), (", focus", (0.0, TRUTH_FPR))):
+            found[name + words] = judge(make(focus=focus).fit(data.X, data.y).score_samples(new.X))
+    return found
+
+
+def measure_speed(quick: bool) -> dict[str, float]:
+    """Seconds of the processor for a tree on one thread, with and without a focus."""
+    data = make_gaussians_20d(SPEED_ROWS // (10 if quick else 1), "hard", random_state=0)
+    calls = {
+        words: partial(TreeRank(focus=focus).fit, data.X, data.y)
+        for words, focus in (("all", None), ("0.1", 0.1), ("0.05", 0.05))
+    }
+    return {name: found.cpu for name, found in best_times(calls, 1 if quick else 3).items()}
+
+
+def judge(results: Results, truth: dict[str, float], speed: dict[str, float]) -> list[Figure]:
+    """What was asked for, and what came out."""
+    figures = []
+    room = with_room(results)
+    for name in OURS:
+        for what in ("local 0.05", "lift 0.05"):
+            of = means(room, what)
+            gain = of[f"{name}, focus"] / of[name] - 1
+            words = f"{name}: {what.split()[0]}{' AUC' if 'local' in what else ''} at 5 %"
+            note = f"{of[f'{name}, focus']:.4f} against {of[name]:.4f}, {len(room)} sets with room"
+            figures.append(Figure(f"{words}, gain of the focus", 100 * gain, "%", 3.0,
+                                  "at least", note))  # fmt: skip
+        lost = means(results, "auc")
+        figures.append(
+            Figure(
+                f"{name}: AUC that the focus costs",
+                lost[name] - lost[f"{name}, focus"],
+                target=0.01,
+            )
+        )
+    own = "RankingForest, focus"
+    for rate in RATES:
+        of = means(results, f"local {rate:g}")
+        best = max((rival for rival in RIVALS if rival in of), key=lambda rival: of[rival])
+        note = f"{of[own]:.4f} against {of[best]:.4f}"
+        figures.append(Figure(f"{own}: local AUC at {rate:.0%} minus {best}", of[own] - of[best],
+                              target=0.0, bound="at least", note=note))  # fmt: skip
+    best_of_ours = max((name for name in truth if "focus" in name), key=lambda name: truth[name])
+    figures.append(
+        Figure(
+            f"known pair: best partial AUC minus {best_of_ours}",
+            truth["the best there is"] - truth[best_of_ours],
+            target=0.005,
+        )
+    )
+    for words in ("0.1", "0.05"):
+        figures.append(Figure(f"seconds of a tree with focus={words} over a plain one",
+                              speed[words] / speed["all"], target=1.0))  # fmt: skip
+    return figures
+
+
+def summary(results: Results) -> str:
+    """One row a model, by falling local AUC at the first rate."""
+    columns = ["local 0.05", "local 0.1", "lift 0.05", "lift 0.1", "auc", "fit"]
+    of = {what: means(results, what) for what in columns}
+    rows = [
+        [model, *[f"{of[what][model]:.{2 if what == 'fit' or 'lift' in what else 4}f}"
+                  for what in columns]]
+        for model in sorted(of["auc"], key=lambda name: -of["local 0.05"][name])
+    ]  # fmt: skip
+    header = ["model", "local AUC, 5 %", "10 %", "lift, 5 %", "10 %", "AUC", "fit, seconds"]
+    return markdown_table(header, rows, "lrrrrrr")
+
+
+def by_set(results: Results) -> str:
+    """Local AUC of the forests and the rivals, set by set."""
+    models = ["RankingForest", "RankingForest, focus", "BoostedTreeRank, focus", *RIVALS]
+    rows = [
+        [name, *[f"{found[model]['local 0.05']:.4f}" for model in models],
+         f"{found[models[0]]['most 0.05']:.4f}"]
+        for name, found in results.items()
+    ]  # fmt: skip
+    return markdown_table(["set", *models, "the most"], rows, "l" + "r" * (len(models) + 1))
+
+
+PAGE = """# The top of the list
+
+What `focus={focus}` buys at the top of the ranking, and what it costs below.
+
+{figures}
+
+{n_sets} sets of two classes; a model learns from at most {train:,} rows (a half of the set at most)
+and is judged on up to {test:,} others, in one draw that no choice was made on. What a focus does
+was chosen on other draws of nine of these sets: choosing the shrinkage of a forest and where
+boosting stops by local AUC, pairs of a soft top as the loss of boosting, and cells below the top
+that are not split. What did not help was left out: weights of the P-norm push, a logistic loss
+weighted towards the top, forests that weigh their top more, other criteria and class weights.
+
+Lift is the share of positives in the top over that of all rows. A set has room where the plain
+forest is below {no_room:.0%} of the highest local AUC that its share of positives allows:
+{n_room} of {n_sets}. On the others there is nothing left to be gained.
+
+## All sets
+
+{summary}
+
+## Sets with room
+
+{room}
+
+{verdict}
+
+## Local AUC at 5 %, set by set
+
+{sets}
+
+## Where the best is known
+
+`make_truncated_gaussians`, {truth_rows:,} rows to learn from; partial AUC up to a false positive
+rate of {fpr:.0%}, over that rate, on {truth_test:,} new rows, with `focus=(0, {fpr:g})`:
+
+{truth}
+
+{machine}
+"""
+
+
+def verdict(results: Results) -> str:
+    """Say in words what a focus did."""
+    parts = []
+    for name in OURS:
+        changes = [found[f"{name}, focus"]["local 0.05"] - found[name]["local 0.05"]
+                   for found in results.values()]  # fmt: skip
+        better, worse = sum(c > 0 for c in changes), sum(c < 0 for c in changes)
+        parts.append(f"`{name}` gains on {better} and loses on {worse} (mean {mean(changes):+.4f})")
+    return "By local AUC at 5 %, of all sets " + "; ".join(parts) + "."
+
+
+def run(quick: bool) -> None:
+    """Measure, print, and unless `quick` write the page."""
+    facts = machine()
+    rivals = [*(["catboost"] if CATBOOST in MODELS else []), "lightgbm", "interpret-core"]
+    facts["versions"] |= {name: version(name) for name in rivals}
+    results = measure(quick)
+    if not results:
+        print("No set could be had: nothing to compare.")
+        return
+    truth, speed = measure_truth(quick), measure_speed(quick)
+    figures, room = judge(results, truth, speed), with_room(results)
+    table = markdown_table(["score", "partial AUC"], [[k, f"{v:.4f}"] for k, v in truth.items()],
+                           "lr")  # fmt: skip
+    page = PAGE.format(
+        focus=FOCUS, figures=figure_table(figures), n_sets=len(results), train=TRAIN_ROWS,
+        test=MAX_ROWS - TRAIN_ROWS, no_room=NO_ROOM, n_room=len(room), summary=summary(results),
+        room=summary(room), verdict=verdict(results), sets=by_set(results), truth=table,
+        truth_rows=TRUTH_ROWS, truth_test=TRUTH_TEST, fpr=TRUTH_FPR,
+        machine=describe(facts, "python -m benchmarks focus"),
+    )  # fmt: skip
+    print(page)
+    if not quick:
+        publish("focus", page, figures,
+                {"machine": facts, "results": results, "truth": truth, "speed": speed})  # fmt: skip

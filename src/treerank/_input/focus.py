@@ -1,0 +1,66 @@
+"""What counts of a ranking: all of it, or its top."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from treerank._input.parameters import invalid_parameter
+
+EXPECTED = (
+    "None, a share of the rows in (0, 1), or a range of false positive rates (low, high) with "
+    "0 <= low < high <= 1"
+)
+CoreFocus = tuple[str, float, float]
+# As the core takes it: nothing of a ranking counts more than the rest.
+WHOLE: CoreFocus = ("all", 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Focus:
+    """The top of a ranking, by the share of the rows or by false positive rates.
+
+    With "rows" a ranking is judged by its local AUC at the rate `high`, with "negatives" by its
+    partial AUC between the false positive rates `low` and `high`, over their distance.
+    """
+
+    counts: str
+    low: float
+    high: float
+
+    @property
+    def for_core(self) -> CoreFocus:
+        """As the core takes it."""
+        return (self.counts, self.low, self.high)
+
+
+def check_focus(focus: Any, n_classes: int) -> Focus | None:
+    """Return what is in the focus; None for all of the ranking."""
+    if focus is None:
+        return None
+    found = _by_rates(focus) if isinstance(focus, tuple | list) else _by_rows(focus)
+    if n_classes > 2:
+        raise ValueError(
+            f"Got focus={focus!r} with {n_classes} classes; expected None: local and partial AUC "
+            "are measures of two classes."
+        )
+    return found
+
+
+def _by_rows(focus: Any) -> Focus:
+    if not _is_number(focus) or not 0 < focus < 1:
+        raise invalid_parameter("focus", focus, EXPECTED)
+    return Focus("rows", 0.0, float(focus))
+
+
+def _by_rates(focus: Any) -> Focus:
+    if len(focus) != 2 or not all(map(_is_number, focus)) or not 0 <= focus[0] < focus[1] <= 1:
+        raise invalid_parameter("focus", focus, EXPECTED)
+    return Focus("negatives", float(focus[0]), float(focus[1]))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)

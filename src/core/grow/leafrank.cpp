@@ -5,6 +5,7 @@
 
 #include "core/data/partition.hpp"
 #include "core/data/random.hpp"
+#include "core/grow/dense_rows.hpp"
 #include "core/histogram/histogram.hpp"
 
 namespace treerank {
@@ -119,16 +120,34 @@ void LeafRank<Code, Count>::close(const Open& open) {
 }
 
 template <class Code, class Count>
+void LeafRank<Code, Count>::grow_dense(const Open& root) {
+    const View<Code>* const outer = view_;
+    {
+        const DenseRows<Code> dense(*outer, rows_ + root.first, root.last - root.first);
+        view_ = &dense.view();
+        split_search_.look_at(*view_);
+        grow_depth_first(root);
+    }
+    view_ = outer;
+    split_search_.look_at(*view_);
+}
+
+template <class Code, class Count>
 void LeafRank<Code, Count>::grow_depth_first(Open root) {
     std::vector<Open> stack{root};
-    std::size_t rows_since_check = kRowsPerCheck;
+    // Missing values that count as the cell's mean need the rows of the cell as they were.
+    const bool may_move = !features_.missing_by_cell_mean();
     while (!stack.empty()) {
         Open open = stack.back();
         stack.pop_back();
-        rows_since_check += open.last - open.first;
-        if (rows_since_check >= kRowsPerCheck) {  // reading the clock outweighs a small node
+        if (may_move && DenseRows<Code>::pays(*view_, open.last - open.first)) {
+            grow_dense(open);
+            continue;
+        }
+        rows_since_check_ += open.last - open.first;
+        if (rows_since_check_ >= kRowsPerCheck) {  // reading the clock outweighs a small node
             monitor_.check();
-            rows_since_check = 0;
+            rows_since_check_ = 0;
         }
         Split split;
         if (may_split(open)) split = find_split(open);
@@ -195,6 +214,7 @@ void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t 
     reset(cell);
     nodes[0].weight = weight;
     leaves.clear();
+    rows_since_check_ = kRowsPerCheck;
     split_search_.enter(view, rows, n);
     const bool known = histogram != nullptr && uses_all_features() && !is_sparse(n);
     const Open open{root, 0, n, known ? histogram : nullptr};

@@ -65,6 +65,8 @@ class LeafRank : public LeafRankTree {
     void propagate_histograms(const Open& parent, Open& left, Open& right);
     void close(const Open& open);
     void grow_depth_first(Open root);
+    // The same with the rows laid side by side first.
+    void grow_dense(const Open& root);
     void grow_best_first(Open root);
 
     void release(Count* histogram);
@@ -81,6 +83,7 @@ class LeafRank : public LeafRankTree {
     Row* scratch_rows_ = nullptr;
     std::vector<std::int32_t> cell_features_;
     FeatureDraws draws_;
+    std::size_t rows_since_check_ = 0;
     Count* given_ = nullptr;  // the cell's histogram, which is not ours
 
     HistogramPool<Count> histograms_;

@@ -12,6 +12,7 @@ namespace treerank {
 
 namespace {
 constexpr std::size_t kRowsPerCheck = 2048;
+constexpr std::size_t kCountsPerCode = 4;  // rows for each code that outweigh a subtraction
 }  // namespace
 
 template <class Code, class Count>
@@ -47,7 +48,12 @@ SearchedNode<Count> LeafRank<Code, Count>::searched(const Open& open) const {
 template <class Code, class Count>
 Split LeafRank<Code, Count>::find_split(Open& open) {
     const std::size_t n = open.last - open.first;
-    const bool is_counted = open.histogram != nullptr || is_sparse(n);
+    if (!open.complete && shares_histogram(n) && !is_sparse(n)) {
+        open.histogram = histograms_.take();
+        open.complete = true;
+        count(*view_, rows_ + open.first, n, cell_features_, open.histogram);
+    }
+    const bool is_counted = open.complete || is_sparse(n);
     return best_split(cell_features_, open.key, draws_, [&](const auto& features) {
         if (!is_counted) {
             if (open.histogram == nullptr) open.histogram = histograms_.take();
@@ -65,21 +71,34 @@ std::size_t LeafRank<Code, Count>::partition_rows(const Open& open, const Split&
                                                pool_for(n));
 }
 
+// Whether a node's histogram is to be of all features of the cell, so that its children's follow
+// from one another. Where features are drawn, counting all of the smaller child must cost less
+// than counting the drawn ones of both, and subtracting must not outweigh it.
+template <class Code, class Count>
+bool LeafRank<Code, Count>::shares_histogram(std::size_t n) const {
+    if (uses_all_features()) return true;
+    const auto drawn = static_cast<std::size_t>(options_.max_features);
+    return 2 * drawn >= cell_features_.size() &&
+           n * features_.size() >= kCountsPerCode * features_.histogram_size();
+}
+
 // The larger child inherits the parent's histogram less the smaller child's.
 template <class Code, class Count>
 void LeafRank<Code, Count>::propagate_histograms(const Open& parent, Open& left, Open& right) {
     Count* histogram = parent.histogram;
     if (histogram == nullptr) return;
-    const auto wants = [&](const Open& child) {
-        return uses_all_features() && may_split(child) && !is_sparse(child.last - child.first);
+    const auto can_use = [&](const Open& child) {
+        return may_split(child) && !is_sparse(child.last - child.first);
     };
     const bool left_smaller = left.last - left.first <= right.last - right.first;
     Open& small = left_smaller ? left : right;
     Open& large = left_smaller ? right : left;
-    if (!wants(large)) return release(histogram);
+    if (!parent.complete || !can_use(large) || !shares_histogram(large.last - large.first))
+        return release(histogram);
     const std::size_t n_small = small.last - small.first;
     large.histogram = histogram;
-    if (!wants(small) && n_small * cell_features_.size() <= features_.histogram_size() / 2) {
+    large.complete = true;
+    if (!can_use(small) && n_small * cell_features_.size() <= features_.histogram_size() / 2) {
         const auto& codes = view_->codes_for(n_small);
         for (std::size_t f = 0; f < cell_features_.size(); ++f) {
             const Code* column = codes.column(cell_features_[f]);
@@ -95,7 +114,8 @@ void LeafRank<Code, Count>::propagate_histograms(const Open& parent, Open& left,
         const std::size_t at = features_.offset[feature];
         kernels_.subtract(histogram + at, histogram + at, counted + at, features_.n_codes[feature]);
     }
-    if (!wants(small)) {
+    small.complete = can_use(small);
+    if (!small.complete) {
         release(counted);
         small.histogram = nullptr;
     }
@@ -217,7 +237,7 @@ void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t 
     rows_since_check_ = kRowsPerCheck;
     split_search_.enter(view, rows, n);
     const bool known = histogram != nullptr && uses_all_features() && !is_sparse(n);
-    const Open open{root, 0, n, known ? histogram : nullptr};
+    const Open open{root, 0, n, known ? histogram : nullptr, known};
     if (grows_best_first())
         grow_best_first(open);
     else

@@ -56,12 +56,14 @@ class LeafRank : public LeafRankTree {
         std::size_t first = 0;
         std::size_t last = 0;
         Count* histogram = nullptr;  // null: not counted
+        bool complete = false;       // it is of all features of the cell
     };
 
     SearchedNode<Count> searched(const Open& open) const;
     Split find_split(Open& open);
     std::pair<Open, Open> apply(const Open& open, Split split);
     std::size_t partition_rows(const Open& open, const Split& split);
+    bool shares_histogram(std::size_t n) const;
     void propagate_histograms(const Open& parent, Open& left, Open& right);
     void close(const Open& open);
     void grow_depth_first(Open root);

@@ -1,8 +1,9 @@
 // The rows of one node laid side by side, for all nodes below it.
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -35,7 +36,7 @@ class DenseRows {
         for (std::size_t i = 0; i < n; ++i) {
             const std::uint32_t old = row_id(rows[i]);
             old_number_[i] = old;
-            std::copy_n(codes.data + old * codes.step, p, view_.own_codes.get() + i * p);
+            copy_row(codes.data + old * codes.step, p * sizeof(Code), view_.own_codes.get() + i * p);
         }
         if (from.weights != nullptr) {
             view_.own_weights.resize(n);
@@ -56,6 +57,20 @@ class DenseRows {
     const View<Code>& view() const { return view_; }
 
   private:
+    // A few words, the last of them over the one before: a call would take longer than the copy.
+    static void copy_row(const Code* from, std::size_t bytes, Code* to) {
+        using Word = std::uint64_t;
+        const auto* source = reinterpret_cast<const std::byte*>(from);
+        auto* target = reinterpret_cast<std::byte*>(to);
+        if (bytes < sizeof(Word)) {
+            for (std::size_t b = 0; b < bytes; ++b) target[b] = source[b];
+            return;
+        }
+        for (std::size_t b = 0; b + sizeof(Word) < bytes; b += sizeof(Word))
+            std::memcpy(target + b, source + b, sizeof(Word));
+        const std::size_t last = bytes - sizeof(Word);
+        std::memcpy(target + last, source + last, sizeof(Word));
+    }
     static Row numbered(Row row, Row number) {
         return (number << kRowShift) | (row & (kLabelBit | kRepeatMask));
     }

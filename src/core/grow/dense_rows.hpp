@@ -36,7 +36,8 @@ class DenseRows {
         for (std::size_t i = 0; i < n; ++i) {
             const std::uint32_t old = row_id(rows[i]);
             old_number_[i] = old;
-            copy_row(codes.data + old * codes.step, p * sizeof(Code), view_.own_codes.get() + i * p);
+            copy_row(codes.data + old * codes.step, p * sizeof(Code),
+                     view_.own_codes.get() + i * p);
         }
         if (from.weights != nullptr) {
             view_.own_weights.resize(n);

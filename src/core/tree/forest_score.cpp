@@ -141,10 +141,10 @@ void apply_each(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadP
                 });
 }
 
-#define TREERANK_FOR_CODE(Code)                                                                  \
-    template void score(const ForestView&, const CodeMatrix<Code>&, ThreadPool&, double*);       \
-    template void score_each(const ForestView&, const CodeMatrix<Code>&, ThreadPool&, float*);   \
-    template void apply_each(const ForestView&, const CodeMatrix<Code>&, ThreadPool&,            \
+#define TREERANK_FOR_CODE(Code)                                                                \
+    template void score(const ForestView&, const CodeMatrix<Code>&, ThreadPool&, double*);     \
+    template void score_each(const ForestView&, const CodeMatrix<Code>&, ThreadPool&, float*); \
+    template void apply_each(const ForestView&, const CodeMatrix<Code>&, ThreadPool&,          \
                              std::int32_t*);
 TREERANK_FOR_CODE(std::uint8_t)
 TREERANK_FOR_CODE(std::uint16_t)

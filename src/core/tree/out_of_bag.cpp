@@ -132,8 +132,7 @@ void add_tree(const ForestView& forest, std::size_t tree, const std::vector<floa
     if (asked.copy)
         add(ListedBlock<Code, true>{{asked.copy.get() + first * p, p}, listed.data(), rows});
     else
-        add(ListedBlock<Code, false>{
-            {asked.codes.data, asked.codes.stride}, listed.data(), rows});
+        add(ListedBlock<Code, false>{{asked.codes.data, asked.codes.stride}, listed.data(), rows});
 }
 
 // One bit a tree and row: drawn or not.

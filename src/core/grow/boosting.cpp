@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
-#include "core/data/partition.hpp"
 #include "core/grow/growing_boosted_tree.hpp"
+#include "core/grow/part_segments.hpp"
 #include "core/histogram/histogram_pool.hpp"
 #include "core/split/newton_split.hpp"
 
@@ -19,9 +20,14 @@ namespace {
 
 // Work that is worth calling the pool: rows to count, rows to move, bins to search.
 constexpr std::size_t kCountForTeam = std::size_t{1} << 14;
-constexpr std::size_t kRowsForTeam = std::size_t{1} << 16;
+constexpr std::size_t kRowsForTeam = std::size_t{1} << 15;
 constexpr std::size_t kBinsForTeam = std::size_t{1} << 14;
 constexpr std::size_t kRowsPerTask = 16384;
+// Nodes that are grown together: several for each thread, as long as their histograms are no
+// larger than this.
+constexpr std::size_t kNodesPerThread = 4;
+constexpr std::size_t kHistogramBytes = std::size_t{1} << 23;
+constexpr std::size_t kTasksPerThread = 4;
 
 // Rows [first, first + n) whose scores move by the same value.
 struct Move {
@@ -42,6 +48,43 @@ struct Squares {
     }
 };
 
+// A node of the tree inside a cell.
+struct InnerNode {
+    Segment at;
+    NewtonCut cut{};
+    std::size_t n_left = 0;
+    std::int32_t left = -1;  // the right one comes next; -1: a leaf
+};
+
+// A cell as it is grown, whichever comes first.
+struct BoostedCell {
+    Segment at;
+    std::int32_t depth = 0;
+    std::vector<InnerNode> nodes{};      // none: it stays whole
+    std::int32_t left = -1, right = -1;  // its halves
+};
+
+// The halves of a cell, made of the leaves of the tree inside it: the first `n_left` and the
+// others. None on the left: the cell cannot be parted.
+struct Halves {
+    std::int32_t first_test = -1;
+    std::vector<BoostedLeaf> leaves{};
+    std::size_t n_left = 0;
+    Segment left{}, right{};
+};
+
+// Cuts a list into stretches of at most so many, and calls job with each.
+template <class Item, class Job>
+void in_stretches(std::vector<Item>& items, std::size_t most, const Job& job) {
+    for (std::size_t first = 0; first < items.size(); first += most) {
+        const auto from = items.begin() + static_cast<std::ptrdiff_t>(first);
+        const auto n = static_cast<std::ptrdiff_t>(std::min(most, items.size() - first));
+        job(std::vector<Item>(std::make_move_iterator(from), std::make_move_iterator(from + n)));
+    }
+}
+
+// Nodes of one depth are grown together, so that their work fills the pool and its threads seldom
+// wait for each other; the tree is then put together as if one had been grown after another.
 template <class Code, bool Weighted>
 class Grower : public BoostingRounds {
   public:
@@ -51,6 +94,7 @@ class Grower : public BoostingRounds {
           rows_(table.codes.rows),
           scratch_(table.codes.rows),
           growing_(table.features),
+          trial_(table.features),
           counter_(rows, table.features, table.weights),
           histograms_(offsets_of(table.features.n_codes).back()),
           monotonic_(table.features.any_monotonic()) {}
@@ -61,10 +105,15 @@ class Grower : public BoostingRounds {
         pool_ = &pool;
         begin(drawn, chosen, options);
         Segment all{0, n_rows_, {}, {}};
-        OwnHistogram histogram = count(all);
+        OwnHistogram histogram = new_histogram();
+        counter_.count({{rows_.data(), n_rows_, histogram.get()}},
+                       pool_for(n_rows_, kCountForTeam));
         for (std::int32_t code = 0; code < table_.features.n_codes[chosen_[0]]; ++code)
             all.sum += histogram[counter_.offset(chosen_[0]) + static_cast<std::size_t>(code)];
-        grow_cell(all, std::move(histogram), 0, -1, {});
+        std::vector<OpenCell> root(1);
+        root[0] = {add_cell(all, 0), std::move(histogram)};
+        grow_cells(std::move(root));
+        keep_cell(0, -1, {});
         return growing_.compile();
     }
 
@@ -88,14 +137,30 @@ class Grower : public BoostingRounds {
     };
     using OwnHistogram = std::unique_ptr<GradientSum[], GiveBack>;
     using CountedRows = std::conditional_t<Weighted, WeightedGradientRows, UnitRows>;
+    // A node that may still be split, with a histogram of its own or that of its cell.
+    struct OpenNode {
+        std::int32_t cell, number;
+        const GradientSum* histogram;
+        OwnHistogram own;
+    };
+    struct OpenCell {
+        std::int32_t number = -1;
+        OwnHistogram histogram;
+    };
+
+    InnerNode& inner(const OpenNode& node) { return cells_[node.cell].nodes[node.number]; }
 
     void begin(const std::vector<std::uint32_t>* drawn, const std::vector<std::int32_t>& chosen,
                const BoostingOptions& options) {
         n_rows_ = drawn != nullptr ? drawn->size() : table_.codes.rows;
         chosen_ = chosen;
         growing_.reset(options);
+        cells_.clear();
         moves_.clear();
         counter_.choose(chosen_);
+        const std::size_t fitting = kHistogramBytes / (counter_.size() * sizeof(GradientSum));
+        const std::size_t wanted = pool_->size() > 1 ? kNodesPerThread * pool_->size() : 1;
+        most_open_ = std::clamp<std::size_t>(fitting, 1, wanted);
         pool_->run((n_rows_ + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
             const std::size_t last = std::min(n_rows_, (task + 1) * kRowsPerTask);
             for (std::size_t i = task * kRowsPerTask; i < last; ++i)
@@ -135,23 +200,24 @@ class Grower : public BoostingRounds {
 
     OwnHistogram new_histogram() { return {histograms_.take(), GiveBack{&histograms_}}; }
 
-    OwnHistogram count(const Segment& at) {
-        OwnHistogram histogram = new_histogram();
-        counter_.count(rows_.data() + at.first, at.n, histogram.get(),
-                       pool_for(at.n, kCountForTeam));
-        return histogram;
-    }
-
-    // The histograms of the two parts of a node: the smaller is counted, the other is what
-    // is left of the node's, and takes its place if that is `own`.
-    std::pair<OwnHistogram, OwnHistogram> count_parts(const Segment& a, const Segment& b,
-                                                      const GradientSum* whole, OwnHistogram own) {
+    // The histograms of the two parts of a node: the smaller is to be counted, the other is
+    // what is left of the node's, and takes its place if that is `own`.
+    std::pair<OwnHistogram, OwnHistogram> plan_parts(const Segment& a, const Segment& b,
+                                                     const GradientSum* whole, OwnHistogram own,
+                                                     std::vector<HistogramJob>& jobs) {
         const bool a_is_smaller = a.n <= b.n;
-        OwnHistogram small = count(a_is_smaller ? a : b);
+        const Segment& counted = a_is_smaller ? a : b;
+        OwnHistogram small = new_histogram();
         OwnHistogram large = own ? std::move(own) : new_histogram();
-        subtract(large.get(), whole, small.get(), counter_.size());
+        jobs.push_back({rows_.data() + counted.first, counted.n, small.get(), whole, large.get()});
         if (a_is_smaller) return {std::move(small), std::move(large)};
         return {std::move(large), std::move(small)};
+    }
+
+    void count(const std::vector<HistogramJob>& jobs) {
+        std::size_t n = 0;
+        for (const HistogramJob& job : jobs) n += job.n;
+        counter_.count(jobs, pool_for(n, kCountForTeam));
     }
 
     // How much the gradients of rows vary about the node's mean, where levels are judged by it.
@@ -181,22 +247,10 @@ class Grower : public BoostingRounds {
         return sum / static_cast<double>(at.sum.weight);
     }
 
-    NewtonCut best_cut(const Segment& at, const GradientSum* histogram) const {
-        const NewtonSearch search(at.sum, at.bounds, growing_.scale,
-                                  growing_.options.min_weight_leaf,
-                                  growing_.options.independent_weight, row_variance(at));
-        std::vector<NewtonCut> cuts(chosen_.size());
-        // Two threads would hardly save the time to call the second.
-        const bool pays = counter_.size() * (pool_->size() - 1) >= kBinsForTeam;
-        ThreadPool* pool = pays ? pool_ : nullptr;
-        run_in(pool, chosen_.size(), [&](std::size_t i) {
-            const std::int32_t feature = chosen_[i];
-            cuts[i] = search.best(
-                histogram + counter_.offset(feature), table_.features.n_codes[feature],
-                table_.features.categorical[feature] != 0, table_.features.monotonic[feature]);
-        });
+    // The best of the cuts of the chosen features.
+    NewtonCut best_of(const NewtonCut* cuts) const {
         NewtonCut best;
-        for (std::size_t i = 0; i < cuts.size(); ++i) {
+        for (std::size_t i = 0; i < chosen_.size(); ++i) {
             if (cuts[i].feature < 0) continue;
             const bool better =
                 cuts[i].gain > best.gain ||
@@ -208,35 +262,88 @@ class Grower : public BoostingRounds {
         return best;
     }
 
-    std::size_t partition(const Segment& at, const NewtonCut& cut) {
-        return partition_by_condition<Code, PackedCount>(
-            cut.condition(), cut.set, table_.codes, rows_.data() + at.first, at.n,
-            scratch_.data() + at.first, pool_for(at.n, kRowsForTeam));
+    void find_cuts(const std::vector<OpenNode>& open) {
+        std::vector<NewtonSearch> searches;
+        for (const OpenNode& node : open) {
+            const Segment& at = inner(node).at;
+            searches.emplace_back(at.sum, at.bounds, growing_.scale,
+                                  growing_.options.min_weight_leaf,
+                                  growing_.options.independent_weight, row_variance(at));
+        }
+        const std::size_t p = chosen_.size(), n = open.size() * p;
+        std::vector<NewtonCut> cuts(n);
+        // Two threads would hardly save the time to call the second for a single node.
+        const bool pays = open.size() * counter_.size() * (pool_->size() - 1) >= kBinsForTeam;
+        const std::size_t n_tasks = pays ? std::min(n, kTasksPerThread * pool_->size()) : 1;
+        run_in(pays ? pool_ : nullptr, n_tasks, [&](std::size_t task) {
+            for (std::size_t i = task * n / n_tasks; i < (task + 1) * n / n_tasks; ++i) {
+                const std::int32_t feature = chosen_[i % p];
+                cuts[i] = searches[i / p].best(open[i / p].histogram + counter_.offset(feature),
+                                               table_.features.n_codes[feature],
+                                               table_.features.categorical[feature] != 0,
+                                               table_.features.monotonic[feature]);
+            }
+        });
+        for (std::size_t i = 0; i < open.size(); ++i)
+            inner(open[i]).cut = best_of(cuts.data() + i * p);
     }
 
-    // Grows the tree inside a cell below one node, whose histogram is `own`, or for the first
-    // node that of the cell, which is needed once more when the cell has been parted.
-    void grow_node(std::int32_t node, const GradientSum* cell, OwnHistogram own, std::int32_t depth,
-                   std::vector<BoostedLeaf>& leaves) {
-        const Segment at = growing_.nodes[node];
-        const GradientSum* histogram = own ? own.get() : cell;
-        NewtonCut cut;
-        if (depth < growing_.options.leafrank_depth) cut = best_cut(at, histogram);
-        if (cut.feature < 0) {
-            leaves.push_back({node, at});
-            return;
+    // Parts the rows of nodes that have a cut.
+    void part_rows(const std::vector<OpenNode>& open) {
+        std::vector<PartedSegment> segments;
+        std::size_t n = 0;
+        for (const OpenNode& node : open) {
+            const InnerNode& parted = inner(node);
+            segments.push_back(
+                {parted.at.first, parted.at.n, parted.cut.condition(), parted.cut.set});
+            n += parted.at.n;
         }
-        const auto [left, right] = growing_.split_node(node, cut, partition(at, cut));
-        OwnHistogram of_left, of_right;
-        if (depth + 1 < growing_.options.leafrank_depth)
-            std::tie(of_left, of_right) =
-                count_parts(growing_.nodes[left], growing_.nodes[right], histogram, std::move(own));
-        grow_node(left, nullptr, std::move(of_left), depth + 1, leaves);
-        grow_node(right, nullptr, std::move(of_right), depth + 1, leaves);
+        part_segments(table_.codes, rows_.data(), scratch_.data(), segments,
+                      pool_for(n, kRowsForTeam));
+        for (std::size_t i = 0; i < open.size(); ++i) inner(open[i]).n_left = segments[i].n_left;
+    }
+
+    std::vector<OpenNode> open_children(std::vector<OpenNode>& open, bool counted) {
+        std::vector<OpenNode> below;
+        std::vector<HistogramJob> jobs;
+        for (OpenNode& node : open) {
+            std::vector<InnerNode>& nodes = cells_[node.cell].nodes;
+            const auto left = static_cast<std::int32_t>(nodes.size());
+            nodes[node.number].left = left;
+            const auto [a, b] = growing_.sides_of(nodes[node.number].at, nodes[node.number].cut,
+                                                  nodes[node.number].n_left);
+            nodes.push_back({a});
+            nodes.push_back({b});
+            if (!counted) continue;
+            auto [of_a, of_b] = plan_parts(a, b, node.histogram, std::move(node.own), jobs);
+            const GradientSum *in_a = of_a.get(), *in_b = of_b.get();
+            below.push_back({node.cell, left, in_a, std::move(of_a)});
+            below.push_back({node.cell, left + 1, in_b, std::move(of_b)});
+        }
+        if (counted) count(jobs);
+        return below;
+    }
+
+    // Grows the trees inside cells below some nodes of the same depth.
+    void grow_nodes(std::vector<OpenNode> open, std::int32_t depth) {
+        if (open.empty()) return;
+        if (open.size() > most_open_)
+            return in_stretches(open, most_open_, [&](std::vector<OpenNode> some) {
+                grow_nodes(std::move(some), depth);
+            });
+        find_cuts(open);
+        std::erase_if(open, [&](const OpenNode& node) { return inner(node).cut.feature < 0; });
+        part_rows(open);
+        const bool goes_on = depth + 1 < growing_.options.leafrank_depth;
+        std::vector<OpenNode> below = open_children(open, goes_on);
+        open.clear();
+        grow_nodes(std::move(below), depth + 1);
     }
 
     // Puts the rows of leaves where they belong from now on.
-    void move_rows(const std::vector<MovedRows>& moved, std::size_t n) {
+    void move_rows(const std::vector<MovedRows>& moved) {
+        std::size_t n = 0;
+        for (const MovedRows& rows_of : moved) n += rows_of.n;
         ThreadPool* pool = pool_for(n, kRowsForTeam);
         run_in(pool, moved.size(), [&](std::size_t i) {
             std::copy_n(rows_.data() + moved[i].from, moved[i].n, scratch_.data() + moved[i].to);
@@ -246,57 +353,123 @@ class Grower : public BoostingRounds {
         });
     }
 
-    // Grows a cell, which is made up of the given leaves of the cell above.
-    void grow_cell(const Segment& at, OwnHistogram histogram, std::int32_t depth,
-                   std::int32_t parent, const std::vector<BoostedLeaf>& made_of) {
-        const std::int32_t number = growing_.add_cell(at, parent, depth);
-        if (depth >= growing_.options.max_depth || !split_cell(number, at, std::move(histogram)))
-            for (const BoostedLeaf& leaf : made_of)
-                moves_.push_back({leaf.rows.first, leaf.rows.n, growing_.step_of(at, leaf.node)});
+    std::int32_t add_cell(const Segment& at, std::int32_t depth) {
+        cells_.push_back({at, depth});
+        return static_cast<std::int32_t>(cells_.size()) - 1;
     }
 
-    // Grows the tree inside a cell and what is below; false where the cell stays whole.
-    bool split_cell(std::int32_t number, const Segment& at, OwnHistogram histogram) {
-        RankTree& tree = growing_.tree;
-        const std::vector<double> importance = growing_.importance;
-        const std::size_t n_sets = tree.category_sets.size();
-        const std::int32_t depth = tree.cells[number].depth, first_test = growing_.add_node(at);
-        std::vector<Row> before;
-        if (monotonic_)  // only then a cell may stay whole after its rows were parted
-            before.assign(rows_.data() + at.first, rows_.data() + at.first + at.n);
-        std::vector<BoostedLeaf> leaves;
-        grow_node(first_test, histogram.get(), nullptr, 0, leaves);
-        const bool constrained = growing_.is_constrained(first_test);
-        const std::size_t n_left = growing_.order_leaves(leaves, at, constrained);
-        if (n_left == 0) {
-            std::copy(before.begin(), before.end(), rows_.data() + at.first);
-            growing_.importance = importance;
-            tree.category_sets.resize(n_sets);
-            tree.tests.resize(first_test);
-            growing_.nodes.resize(first_test);
-            return false;
+    // Adds the tree inside a cell to `to`, below a node of it, the left branch first.
+    static void add_nodes(GrowingBoostedTree& to, std::int32_t node, const BoostedCell& cell,
+                          std::int32_t number, std::vector<BoostedLeaf>& leaves) {
+        const InnerNode& from = cell.nodes[number];
+        if (from.left < 0) {
+            leaves.push_back({node, from.at});
+            return;
         }
-        tree.cells[number].first_test = first_test;
-        tree.cells[number].last_test = static_cast<std::int32_t>(tree.tests.size());
+        const auto [left, right] = to.split_node(node, from.cut, from.n_left);
+        add_nodes(to, left, cell, from.left, leaves);
+        add_nodes(to, right, cell, from.left + 1, leaves);
+    }
+
+    static Halves make_halves(GrowingBoostedTree& to, const BoostedCell& cell,
+                              std::vector<MovedRows>& moved) {
+        Halves halves;
+        halves.first_test = to.add_node(cell.at);
+        add_nodes(to, halves.first_test, cell, 0, halves.leaves);
+        const bool constrained = to.is_constrained(halves.first_test);
+        halves.n_left = to.order_leaves(halves.leaves, cell.at, constrained);
+        if (halves.n_left > 0)
+            std::tie(halves.left, halves.right) =
+                to.merge(halves.leaves, halves.n_left, cell.at, constrained, moved);
+        return halves;
+    }
+
+    // Grows the trees inside cells of the same depth; their halves, which may be grown in turn.
+    std::vector<OpenCell> part_cells(std::vector<OpenCell>& level) {
+        std::vector<OpenNode> open;
+        std::vector<std::vector<Row>> before(level.size());
+        for (std::size_t i = 0; i < level.size(); ++i) {
+            BoostedCell& cell = cells_[level[i].number];
+            cell.nodes.push_back({cell.at});
+            open.push_back({level[i].number, 0, level[i].histogram.get(), nullptr});
+            const Row* first = rows_.data() + cell.at.first;
+            if (monotonic_)  // only then a cell may stay whole after its rows were parted
+                before[i].assign(first, first + cell.at.n);
+        }
+        if (growing_.options.leafrank_depth > 0) grow_nodes(std::move(open), 0);
+        std::vector<OpenCell> below;
         std::vector<MovedRows> moved;
-        const auto [left, right] = growing_.merge(leaves, n_left, at, constrained, moved);
-        move_rows(moved, at.n);
-        OwnHistogram of_left, of_right;
-        const GradientSum* whole = histogram.get();
-        if (depth + 1 < growing_.options.max_depth)
-            std::tie(of_left, of_right) = count_parts(left, right, whole, std::move(histogram));
-        const auto middle = leaves.begin() + static_cast<std::ptrdiff_t>(n_left);
-        tree.cells[number].left = static_cast<std::int32_t>(tree.cells.size());
-        grow_cell(left, std::move(of_left), depth + 1, number, {leaves.begin(), middle});
-        tree.cells[number].right = static_cast<std::int32_t>(tree.cells.size());
-        grow_cell(right, std::move(of_right), depth + 1, number, {middle, leaves.end()});
-        return true;
+        for (std::size_t i = 0; i < level.size(); ++i) {
+            const std::int32_t number = level[i].number;
+            trial_.reset(growing_.options);
+            const Halves halves = make_halves(trial_, cells_[number], moved);
+            if (halves.n_left == 0) {
+                std::copy(before[i].begin(), before[i].end(),
+                          rows_.data() + cells_[number].at.first);
+                cells_[number].nodes.clear();
+                continue;
+            }
+            const std::int32_t depth = cells_[number].depth + 1;
+            const std::int32_t left = add_cell(halves.left, depth);
+            cells_[number].left = left;
+            cells_[number].right = add_cell(halves.right, depth);
+            if (depth >= growing_.options.max_depth) continue;
+            below.push_back({left, nullptr});
+            below.push_back({left + 1, std::move(level[i].histogram)});  // the whole's as yet
+        }
+        move_rows(moved);
+        return below;
+    }
+
+    void grow_cells(std::vector<OpenCell> level) {
+        std::erase_if(level, [&](const OpenCell& open) {
+            return cells_[open.number].depth >= growing_.options.max_depth;
+        });
+        if (level.empty()) return;
+        if (level.size() > most_open_)
+            return in_stretches(level, most_open_,
+                                [&](std::vector<OpenCell> some) { grow_cells(std::move(some)); });
+        std::vector<OpenCell> below = part_cells(level);
+        level.clear();
+        std::vector<HistogramJob> jobs;
+        for (std::size_t i = 0; i < below.size(); i += 2) {
+            OpenCell &a = below[i], &b = below[i + 1];
+            const GradientSum* whole = b.histogram.get();
+            std::tie(a.histogram, b.histogram) = plan_parts(
+                cells_[a.number].at, cells_[b.number].at, whole, std::move(b.histogram), jobs);
+        }
+        count(jobs);
+        grow_cells(std::move(below));
+    }
+
+    // Adds a cell to the tree, and what is below; it is made up of the given leaves of the cell
+    // above.
+    void keep_cell(std::int32_t number, std::int32_t parent,
+                   const std::vector<BoostedLeaf>& made_of) {
+        const BoostedCell& cell = cells_[number];
+        const std::int32_t kept = growing_.add_cell(cell.at, parent, cell.depth);
+        if (cell.nodes.empty()) {
+            for (const BoostedLeaf& leaf : made_of)
+                moves_.push_back(
+                    {leaf.rows.first, leaf.rows.n, growing_.step_of(cell.at, leaf.node)});
+            return;
+        }
+        RankTree& tree = growing_.tree;
+        std::vector<MovedRows> moved;  // long ago
+        const Halves halves = make_halves(growing_, cell, moved);
+        tree.cells[kept].first_test = halves.first_test;
+        tree.cells[kept].last_test = static_cast<std::int32_t>(tree.tests.size());
+        const auto middle = halves.leaves.begin() + static_cast<std::ptrdiff_t>(halves.n_left);
+        tree.cells[kept].left = static_cast<std::int32_t>(tree.cells.size());
+        keep_cell(cell.left, kept, {halves.leaves.begin(), middle});
+        tree.cells[kept].right = static_cast<std::int32_t>(tree.cells.size());
+        keep_cell(cell.right, kept, {middle, halves.leaves.end()});
     }
 
     const BoostingTable<Code>& table_;
     std::vector<Row> rows_;  // of the tree: those of a node are a stretch of them
     std::vector<Row> scratch_;
-    GrowingBoostedTree growing_;
+    GrowingBoostedTree growing_, trial_;
     GradientCounter<Code, CountedRows> counter_;
     HistogramPool<GradientSum> histograms_;
     const bool monotonic_;  // some feature is constrained
@@ -304,8 +477,10 @@ class Grower : public BoostingRounds {
     ThreadPool* pool_ = nullptr;
     std::size_t n_rows_ = 0;
     std::vector<std::int32_t> chosen_;
-    bool many_levels_ = false;  // of some chosen feature
-    int square_shift_ = 0;      // digits of gradients that squares leave out
+    bool many_levels_ = false;   // of some chosen feature
+    int square_shift_ = 0;       // digits of gradients that squares leave out
+    std::size_t most_open_ = 1;  // nodes grown together
+    std::vector<BoostedCell> cells_;
     std::vector<Move> moves_;
 };
 

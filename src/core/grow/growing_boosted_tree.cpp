@@ -43,17 +43,22 @@ std::pair<std::int32_t, std::int32_t> GrowingBoostedTree::split_node(std::int32_
         condition.cut = static_cast<std::int32_t>(tree.category_sets.size());
         tree.category_sets.push_back(cut.set);
     }
-    const Segment at = nodes[node];
-    Segment left{at.first, n_left, cut.left, at.bounds};
-    Segment right{at.first + n_left, at.n - n_left, at.sum - cut.left, at.bounds};
-    const std::int8_t sign = sign_of(cut.feature);
-    if (sign > 0) keep_apart(right, left);
-    if (sign < 0) keep_apart(left, right);
+    const auto [left, right] = sides_of(nodes[node], cut, n_left);
     const std::int32_t left_node = add_node(left), right_node = add_node(right);
     tree.tests[node].condition = condition;
     tree.tests[node].left = left_node;
     tree.tests[node].right = right_node;
     return {left_node, right_node};
+}
+
+std::pair<Segment, Segment> GrowingBoostedTree::sides_of(const Segment& at, const NewtonCut& cut,
+                                                         std::size_t n_left) const {
+    Segment left{at.first, n_left, cut.left, at.bounds};
+    Segment right{at.first + n_left, at.n - n_left, at.sum - cut.left, at.bounds};
+    const std::int8_t sign = sign_of(cut.feature);
+    if (sign > 0) keep_apart(right, left);
+    if (sign < 0) keep_apart(left, right);
+    return {left, right};
 }
 
 void GrowingBoostedTree::keep_apart(Segment& better, Segment& worse) const {

@@ -41,6 +41,9 @@ class GrowingBoostedTree {
 
     std::int32_t add_cell(const Segment& at, std::int32_t parent, std::int32_t depth);
     std::int32_t add_node(const Segment& at);
+    // The two sides of a cut, of which the left has `n_left` rows.
+    std::pair<Segment, Segment> sides_of(const Segment& at, const NewtonCut& cut,
+                                         std::size_t n_left) const;
     // Makes a node a test: the children, whose segments follow from the cut and `n_left`.
     std::pair<std::int32_t, std::int32_t> split_node(std::int32_t node, const NewtonCut& cut,
                                                      std::size_t n_left);

@@ -5,12 +5,14 @@
 
 #include "core/data/partition.hpp"
 #include "core/data/random.hpp"
+#include "core/grow/dense_rows.hpp"
 #include "core/histogram/histogram.hpp"
 
 namespace treerank {
 
 namespace {
 constexpr std::size_t kRowsPerCheck = 2048;
+constexpr std::size_t kCountsPerCode = 4;  // rows for each code that outweigh a subtraction
 }  // namespace
 
 template <class Code, class Count>
@@ -46,7 +48,12 @@ SearchedNode<Count> LeafRank<Code, Count>::searched(const Open& open) const {
 template <class Code, class Count>
 Split LeafRank<Code, Count>::find_split(Open& open) {
     const std::size_t n = open.last - open.first;
-    const bool is_counted = open.histogram != nullptr || is_sparse(n);
+    if (!open.complete && shares_histogram(n) && !is_sparse(n)) {
+        open.histogram = histograms_.take();
+        open.complete = true;
+        count(*view_, rows_ + open.first, n, cell_features_, open.histogram);
+    }
+    const bool is_counted = open.complete || is_sparse(n);
     return best_split(cell_features_, open.key, draws_, [&](const auto& features) {
         if (!is_counted) {
             if (open.histogram == nullptr) open.histogram = histograms_.take();
@@ -64,21 +71,34 @@ std::size_t LeafRank<Code, Count>::partition_rows(const Open& open, const Split&
                                                pool_for(n));
 }
 
+// Whether a node's histogram is to be of all features of the cell, so that its children's follow
+// from one another. Where features are drawn, counting all of the smaller child must cost less
+// than counting the drawn ones of both, and subtracting must not outweigh it.
+template <class Code, class Count>
+bool LeafRank<Code, Count>::shares_histogram(std::size_t n) const {
+    if (uses_all_features()) return true;
+    const auto drawn = static_cast<std::size_t>(options_.max_features);
+    return 2 * drawn >= cell_features_.size() &&
+           n * features_.size() >= kCountsPerCode * features_.histogram_size();
+}
+
 // The larger child inherits the parent's histogram less the smaller child's.
 template <class Code, class Count>
 void LeafRank<Code, Count>::propagate_histograms(const Open& parent, Open& left, Open& right) {
     Count* histogram = parent.histogram;
     if (histogram == nullptr) return;
-    const auto wants = [&](const Open& child) {
-        return uses_all_features() && may_split(child) && !is_sparse(child.last - child.first);
+    const auto can_use = [&](const Open& child) {
+        return may_split(child) && !is_sparse(child.last - child.first);
     };
     const bool left_smaller = left.last - left.first <= right.last - right.first;
     Open& small = left_smaller ? left : right;
     Open& large = left_smaller ? right : left;
-    if (!wants(large)) return release(histogram);
+    if (!parent.complete || !can_use(large) || !shares_histogram(large.last - large.first))
+        return release(histogram);
     const std::size_t n_small = small.last - small.first;
     large.histogram = histogram;
-    if (!wants(small) && n_small * cell_features_.size() <= features_.histogram_size() / 2) {
+    large.complete = true;
+    if (!can_use(small) && n_small * cell_features_.size() <= features_.histogram_size() / 2) {
         const auto& codes = view_->codes_for(n_small);
         for (std::size_t f = 0; f < cell_features_.size(); ++f) {
             const Code* column = codes.column(cell_features_[f]);
@@ -94,7 +114,8 @@ void LeafRank<Code, Count>::propagate_histograms(const Open& parent, Open& left,
         const std::size_t at = features_.offset[feature];
         kernels_.subtract(histogram + at, histogram + at, counted + at, features_.n_codes[feature]);
     }
-    if (!wants(small)) {
+    small.complete = can_use(small);
+    if (!small.complete) {
         release(counted);
         small.histogram = nullptr;
     }
@@ -119,16 +140,34 @@ void LeafRank<Code, Count>::close(const Open& open) {
 }
 
 template <class Code, class Count>
+void LeafRank<Code, Count>::grow_dense(const Open& root) {
+    const View<Code>* const outer = view_;
+    {
+        const DenseRows<Code> dense(*outer, rows_ + root.first, root.last - root.first);
+        view_ = &dense.view();
+        split_search_.look_at(*view_);
+        grow_depth_first(root);
+    }
+    view_ = outer;
+    split_search_.look_at(*view_);
+}
+
+template <class Code, class Count>
 void LeafRank<Code, Count>::grow_depth_first(Open root) {
     std::vector<Open> stack{root};
-    std::size_t rows_since_check = kRowsPerCheck;
+    // Missing values that count as the cell's mean need the rows of the cell as they were.
+    const bool may_move = !features_.missing_by_cell_mean();
     while (!stack.empty()) {
         Open open = stack.back();
         stack.pop_back();
-        rows_since_check += open.last - open.first;
-        if (rows_since_check >= kRowsPerCheck) {  // reading the clock outweighs a small node
+        if (may_move && DenseRows<Code>::pays(*view_, open.last - open.first)) {
+            grow_dense(open);
+            continue;
+        }
+        rows_since_check_ += open.last - open.first;
+        if (rows_since_check_ >= kRowsPerCheck) {  // reading the clock outweighs a small node
             monitor_.check();
-            rows_since_check = 0;
+            rows_since_check_ = 0;
         }
         Split split;
         if (may_split(open)) split = find_split(open);
@@ -195,9 +234,10 @@ void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t 
     reset(cell);
     nodes[0].weight = weight;
     leaves.clear();
+    rows_since_check_ = kRowsPerCheck;
     split_search_.enter(view, rows, n);
     const bool known = histogram != nullptr && uses_all_features() && !is_sparse(n);
-    const Open open{root, 0, n, known ? histogram : nullptr};
+    const Open open{root, 0, n, known ? histogram : nullptr, known};
     if (grows_best_first())
         grow_best_first(open);
     else

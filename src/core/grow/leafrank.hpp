@@ -56,15 +56,19 @@ class LeafRank : public LeafRankTree {
         std::size_t first = 0;
         std::size_t last = 0;
         Count* histogram = nullptr;  // null: not counted
+        bool complete = false;       // it is of all features of the cell
     };
 
     SearchedNode<Count> searched(const Open& open) const;
     Split find_split(Open& open);
     std::pair<Open, Open> apply(const Open& open, Split split);
     std::size_t partition_rows(const Open& open, const Split& split);
+    bool shares_histogram(std::size_t n) const;
     void propagate_histograms(const Open& parent, Open& left, Open& right);
     void close(const Open& open);
     void grow_depth_first(Open root);
+    // The same with the rows laid side by side first.
+    void grow_dense(const Open& root);
     void grow_best_first(Open root);
 
     void release(Count* histogram);
@@ -81,6 +85,7 @@ class LeafRank : public LeafRankTree {
     Row* scratch_rows_ = nullptr;
     std::vector<std::int32_t> cell_features_;
     FeatureDraws draws_;
+    std::size_t rows_since_check_ = 0;
     Count* given_ = nullptr;  // the cell's histogram, which is not ours
 
     HistogramPool<Count> histograms_;

@@ -9,7 +9,8 @@ constexpr std::size_t kRowsPerBlock = 1024;  // they stay in the cache for all f
 constexpr std::size_t kRowsAhead = 64;       // that are fetched while others are gathered
 constexpr std::size_t kLine = 64;            // bytes of a line of cache
 constexpr std::size_t kRowsPerTask = 8192;
-constexpr std::size_t kRowsPerPart = 8192;  // the least that is worth a histogram of its own
+constexpr std::size_t kRowsPerPart = 4096;  // the least that is worth a histogram of its own
+constexpr std::size_t kPartsPerThread = 2;
 constexpr std::size_t kBinsPerTask = 1024;
 
 // Independent histograms keep several chains of load, addition and store in flight.
@@ -106,28 +107,50 @@ void GradientCounter<Code, Rows>::count_part(const Row* rows, std::size_t n, Bin
 }
 
 template <class Code, class Rows>
-void GradientCounter<Code, Rows>::count(const Row* rows, std::size_t n, GradientSum* histogram,
-                                        ThreadPool* pool) {
-    const std::size_t n_parts =
-        pool != nullptr ? std::clamp<std::size_t>(n / kRowsPerPart, 1, pool->size()) : 1;
-    if (bins_.size() < n_parts) bins_.resize(n_parts);
-    if (parts_.size() < n_parts) parts_.resize(n_parts);
-    const auto part_of = [&](std::size_t part) {
-        return part == 0 ? histogram : parts_[part].data();
-    };
-    if (n == 0) std::fill_n(histogram, size_, GradientSum{});
-    run_in(n_parts > 1 ? pool : nullptr, n_parts, [&](std::size_t part) {
-        const std::size_t first = part * n / n_parts, last = (part + 1) * n / n_parts;
-        if (bins_[part].size() < size_) bins_[part].resize(size_);
-        if (part > 0 && parts_[part].size() < size_) parts_[part].resize(size_);
-        count_part(rows + first, last - first, bins_[part].data(), part_of(part));
+auto GradientCounter<Code, Rows>::parts_of(const std::vector<HistogramJob>& jobs,
+                                           std::size_t n_threads) -> std::vector<Part> {
+    std::size_t total = 0;
+    for (const HistogramJob& job : jobs) total += job.n;
+    const std::size_t size =
+        n_threads > 1 ? std::max(kRowsPerPart, total / (n_threads * kPartsPerThread)) : total + 1;
+    std::vector<Part> parts;
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+        const std::size_t n = jobs[j].n, k = std::max<std::size_t>(1, n / size);
+        for (std::size_t i = 0; i < k; ++i)
+            parts.push_back({j, i * n / k, (i + 1) * n / k - i * n / k, i == 0});
+    }
+    if (bins_.size() < parts.size()) bins_.resize(parts.size());
+    if (sums_.size() < parts.size()) sums_.resize(parts.size());
+    return parts;
+}
+
+template <class Code, class Rows>
+void GradientCounter<Code, Rows>::count(const std::vector<HistogramJob>& jobs, ThreadPool* pool) {
+    const std::vector<Part> parts = parts_of(jobs, pool != nullptr ? pool->size() : 1);
+    run_in(pool, parts.size(), [&](std::size_t i) {
+        const auto [j, first, n, is_first] = parts[i];
+        // By a thread alone one after another: the same bins, still in its cache.
+        std::vector<Bin>& bins = bins_[pool != nullptr ? i : 0];
+        if (bins.size() < size_) bins.resize(size_);
+        if (!is_first && sums_[i].size() < size_) sums_[i].resize(size_);
+        GradientSum* histogram = is_first ? jobs[j].histogram : sums_[i].data();
+        if (n == 0) std::fill_n(histogram, size_, GradientSum{});
+        count_part(jobs[j].rows + first, n, bins.data(), histogram);
+        if (pool == nullptr && jobs[j].rest != nullptr)
+            subtract(jobs[j].rest, jobs[j].whole, jobs[j].histogram, size_);
     });
-    if (n_parts == 1) return;
-    run_in(pool, (size_ + kBinsPerTask - 1) / kBinsPerTask, [&](std::size_t task) {
-        const std::size_t last = std::min(size_, (task + 1) * kBinsPerTask);
-        for (std::size_t part = 1; part < n_parts; ++part)
-            for (std::size_t b = task * kBinsPerTask; b < last; ++b)
-                histogram[b] += parts_[part][b];
+    if (pool == nullptr) return;
+    const std::size_t n_tasks = (size_ + kBinsPerTask - 1) / kBinsPerTask;
+    pool->run(jobs.size() * n_tasks, [&](std::size_t task) {
+        const HistogramJob& job = jobs[task / n_tasks];
+        const std::size_t from = task % n_tasks * kBinsPerTask;
+        const std::size_t last = std::min(size_, from + kBinsPerTask);
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            if (parts[i].job != task / n_tasks || parts[i].is_first) continue;
+            for (std::size_t b = from; b < last; ++b) job.histogram[b] += sums_[i][b];
+        }
+        if (job.rest != nullptr)
+            subtract(job.rest + from, job.whole + from, job.histogram + from, last - from);
     });
 }
 

@@ -108,6 +108,15 @@ struct WeightedGradientRows {
     static GradientSum sum(const Bin& bin) { return bin; }
 };
 
+// A histogram to be counted, of rows[0, n), and one that follows from it.
+struct HistogramJob {
+    const Row* rows;
+    std::size_t n;
+    GradientSum* histogram;
+    const GradientSum* whole = nullptr;  // of these rows and others ...
+    GradientSum* rest = nullptr;         // ... which get what is left of it; null: they do not
+};
+
 // Counts the histograms of a table's nodes, in buffers of its own.
 template <class Code, class Rows>
 class GradientCounter {
@@ -122,13 +131,19 @@ class GradientCounter {
     std::size_t offset(std::int32_t feature) const { return offset_[feature]; }
     std::size_t size() const { return size_; }
 
-    // The histogram of rows[0, n). Whole numbers: it does not depend on the pool, which may be
-    // null, nor on how the rows are shared out.
-    void count(const Row* rows, std::size_t n, GradientSum* histogram, ThreadPool* pool);
+    // Whole numbers: they do not depend on the pool, which may be null, nor on how the rows are
+    // shared out.
+    void count(const std::vector<HistogramJob>& jobs, ThreadPool* pool);
 
   private:
     using Bin = typename Rows::Bin;
+    // Some rows of a job, with buffers of their own.
+    struct Part {
+        std::size_t job, first, n;
+        bool is_first;
+    };
 
+    std::vector<Part> parts_of(const std::vector<HistogramJob>& jobs, std::size_t n_threads);
     void count_part(const Row* rows, std::size_t n, Bin* bins, GradientSum* histogram) const;
     // `n_ahead`: rows from the first of these to the last of the part, which may be fetched.
     void count_block(const Row* rows, std::size_t n, std::size_t n_ahead, Bin* bins) const;
@@ -140,7 +155,7 @@ class GradientCounter {
     std::vector<std::size_t> offset_;
     std::size_t size_ = 0;
     std::vector<std::vector<Bin>> bins_;  // by part of the rows
-    std::vector<std::vector<GradientSum>> parts_;
+    std::vector<std::vector<GradientSum>> sums_;
 };
 
 }  // namespace treerank

@@ -170,6 +170,11 @@ TREERANK_INLINE void add_to(WideCount& sum, const WideCount& c) {
     sum.positive += c.positive;
 }
 
+TREERANK_INLINE bool equal(PackedCount a, PackedCount b) { return a == b; }
+TREERANK_INLINE bool equal(const WideCount& a, const WideCount& b) {
+    return a.negative == b.negative && a.positive == b.positive;
+}
+
 // Sums of the counters of codes 1 .. code, and of missing where it goes left. The
 // total stands kLanes times more behind the end, so that a block can be read whole.
 template <class Count>
@@ -252,6 +257,10 @@ class Sums {
         sums.prefix_ = prefix;
         return sums;
     }
+    // Whether the cuts of a block part the node as the last one before them does.
+    TREERANK_INLINE bool is_empty(const Sums& sums, std::int32_t first) {
+        return first > 1 && equal(sums.prefix_[first - 1], sums.prefix_[first + kWidth - 1]);
+    }
     TREERANK_INLINE void next(Sums& sums, std::int32_t first, Doubles& negative,
                               Doubles& positive) {
         load_weights(sums.prefix_ + first, negative, positive);
@@ -275,12 +284,14 @@ class Sums<PackedCount> {
             _mm512_set1_epi64(static_cast<std::int64_t>(missing_left ? histogram[0] : 0));
         return sums;
     }
+    TREERANK_INLINE bool is_empty(const Sums& sums, std::int32_t first) {
+        const __m512i words = load(sums, first);
+        return _mm512_test_epi64_mask(words, words) == 0;
+    }
     TREERANK_INLINE void next(Sums& sums, std::int32_t first, Doubles& negative,
                               Doubles& positive) {
-        const std::int32_t left = sums.n_codes_ - first;
-        const auto mask = static_cast<__mmask8>(left >= kWidth ? 0xff : (1 << left) - 1);
         const __m512i zero = _mm512_setzero_si512();
-        __m512i words = _mm512_maskz_loadu_epi64(mask, sums.histogram_ + first);
+        __m512i words = load(sums, first);
         words = _mm512_add_epi64(words, _mm512_alignr_epi64(words, zero, 7));
         words = _mm512_add_epi64(words, _mm512_alignr_epi64(words, zero, 6));
         words = _mm512_add_epi64(words, _mm512_alignr_epi64(words, zero, 4));
@@ -291,6 +302,12 @@ class Sums<PackedCount> {
     }
 
   private:
+    TREERANK_INLINE __m512i load(const Sums& sums, std::int32_t first) {
+        const std::int32_t left = sums.n_codes_ - first;
+        const auto mask = static_cast<__mmask8>(left >= kWidth ? 0xff : (1 << left) - 1);
+        return _mm512_maskz_loadu_epi64(mask, sums.histogram_ + first);
+    }
+
     const PackedCount* histogram_;
     std::int32_t n_codes_;
     __m512i before_;
@@ -316,6 +333,7 @@ void scan_gini(const Count* histogram, std::int32_t n_codes, bool missing_left,
     const Doubles zero = {};
     double enough = best.gain * (1 - 1e-9);
     for (std::int32_t first = 1; first <= last; first += kWidth) {
+        if (Sums<Count>::is_empty(sums, first)) continue;  // what was found before is as good
         Doubles negative, positive;
         Sums<Count>::next(sums, first, negative, positive);
         const Doubles difference = positive * node_negative - node_positive * negative;

@@ -41,6 +41,8 @@ class SplitSearch {
     // `histogram` is the cell's where the rows are elsewhere.
     void enter(const View<Code>& view, const Row* rows, std::size_t n,
                const Count* histogram = nullptr);
+    // The same rows under other numbers.
+    void look_at(const View<Code>& view) { view_ = &view; }
     Split best_of(const SearchedNode<Count>& node, const std::int32_t* features, std::size_t n);
     // Sends missing where the code goes that it counts as.
     void follow_imputed_code(Split& split);

@@ -1,6 +1,7 @@
 #include "core/tree/forest.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "core/data/random.hpp"
 
@@ -10,17 +11,34 @@ namespace {
 
 constexpr float kNoParent = 1e30f;  // a weight that no shrinkage moves
 
-// Weights of all classes in a cell or a node, worst class first.
-using Weights = std::vector<double>;
+// Weights of all classes in a cell or a node, worst class first. There are many nodes: no
+// allocation.
+struct ClassWeights {
+    std::array<double, kMaxClasses> of;
+    std::size_t n = 0;
 
-double sum_of(const Weights& weight) {
+    ClassWeights() = default;
+    ClassWeights(const double* first, std::size_t n_classes) : n(n_classes) {
+        std::copy_n(first, n, of.begin());
+    }
+    explicit ClassWeights(ClassWeight weight) : n(2) {
+        of[0] = weight.negative;
+        of[1] = weight.positive;
+    }
+    const double* begin() const { return of.data(); }
+    const double* end() const { return of.data() + n; }
+    std::size_t size() const { return n; }
+    double operator[](std::size_t k) const { return of[k]; }
+};
+
+double sum_of(const ClassWeights& weight) {
     double sum = 0;
     for (const double m : weight) sum += m;
     return sum;
 }
 
 // Share of the classes above the first `layer` + 1; of two classes that of the positives.
-double share_above(const Weights& weight, std::size_t layer) {
+double share_above(const ClassWeights& weight, std::size_t layer) {
     double above = 0;
     for (std::size_t k = weight.size() - 1; k > layer; --k) above += weight[k];
     return above / sum_of(weight);
@@ -32,25 +50,22 @@ std::vector<std::uint8_t> splits_of(const RankTree& tree) {
     return is_split;
 }
 
-Weights cell_weight(const RankTree& tree, std::size_t cell) {
+ClassWeights cell_weight(const RankTree& tree, std::size_t cell) {
     const auto n = static_cast<std::size_t>(tree.n_classes);
-    const auto first = tree.cell_weight.begin() + static_cast<std::ptrdiff_t>(cell * n);
-    return {first, first + static_cast<std::ptrdiff_t>(n)};
+    return {tree.cell_weight.data() + cell * n, n};
 }
 
-Weights test_weight(const RankTree& tree, std::size_t test) {
-    if (tree.n_classes == 2)
-        return {tree.tests[test].weight.negative, tree.tests[test].weight.positive};
+ClassWeights test_weight(const RankTree& tree, std::size_t test) {
+    if (tree.n_classes == 2) return ClassWeights(tree.tests[test].weight);
     const auto n = static_cast<std::size_t>(tree.n_classes);
-    const auto first = tree.test_weight.begin() + static_cast<std::ptrdiff_t>(test * n);
-    return {first, first + static_cast<std::ptrdiff_t>(n)};
+    return {tree.test_weight.data() + test * n, n};
 }
 
 // (Delta / 2)^2 of every test, Delta relative to the tree's sample of the two classes that the
 // cell's split tells apart.
 std::vector<double> importance_of(const RankTree& tree, std::size_t n_features) {
     std::vector<double> importance(n_features);
-    const Weights total = cell_weight(tree, 0);
+    const ClassWeights total = cell_weight(tree, 0);
     for (const Cell& cell : tree.cells) {
         if (cell.left < 0) continue;
         const double pairs = total[cell.worse_class] * total[cell.better_class];
@@ -95,8 +110,8 @@ ForestTree compile_path(const RankTree& tree, double scale) {
     kept.step.resize(n_layers * n);
     for (std::size_t s = 0; s < n; ++s) {
         const std::int32_t test = arrival[s];
-        const Weights to = test < 0 ? cell_weight(tree, 0) : test_weight(tree, test);
-        const Weights from = test < 0 ? Weights{} : test_weight(tree, parent[test]);
+        const ClassWeights to = test < 0 ? cell_weight(tree, 0) : test_weight(tree, test);
+        const ClassWeights from = test < 0 ? ClassWeights{} : test_weight(tree, parent[test]);
         for (std::size_t layer = 0; layer < n_layers; ++layer) {
             const double before = test < 0 ? 0.0 : share_above(from, layer);
             kept.step[layer * n + s] = static_cast<float>(share_above(to, layer) - before);
@@ -135,7 +150,7 @@ std::vector<double> falling_shares(const RankTree& tree, std::size_t layer, doub
     value[0] = share_above(cell_weight(tree, 0), layer);
     for (std::size_t c = 1; c < tree.cells.size(); ++c) {
         const auto parent = static_cast<std::size_t>(tree.cells[c].parent);
-        const Weights from = cell_weight(tree, parent);
+        const ClassWeights from = cell_weight(tree, parent);
         value[c] =
             value[parent] + (share_above(cell_weight(tree, c), layer) - share_above(from, layer)) /
                                 (1 + shrinkage * scale / sum_of(from));
@@ -190,7 +205,7 @@ ForestTree compile_strata(const RankTree& tree, const std::vector<StrataValues>&
 ForestTree compile_monotone(const RankTree& tree, const std::vector<double>& shrinkages,
                             double scale) {
     std::vector<StrataValues> sets;
-    const Weights root = cell_weight(tree, 0);
+    const ClassWeights root = cell_weight(tree, 0);
     for (const double shrinkage : shrinkages)
         for (std::size_t layer = 0; layer + 1 < root.size(); ++layer)
             sets.push_back(

@@ -1,0 +1,85 @@
+// The rows of one node laid side by side, for all nodes below it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "core/data/row_view.hpp"
+#include "core/data/types.hpp"
+
+namespace treerank {
+
+// Fewer bytes of codes stay in a core's nearest cache, wherever they lie.
+inline constexpr std::size_t kNearBytes = 4096;
+
+// While it lives, rows[0, n) have numbers in a view of their own, whose codes lie row by row
+// without gaps; then they get their old numbers back. The rows may be permuted meanwhile.
+template <class Code>
+class DenseRows {
+  public:
+    // Whether n rows of a view are worth it: so few that they lie apart, and not so few that
+    // copying them takes as long as reading them where they are.
+    static bool pays(const View<Code>& from, std::size_t n) {
+        const CodeMatrix<Code>& codes = from.codes_for(n);
+        return codes.step > 1 && n * kScattered < codes.rows &&
+               n * codes.features * sizeof(Code) >= kNearBytes;
+    }
+
+    DenseRows(const View<Code>& from, Row* rows, std::size_t n)
+        : rows_(rows), old_number_(std::make_unique_for_overwrite<std::uint32_t[]>(n)), n_(n) {
+        const CodeMatrix<Code>& codes = from.codes_for(n);
+        const std::size_t p = codes.features;
+        view_.own_codes = std::make_unique_for_overwrite<Code[]>(n * p);
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::uint32_t old = row_id(rows[i]);
+            old_number_[i] = old;
+            copy_row(codes.data + old * codes.step, p * sizeof(Code),
+                     view_.own_codes.get() + i * p);
+        }
+        if (from.weights != nullptr) {
+            view_.own_weights.resize(n);
+            for (std::size_t i = 0; i < n; ++i)
+                view_.own_weights[i] = from.weights[row_id(rows[i])];
+            view_.weights = view_.own_weights.data();
+        }
+        for (std::size_t i = 0; i < n; ++i) rows[i] = numbered(rows[i], static_cast<Row>(i));
+        view_.codes = {view_.own_codes.get(), n, p, 1, p};
+    }
+    ~DenseRows() {
+        for (std::size_t i = 0; i < n_; ++i)
+            rows_[i] = numbered(rows_[i], old_number_[row_id(rows_[i])]);
+    }
+    DenseRows(const DenseRows&) = delete;
+    DenseRows& operator=(const DenseRows&) = delete;
+
+    const View<Code>& view() const { return view_; }
+
+  private:
+    // A few words, the last of them over the one before: a call would take longer than the copy.
+    static void copy_row(const Code* from, std::size_t bytes, Code* to) {
+        using Word = std::uint64_t;
+        const auto* source = reinterpret_cast<const std::byte*>(from);
+        auto* target = reinterpret_cast<std::byte*>(to);
+        if (bytes < sizeof(Word)) {
+            for (std::size_t b = 0; b < bytes; ++b) target[b] = source[b];
+            return;
+        }
+        for (std::size_t b = 0; b + sizeof(Word) < bytes; b += sizeof(Word))
+            std::memcpy(target + b, source + b, sizeof(Word));
+        const std::size_t last = bytes - sizeof(Word);
+        std::memcpy(target + last, source + last, sizeof(Word));
+    }
+    static Row numbered(Row row, Row number) {
+        return (number << kRowShift) | (row & (kLabelBit | kRepeatMask));
+    }
+
+    Row* rows_;
+    std::unique_ptr<std::uint32_t[]> old_number_;
+    std::size_t n_;
+    View<Code> view_;
+};
+
+}  // namespace treerank

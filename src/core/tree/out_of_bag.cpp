@@ -1,0 +1,210 @@
+// Rows scored by the trees that did not draw them, for several amounts of shrinkage at once.
+#include <algorithm>
+#include <memory>
+
+#include "core/tree/forest.hpp"
+#include "core/tree/forest_walk.hpp"
+
+namespace treerank {
+
+namespace {
+
+using Lambdas = float[kMaxLambdas];
+
+constexpr std::size_t kRowsPerTask = kRowsTogether;
+// Slots whose sums are kept at a time, unless one tree has more.
+constexpr std::size_t kSlotsTogether = std::size_t{1} << 19;
+// A walk takes about so many steps, each as long as summing up a slot once and for all.
+constexpr std::size_t kStepsOfWalk = 16;
+
+// The codes of the asked rows, some of which are walked: row by row where rows are short.
+template <class Code>
+struct AskedCodes {
+    CodeMatrix<Code> codes;
+    const std::vector<std::uint32_t>& rows;
+    std::unique_ptr<Code[]> copy;
+
+    AskedCodes(const CodeMatrix<Code>& given, const std::vector<std::uint32_t>& asked,
+               ThreadPool& pool)
+        : codes(given), rows(asked) {
+        const std::size_t p = codes.features, n = rows.size();
+        if (p * sizeof(Code) > kWideRow) return;
+        copy = std::make_unique_for_overwrite<Code[]>(n * p);
+        pool.run((n + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
+            const std::size_t last = std::min(n, (task + 1) * kRowsPerTask);
+            for (std::size_t f = 0; f < p; ++f)
+                for (std::size_t i = task * kRowsPerTask; i < last; ++i)
+                    copy[i * p + f] = codes.column(f)[rows[i]];
+        });
+    }
+};
+
+// Some of the rows of a task, for a walk.
+template <class Code, bool ByRow>
+struct ListedBlock : CodeBlock<Code, ByRow> {
+    const std::uint32_t* listed;  // numbers in the task
+    const std::uint32_t* rows;    // by number: the row of the table
+
+    std::size_t place(std::size_t i) const {
+        return ByRow ? listed[i] * this->stride : rows[listed[i]];
+    }
+};
+
+// Sums by lambda, row after row, of which the first are a task's.
+struct Sums {
+    double* first;
+    std::size_t n_lambdas;
+
+    void add(std::size_t row, const float* values) const {
+        double* sum = first + row * n_lambdas;
+        for (std::size_t g = 0; g < n_lambdas; ++g) sum[g] += values[g];
+    }
+};
+
+// What a walk that ends in a slot has added, for every lambda; nothing where there are several
+// ways to a slot, which add different sums.
+std::vector<float> sums_by_slot(const ForestView& forest, std::size_t tree,
+                                const Lambdas& lambdas) {
+    const std::size_t start = forest.starts[tree], n = forest.starts[tree + 1] - start;
+    const Slot* slots = forest.slots + start;
+    const float* step = forest.step + start;
+    const float* weight = forest.weight + start;
+    std::vector<std::uint8_t> reached(n);
+    std::vector<float> sums(n * kMaxLambdas);
+    for (std::uint32_t s = 0; s < n; ++s) {  // successors lie further on
+        if (slots[s].next == s) continue;
+        const std::uint32_t next = slots[s].next & kNextMask;
+        if (reached[next] || reached[next + 1]) return {};
+        const float* before = sums.data() + s * kMaxLambdas;
+        for (const std::uint32_t to : {next, next + 1}) {
+            reached[to] = 1;
+            float* after = sums.data() + to * kMaxLambdas;
+            for (std::size_t g = 0; g < kMaxLambdas; ++g)
+                after[g] = before[g] + step[to] * weight[to] / (weight[to] + lambdas[g]);
+        }
+    }
+    return sums;
+}
+
+// Adds up one walk for all lambdas at once.
+template <class Steps>
+void walk_and_add(const ForestView& forest, std::size_t tree, const Steps& steps, std::size_t row,
+                  const Lambdas& lambdas, const Sums& sums) {
+    const float* step = forest.step + forest.starts[tree];
+    const float* weight = forest.weight + forest.starts[tree];
+    const std::size_t place = steps.block.place(row);
+    float total[kMaxLambdas] = {};
+    std::uint32_t at = 0;
+    for (std::uint32_t next; (next = steps.step(place, at)) != at; at = next)
+        for (std::size_t g = 0; g < kMaxLambdas; ++g)
+            total[g] += step[next] * weight[next] / (weight[next] + lambdas[g]);
+    sums.add(steps.block.listed[row], total);
+}
+
+// Adds what one tree says of some rows.
+template <bool HasCategories, class Block>
+void add_tree(const ForestView& forest, std::size_t tree, const std::vector<float>& by_slot,
+              const Block& block, std::size_t n, const Lambdas& lambdas, const Sums& sums) {
+    const Steps<HasCategories, Block> steps{TreeView(forest, tree), block};
+    if (by_slot.empty()) {
+        for (std::size_t i = 0; i < n; ++i) walk_and_add(forest, tree, steps, i, lambdas, sums);
+        return;
+    }
+    Walker<false, Steps<HasCategories, Block>>(steps).walk(
+        n, [&](std::size_t i, std::uint32_t slot, float) {
+            sums.add(block.listed[i], by_slot.data() + slot * kMaxLambdas);
+        });
+}
+
+// `listed`: rows of the task that starts with the asked row `first`.
+template <class Code>
+void add_tree(const ForestView& forest, std::size_t tree, const std::vector<float>& by_slot,
+              const AskedCodes<Code>& asked, std::size_t first,
+              const std::vector<std::uint32_t>& listed, const Lambdas& lambdas, const Sums& sums) {
+    const auto add = [&](const auto& block) {
+        if (forest.set_of != nullptr)
+            add_tree<true>(forest, tree, by_slot, block, listed.size(), lambdas, sums);
+        else
+            add_tree<false>(forest, tree, by_slot, block, listed.size(), lambdas, sums);
+    };
+    const std::size_t p = asked.codes.features;
+    const std::uint32_t* rows = asked.rows.data() + first;
+    if (asked.copy)
+        add(ListedBlock<Code, true>{{asked.copy.get() + first * p, p}, listed.data(), rows});
+    else
+        add(ListedBlock<Code, false>{{asked.codes.data, asked.codes.stride}, listed.data(), rows});
+}
+
+// One bit a tree and row: drawn or not.
+class DrawnRows {
+  public:
+    DrawnRows(const DrawnFrom& from, std::size_t n_trees, std::size_t n_rows,
+              const std::vector<std::uint32_t>& asked, ThreadPool& pool)
+        : words_((asked.size() + 63) / 64), bits_(words_ * n_trees) {
+        pool.run(n_trees, [&](std::size_t t) {
+            pool.check();
+            const auto counts = draw_counts(from.sampling, t, from.n_all, from.first, n_rows);
+            for (std::size_t i = 0; i < asked.size(); ++i)
+                if (counts[asked[i]] > 0) bits_[t * words_ + i / 64] |= std::uint64_t{1} << i % 64;
+        });
+    }
+    bool drawn(std::size_t tree, std::size_t i) const {
+        return (bits_[tree * words_ + i / 64] >> (i % 64)) & 1;
+    }
+
+  private:
+    std::size_t words_;
+    std::vector<std::uint64_t> bits_;
+};
+
+}  // namespace
+
+template <class Code>
+void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
+                      const DrawnFrom& drawn_from, const std::vector<std::uint32_t>& rows,
+                      const std::vector<float>& lambdas, ThreadPool& pool, ProgressMonitor& monitor,
+                      double* sums, std::int32_t* n_trees) {
+    Lambdas padded = {};
+    std::copy(lambdas.begin(), lambdas.end(), padded);
+    const DrawnRows draws(drawn_from, forest.n_trees, codes.rows, rows, pool);
+    const AskedCodes<Code> asked(codes, rows, pool);
+    std::fill_n(sums, rows.size() * lambdas.size(), 0.0);
+    std::fill_n(n_trees, rows.size(), 0);
+    for (std::size_t first = 0, last = 0; first < forest.n_trees; first = last) {
+        const auto fits = [&](std::size_t tree) {
+            return static_cast<std::size_t>(forest.starts[tree + 1] - forest.starts[first]) <=
+                   kSlotsTogether;
+        };
+        for (last = first + 1; last < forest.n_trees && fits(last);) ++last;
+        std::vector<std::vector<float>> by_slot(last - first);
+        pool.run(last - first, [&](std::size_t t) {
+            const std::int64_t* start = forest.starts + first + t;
+            if (static_cast<std::size_t>(start[1] - start[0]) <= kStepsOfWalk * rows.size())
+                by_slot[t] = sums_by_slot(forest, first + t, padded);
+        });
+        pool.run((rows.size() + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
+            const std::size_t start = task * kRowsPerTask;
+            const std::size_t n = std::min(kRowsPerTask, rows.size() - start);
+            const Sums own{sums + start * lambdas.size(), lambdas.size()};
+            std::vector<std::uint32_t> unseen;
+            for (std::size_t t = first; t < last; ++t) {
+                monitor.check();
+                unseen.clear();
+                for (std::uint32_t i = 0; i < n; ++i)
+                    if (!draws.drawn(t, start + i)) unseen.push_back(i);
+                for (const std::uint32_t i : unseen) ++n_trees[start + i];
+                add_tree(forest, t, by_slot[t - first], asked, start, unseen, padded, own);
+            }
+        });
+    }
+}
+
+template void score_out_of_bag(const ForestView&, const CodeMatrix<std::uint8_t>&, const DrawnFrom&,
+                               const std::vector<std::uint32_t>&, const std::vector<float>&,
+                               ThreadPool&, ProgressMonitor&, double*, std::int32_t*);
+template void score_out_of_bag(const ForestView&, const CodeMatrix<std::uint16_t>&,
+                               const DrawnFrom&, const std::vector<std::uint32_t>&,
+                               const std::vector<float>&, ThreadPool&, ProgressMonitor&, double*,
+                               std::int32_t*);
+
+}  // namespace treerank

@@ -102,16 +102,17 @@ void bind_attributions(nb::module_& m) {
     bind_for_codes<std::uint8_t>(m);
     bind_for_codes<std::uint16_t>(m);
     m.def(
-        "count_paths",
+        "estimated_paths",
         [](const Vector<std::int64_t>& starts, const Records& slots,
            const Vector<std::int32_t>& set_of, const Records& sets,
-           const Vector<std::uint8_t>& at_end) {
-            return to_numpy(count_paths(
-                forest_view(starts, slots, nullptr, nullptr, set_of, sets, &at_end, kMaxFeatures)));
+           const Vector<std::uint8_t>& at_end, std::size_t max_paths) {
+            const ForestView forest =
+                forest_view(starts, slots, nullptr, nullptr, set_of, sets, &at_end, kMaxFeatures);
+            return to_numpy(estimated_paths(forest, max_paths));
         },
         nb::arg("starts").noconvert(), nb::arg("slots").noconvert(), nb::arg("set_of").noconvert(),
-        nb::arg("category_sets").noconvert(), nb::arg("at_end").noconvert(),
-        "The number of paths through each tree.");
+        nb::arg("category_sets").noconvert(), nb::arg("at_end").noconvert(), nb::arg("max_paths"),
+        "The number of paths through each tree that is to be estimated.");
 }
 
 }  // namespace treerank

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "core/data/random.hpp"
+#include "core/tree/feature_sets.hpp"
 #include "core/tree/path_tree.hpp"
-#include "core/tree/sampled_orders.hpp"
+#include "core/util/line_buffer.hpp"
 
 namespace treerank {
 
 namespace {
 
-constexpr std::size_t kMostRows = 4096;  // of a task: trees are written out once for so many
+constexpr std::size_t kMostRows = 8192;  // of a task: trees are written out once for so many
 
 // Codes of some rows of the features of a tree, rows side by side; the last row fills up.
 template <class Code>
@@ -26,21 +26,22 @@ void copy_codes(const CodeMatrix<Code>& codes, const std::vector<std::uint32_t>&
 
 // Adds the attributions of one tree for the rows [begin, end).
 template <class Code>
-void add_tree(const PathTree& tree, const CodeMatrix<Code>& codes, std::size_t begin,
+void add_paths(const PathTree& tree, const CodeMatrix<Code>& codes, std::size_t begin,
               std::size_t end, double* values) {
     const AttributeBlock attribute = attribute_block();
     const PathView view = view_of(tree);
-    std::vector<double> room(path_room(tree)), sums(tree.features.size() * kRowsAbreast);
+    LineBuffer<double> room(path_room(tree)), sums(tree.features.size() * kRowsAbreast);
+    std::vector<std::uint32_t> live(tree.features.size());
     std::vector<std::uint16_t> block;
     for (std::size_t first = begin; first < end; first += kRowsAbreast) {
         const std::size_t n = std::min(kRowsAbreast, end - first);
         copy_codes(codes, tree.features, first, n, block);
-        std::fill(sums.begin(), sums.end(), 0.0);
-        attribute(view, {block.data(), sums.data(), room.data()});
+        std::fill_n(sums.data(), live.size() * kRowsAbreast, 0.0);
+        attribute(view, {block.data(), sums.data(), room.data(), live.data()});
         for (std::size_t r = 0; r < n; ++r)
             for (std::size_t f = 0; f < tree.features.size(); ++f)
                 values[(first + r) * codes.features + tree.features[f]] +=
-                    sums[f * kRowsAbreast + r];
+                    sums.data()[f * kRowsAbreast + r];
     }
 }
 
@@ -73,9 +74,9 @@ class PairWalk {
         for (std::size_t side = 0; side < 2; ++side) {
             z_[f] = test.z[side];
             passes_[f] = passes && left == (side == 0);
-            if (test.child[side] < 0)
+            if (test.child[side] == kEnd)
                 add(test.value[side]);
-            else
+            else if (test.child[side] >= 0)
                 visit(static_cast<std::size_t>(test.child[side]));
         }
         z_[f] = test.z_before;
@@ -132,19 +133,56 @@ void fill_diagonals(std::size_t begin, std::size_t end, std::size_t p, const dou
         }
 }
 
-std::vector<double> count_paths(const ForestView& forest) {
-    std::vector<double> counts;
-    for (std::size_t t = 0; t < forest.n_trees; ++t) {
-        const Slot* slots = forest.slots + forest.starts[t];
-        const auto n = static_cast<std::size_t>(forest.starts[t + 1] - forest.starts[t]);
-        std::vector<double> ways(n, 1.0);
-        for (std::size_t s = n; s-- > 0;)
-            if (slots[s].next != s) {
-                const std::size_t next = slots[s].next & kNextMask;
-                ways[s] = ways[next] + ways[next + 1];
-            }
-        counts.push_back(ways[0]);
+namespace {
+
+double count_paths(const ForestView& forest, std::size_t tree) {
+    const Slot* slots = forest.slots + forest.starts[tree];
+    const auto n = static_cast<std::size_t>(forest.starts[tree + 1] - forest.starts[tree]);
+    std::vector<double> ways(n, 1.0);
+    for (std::size_t s = n; s-- > 0;)
+        if (slots[s].next != s) {
+            const std::size_t next = slots[s].next & kNextMask;
+            ways[s] = ways[next] + ways[next + 1];
+        }
+    return ways[0];
+}
+
+// How a tree is attributed.
+enum class Way { kPaths, kSets, kOrders };
+
+Way way_of(const ForestView& forest, std::size_t tree, std::size_t max_paths) {
+    if (count_paths(forest, tree) <= static_cast<double>(max_paths)) return Way::kPaths;
+    return has_few_sets(forest, tree, max_paths) ? Way::kSets : Way::kOrders;
+}
+
+// Adds one tree for the rows [begin, end); `pairs` may be null. Returns the expected value.
+template <class Code>
+double add_tree(const AttributedForest& forest, std::size_t t, Way way,
+                const CodeMatrix<Code>& codes, std::size_t begin, std::size_t end,
+                const AttributionOptions& options, const ThreadPool& pool, double* features,
+                double* pairs) {
+    if (way == Way::kOrders)
+        return sample_orders(forest, t, codes, begin, end, options.n_orders, pool, features);
+    if (way == Way::kSets)
+        return enumerate_sets(forest, t, codes, begin, end, pool, features, pairs);
+    double expected = 0;
+    for (const PathTree& tree : expand_paths(forest, t)) {
+        expected += tree.expected;
+        add_paths(tree, codes, begin, end, features);
+        if (pairs == nullptr) continue;
+        const std::size_t size = codes.features * codes.features;
+        PairWalk<Code> walk(tree, codes);
+        for (std::size_t row = begin; row < end; ++row) walk.walk(row, pairs + row * size);
     }
+    return expected;
+}
+
+}  // namespace
+
+std::vector<double> estimated_paths(const ForestView& forest, std::size_t max_paths) {
+    std::vector<double> counts;
+    for (std::size_t t = 0; t < forest.n_trees; ++t)
+        if (way_of(forest, t, max_paths) == Way::kOrders) counts.push_back(count_paths(forest, t));
     return counts;
 }
 
@@ -152,10 +190,15 @@ template <class Code>
 Attributions attribute_paths(const AttributedForest& forest, const CodeMatrix<Code>& codes,
                              const AttributionOptions& options, ThreadPool& pool) {
     const std::size_t n = codes.rows, p = codes.features;
-    const std::vector<double> paths = count_paths(forest.walks);
     Attributions found;
+    std::vector<Way> ways;
+    for (std::size_t t = 0; t < forest.walks.n_trees; ++t) {
+        ways.push_back(way_of(forest.walks, t, options.max_paths));
+        found.exact = found.exact && ways[t] != Way::kOrders;
+    }
     std::vector<double> features(n * p, 0.0);
     if (options.interactions) found.values.assign(n * p * p, 0.0);
+    double* pairs = options.interactions ? found.values.data() : nullptr;
     // Rows are dealt out to all threads alike; a row's sums do not depend on how.
     const std::size_t rounds = (n + kMostRows * pool.size() - 1) / (kMostRows * pool.size());
     const std::size_t n_tasks = std::max<std::size_t>(rounds * pool.size(), 1);
@@ -163,27 +206,14 @@ Attributions attribute_paths(const AttributedForest& forest, const CodeMatrix<Co
     pool.run(n_tasks, [&](std::size_t task) {
         const std::size_t begin = task * n / n_tasks, end = (task + 1) * n / n_tasks;
         if (begin == end && task > 0) return;
-        for (std::size_t t = 0; t < forest.walks.n_trees; ++t) {
+        for (std::size_t t = 0; t < ways.size(); ++t) {
             pool.check();
-            if (paths[t] > static_cast<double>(options.max_paths)) {
-                expected[task] += sample_orders(forest, t, codes, begin, end, options.n_orders,
-                                                pool, features.data());
-                continue;
-            }
-            const PathTree tree = expand_paths(forest, t);
-            expected[task] += tree.expected;
-            add_tree(tree, codes, begin, end, features.data());
-            if (!options.interactions) continue;
-            PairWalk<Code> pairs(tree, codes);
-            for (std::size_t row = begin; row < end; ++row)
-                pairs.walk(row, found.values.data() + row * p * p);
+            expected[task] += add_tree(forest, t, ways[t], codes, begin, end, options, pool,
+                                       features.data(), pairs);
         }
-        if (options.interactions)
-            fill_diagonals(begin, end, p, features.data(), found.values.data());
+        if (options.interactions) fill_diagonals(begin, end, p, features.data(), pairs);
     });
     found.expected = expected[0];
-    for (const double count : paths)
-        found.exact = found.exact && count <= static_cast<double>(options.max_paths);
     if (!options.interactions) found.values = std::move(features);
     return found;
 }

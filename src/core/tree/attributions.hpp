@@ -14,8 +14,9 @@
 // (Yu et al., 2022).
 //
 // A slot of merged cells can be reached by several paths; each path is attributed on its own. A
-// tree with more than max_paths of them is estimated: contributions along orders drawn at random,
-// each order and its reverse. These, too, sum to the score.
+// tree with more than max_paths of them is attributed by what it says for each set of its features
+// if these are few. Else it is estimated: contributions along orders drawn at random, each order
+// and its reverse. These, too, sum to the score.
 #pragma once
 
 #include <algorithm>
@@ -71,7 +72,7 @@ class AttributedTree {
 };
 
 struct AttributionOptions {
-    std::size_t max_paths = 20000;  // of a tree, beyond which it is estimated
+    std::size_t max_paths = 20000;  // of a tree, beyond which it is attributed otherwise
     std::size_t n_orders = 8;       // drawn for each such tree, an even number
     bool interactions = false;      // pairs of features instead of features
 };
@@ -97,7 +98,7 @@ Attributions attribute_baseline(const AttributedForest& forest, const CodeMatrix
 void fill_diagonals(std::size_t begin, std::size_t end, std::size_t n_features,
                     const double* features, double* pairs);
 
-// The number of paths through each tree; infinite where doubles end.
-std::vector<double> count_paths(const ForestView& forest);
+// The number of paths through each tree that is to be estimated; infinite where doubles end.
+std::vector<double> estimated_paths(const ForestView& forest, std::size_t max_paths);
 
 }  // namespace treerank

@@ -23,13 +23,33 @@ AttributeBlock attribute_block() {
     return base::attribute_path_block;
 }
 
+template <>
+UpdateValues<float> update_values() {
+#ifdef TREERANK_HAS_X86_KERNELS
+    const std::string_view isa = instruction_set();
+    if (isa == "avx512") return avx512::update_singles;
+    if (isa == "avx2") return avx2::update_singles;
+#endif
+    return base::update_singles;
+}
+
+template <>
+UpdateValues<double> update_values() {
+#ifdef TREERANK_HAS_X86_KERNELS
+    const std::string_view isa = instruction_set();
+    if (isa == "avx512") return avx512::update_doubles;
+    if (isa == "avx2") return avx2::update_doubles;
+#endif
+    return base::update_doubles;
+}
+
 PathView view_of(const PathTree& tree) {
     return {tree.tests.data(), tree.tests.size(), tree.features.size(),
             tree.depth,        tree.n_points,     tree.numbers.data()};
 }
 
 std::size_t path_room(const PathTree& tree) {
-    return (tree.features.size() + 2 * (tree.depth + 1) * tree.n_points) * kRowsAbreast;
+    return 2 * (tree.depth + 1) * tree.n_points * kRowsAbreast;
 }
 
 }  // namespace treerank

@@ -1,29 +1,41 @@
 #include "core/tree/path_tree.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 namespace treerank {
 
 namespace {
 
-// Writes out one tree, depth first.
+constexpr std::size_t kMostPoints = 63;  // that are told apart, a bit each
+
+// Points of the quadrature that is exact for a path of so many features.
+std::size_t points_of(std::size_t n_features) {
+    return std::max<std::size_t>((n_features + 1) / 2, 1);
+}
+
+// Writes out one tree, depth first: the paths to ends that need from `least` to `most` points.
 class Expansion : private AttributedTree {
   public:
-    Expansion(const AttributedForest& forest, std::size_t tree, PathTree& paths)
-        : AttributedTree(forest, tree), paths_(paths) {
+    Expansion(const AttributedForest& forest, std::size_t tree, std::size_t least, std::size_t most)
+        : AttributedTree(forest, tree), least_(least), most_(most) {
         list_features(paths_.features);
         z_.assign(paths_.features.size(), 1.0);
         times_.assign(paths_.features.size(), 0);
     }
 
-    void run() {
+    PathTree run() {
         const float at_root = at_end_ ? 0.0f : static_cast<float>(step_[0]);
         if (is_end(0))
             paths_.expected = value_of(0, at_root);
         else
             expand(0, at_root, 1.0, 1);
-        paths_.n_points = std::max<std::size_t>((n_distinct_most_ + 1) / 2, 1);
+        return std::move(paths_);
     }
+
+    // By test: the numbers of points that ends below it need, a bit each.
+    const std::vector<std::uint64_t>& points_below() const { return points_below_; }
 
   private:
     double value_of(std::uint32_t s, float sum) const {
@@ -31,50 +43,87 @@ class Expansion : private AttributedTree {
     }
 
     std::int32_t expand(std::uint32_t s, float sum, double reach, std::size_t depth) {
-        const auto number = static_cast<std::int32_t>(paths_.tests.size());
+        const std::size_t number = paths_.tests.size();
+        PathTest test = test_of(s);
+        const std::uint32_t feature = test.feature;
+        paths_.tests.push_back(test);
+        points_below_.push_back(0);
+        n_distinct_ += times_[feature]++ == 0;
+        for (std::uint32_t side = 0; side < 2; ++side) {
+            const std::uint32_t next = (test.slot.next & kNextMask) + side;
+            const float total = at_end_ ? 0.0f : sum + static_cast<float>(step_[next]);
+            z_[feature] = test.z[side];
+            if (!is_end(next)) {
+                test.child[side] = expand(next, total, reach * test.share[side], depth + 1);
+                if (test.child[side] >= 0)
+                    points_below_[number] |= points_below_[static_cast<std::size_t>(test.child[side])];
+                continue;
+            }
+            const std::size_t n_points = points_of(n_distinct_);
+            if (n_points < least_ || n_points > most_) continue;
+            points_below_[number] |= std::uint64_t{1} << std::min(n_points, kMostPoints);
+            paths_.n_points = std::max(paths_.n_points, n_points);
+            paths_.depth = std::max(paths_.depth, depth);
+            test.child[side] = kEnd;
+            test.value[side] = value_of(next, total);
+            paths_.expected += reach * test.share[side] * test.value[side];
+        }
+        z_[feature] = test.z_before;
+        n_distinct_ -= --times_[feature] == 0;
+        paths_.tests[number] = test;
+        if (points_below_[number] != 0) return static_cast<std::int32_t>(number);
+        paths_.tests.resize(number);
+        points_below_.resize(number);
+        return kNoPath;
+    }
+
+    PathTest test_of(std::uint32_t s) const {
         PathTest test;
         test.slot = slots_[s];
         if (test.slot.next & kCategorical) test.set = sets_ + set_of_[s];
         const auto found = std::lower_bound(paths_.features.begin(), paths_.features.end(),
                                             std::uint32_t{test.slot.feature});
-        const auto feature = static_cast<std::uint32_t>(found - paths_.features.begin());
-        test.feature = feature;
-        test.z_before = z_[feature];
+        test.feature = static_cast<std::uint32_t>(found - paths_.features.begin());
+        test.z_before = z_[test.feature];
         test.share[0] = share_[s];
         test.share[1] = 1.0 - share_[s];
-        paths_.tests.push_back(test);
-        paths_.depth = std::max(paths_.depth, depth);
-        n_distinct_ += times_[feature]++ == 0;
-        n_distinct_most_ = std::max(n_distinct_most_, n_distinct_);
-        for (std::uint32_t side = 0; side < 2; ++side) {
-            const std::uint32_t next = (test.slot.next & kNextMask) + side;
-            const float total = at_end_ ? 0.0f : sum + static_cast<float>(step_[next]);
-            z_[feature] = test.z_before * test.share[side];
-            paths_.tests[number].z[side] = z_[feature];
-            if (is_end(next)) {
-                paths_.tests[number].value[side] = value_of(next, total);
-                paths_.expected += reach * test.share[side] * value_of(next, total);
-            } else {
-                const std::int32_t child = expand(next, total, reach * test.share[side], depth + 1);
-                paths_.tests[number].child[side] = child;
-            }
-        }
-        z_[feature] = test.z_before;
-        n_distinct_ -= --times_[feature] == 0;
-        return number;
+        for (std::size_t side = 0; side < 2; ++side) test.z[side] = test.z_before * test.share[side];
+        return test;
     }
 
-    PathTree& paths_;
+    const std::size_t least_, most_;
+    PathTree paths_;
+    std::vector<std::uint64_t> points_below_;
     std::vector<double> z_;             // by feature, along the path
     std::vector<std::uint32_t> times_;  // how often the path has tested a feature
-    std::size_t n_distinct_ = 0, n_distinct_most_ = 0;
+    std::size_t n_distinct_ = 0;
 };
+
+// Where to part the ends so that tests times points are fewest: those that need up to so many
+// points, and the others, whose tests include many of the same. All of them: not at all.
+std::size_t choose_points(const std::vector<std::uint64_t>& points_below, std::size_t most) {
+    if (most >= kMostPoints) return most;
+    const auto count = [&](std::uint64_t points) {
+        return static_cast<std::size_t>(
+            std::count_if(points_below.begin(), points_below.end(),
+                          [&](std::uint64_t below) { return (below & points) != 0; }));
+    };
+    std::size_t best = most, least_work = most * points_below.size();
+    for (std::size_t few = 1; few < most; ++few) {
+        const std::uint64_t few_bits = (std::uint64_t{2} << few) - 1;
+        const std::size_t work = few * count(few_bits) + most * count(~few_bits);
+        if (work < least_work) {
+            least_work = work;
+            best = few;
+        }
+    }
+    return best;
+}
 
 // A feature's gain is (o - z) / (t o + (1 - t) z), of its last test on the path: each test takes
 // back what the one before it gave.
 void write_numbers(const PathTree& paths, const PathTest& test, double* numbers) {
     const std::size_t n = paths.n_points;
-    const bool is_twig = test.child[0] < 0 && test.child[1] < 0;
     for (std::size_t q = 0; q < n; ++q) {
         const double t = paths.points[q], rest = 1 - t, w = paths.weights[q];
         const double before = 1 / (t + rest * test.z_before);
@@ -92,7 +141,7 @@ void write_numbers(const PathTree& paths, const PathTest& test, double* numbers)
             number[side][kOwnGain] *= number[side][kOwn];
             number[side][kOtherGain] *= number[side][kOther];
         }
-        if (is_twig) {
+        if (test.is_twig()) {
             number[0][kOwn] += number[1][kOther];
             number[0][kOther] += number[1][kOwn];
             number[0][kOwnGain] += number[1][kOtherGain];
@@ -106,15 +155,24 @@ void write_numbers(const PathTree& paths, const PathTest& test, double* numbers)
 
 }  // namespace
 
-PathTree expand_paths(const AttributedForest& forest, std::size_t tree) {
-    PathTree paths;
-    Expansion(forest, tree, paths).run();
-    gauss_legendre(paths.n_points, paths.points, paths.weights);
-    const std::size_t size = 2 * kSideNumbers * paths.n_points;
-    paths.numbers.resize(paths.tests.size() * size);
-    for (std::size_t i = 0; i < paths.tests.size(); ++i)
-        write_numbers(paths, paths.tests[i], paths.numbers.data() + i * size);
-    return paths;
+std::vector<PathTree> expand_paths(const AttributedForest& forest, std::size_t tree) {
+    constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+    std::vector<PathTree> parts;
+    Expansion whole(forest, tree, 0, kAny);
+    parts.push_back(whole.run());
+    const std::size_t most = parts[0].n_points, few = choose_points(whole.points_below(), most);
+    if (few < most) {
+        parts[0] = Expansion(forest, tree, 0, few).run();
+        parts.push_back(Expansion(forest, tree, few + 1, kAny).run());
+    }
+    for (PathTree& paths : parts) {
+        gauss_legendre(paths.n_points, paths.points, paths.weights);
+        const std::size_t size = 2 * kSideNumbers * paths.n_points;
+        paths.numbers.resize(paths.tests.size() * size);
+        for (std::size_t i = 0; i < paths.tests.size(); ++i)
+            write_numbers(paths, paths.tests[i], paths.numbers.data() + i * size);
+    }
+    return parts;
 }
 
 void gauss_legendre(std::size_t n, std::vector<double>& points, std::vector<double>& weights) {

@@ -8,16 +8,21 @@
 
 namespace treerank {
 
+// What follows a test instead of another one: an end, or nothing that this tree has to do with.
+inline constexpr std::int32_t kEnd = -1, kNoPath = -2;
+
 // A test on a path. `z` is the product of the shares of the tests of its feature so far.
 struct PathTest {
     Slot slot;
     const CategorySet* set = nullptr;  // of a categorical test
     std::uint32_t feature = 0;         // number among the features of the tree
-    std::int32_t child[2] = {-1, -1};  // tests that follow; -1: an end
-    double value[2] = {0, 0};          // at an end
+    std::int32_t child[2] = {kNoPath, kNoPath};  // tests that follow
+    double value[2] = {0, 0};                    // at an end
     double share[2] = {0, 0};          // of the weight, that goes to each side
     double z_before = 1;
     double z[2] = {0, 0};
+
+    bool is_twig() const { return child[0] < 0 && child[1] < 0; }
 
     bool goes_left(std::uint16_t code) const {
         if (set != nullptr) return set->contains(code);
@@ -45,7 +50,9 @@ struct PathTree {
     double expected = 0;
 };
 
-PathTree expand_paths(const AttributedForest& forest, std::size_t tree);
+// One tree, or two where some paths test far more features than the others: then the short ones
+// do with fewer points.
+std::vector<PathTree> expand_paths(const AttributedForest& forest, std::size_t tree);
 
 // Nodes and weights of Gauss-Legendre quadrature on (0, 1), exact up to degree 2 n - 1.
 void gauss_legendre(std::size_t n, std::vector<double>& points, std::vector<double>& weights);
@@ -67,7 +74,8 @@ struct PathView {
 struct PathBlock {
     const std::uint16_t* codes = nullptr;
     double* sums = nullptr;
-    double* room = nullptr;  // path_room() numbers
+    double* room = nullptr;         // path_room() numbers, at the start of a line
+    std::uint32_t* live = nullptr;  // features: rows that have failed no test so far, a bit each
 };
 PathView view_of(const PathTree& tree);
 std::size_t path_room(const PathTree& tree);

@@ -1,0 +1,26 @@
+// Numbers that begin at the start of a cache line, so that no vector of them lies across two.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace treerank {
+
+inline constexpr std::size_t kLineBytes = 64;
+
+template <class Real>
+class LineBuffer {
+  public:
+    explicit LineBuffer(std::size_t size) : room_(size + kLineBytes / sizeof(Real)) {
+        const auto past = reinterpret_cast<std::uintptr_t>(room_.data()) % kLineBytes;
+        first_ = (kLineBytes - past) % kLineBytes / sizeof(Real);
+    }
+    Real* data() { return room_.data() + first_; }
+    const Real* data() const { return room_.data() + first_; }
+
+  private:
+    std::vector<Real> room_;
+    std::size_t first_;
+};
+
+}  // namespace treerank

@@ -306,6 +306,18 @@ def leaves_at(tree, step):
     return is_leaf
 
 
+def concordance(y, s, weight=None):
+    """Share of the pairs of different classes in order, pair by pair; ties count one half."""
+    weight = np.ones(len(y)) if weight is None else np.asarray(weight)
+    agreeing = total = 0.0
+    for i in range(len(y)):
+        for j in range(len(y)):
+            if y[i] < y[j]:
+                total += weight[i] * weight[j]
+                agreeing += weight[i] * weight[j] * ((s[i] < s[j]) + 0.5 * (s[i] == s[j]))
+    return agreeing / total
+
+
 def vus_of_cells(values, counts):
     """AUC, or VUS beyond two classes, of cells in which scores are tied.
 

@@ -25,6 +25,14 @@ SAME_QUALITY = 1e-9
 
 
 @dataclass(frozen=True)
+class Fold:
+    """A model, and the positions of the rows that were held out when it was fitted."""
+
+    model: Any
+    rows: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
 class HeldOut:
     """What a model says of rows that it has not learned from.
 
@@ -36,11 +44,24 @@ class HeldOut:
         Of the higher of two classes, for models that give it.
     n_folds : int
         0 for out-of-bag scores of a forest.
+    fold : Fold or None
+        The first fold, to see what a model does with rows that it does not know; None where no
+        model was fitted again.
     """
 
     score: Floats
     probability: Floats | None
     n_folds: int
+    fold: Fold | None = None
+
+    def take(self, rows: NDArray[np.intp]) -> HeldOut:
+        """Return what is known of some of the rows, in rising order of their positions."""
+        fold = self.fold
+        if fold is not None:
+            kept = np.intersect1d(fold.rows, rows)
+            fold = Fold(fold.model, np.searchsorted(rows, kept))
+        probability = None if self.probability is None else self.probability[rows]
+        return HeldOut(self.score[rows], probability, self.n_folds, fold)
 
     @property
     def said(self) -> str:
@@ -71,13 +92,15 @@ def held_out_scores(
     probability = (
         np.full(len(labels), np.nan) if two_classes and hasattr(model, "predict_proba") else None
     )
+    first = None
     for train, test in folds:
         fitted = _fit_again(model, X, labels, weight, train)
+        first = first or Fold(fitted, test)
         rows = take_rows_of(X, test)
         score[test] = ranking_scores(fitted, rows)
         if probability is not None:
             probability[test] = probabilities(fitted, rows)
-    return HeldOut(score, probability, len(folds))
+    return HeldOut(score, probability, len(folds), first)
 
 
 def _folds(
@@ -102,11 +125,30 @@ def _folds(
     return folds
 
 
+def fit_without_a_fold(
+    model: Any, X: Any, labels: NDArray[Any], weight: Floats | None, seed: int, **parameters: Any
+) -> Fold | None:
+    """Fit the same kind of model, with some other parameters, without a fifth of the rows.
+
+    None where a class has a single row, so that none can be held out.
+    """
+    smallest = min(int(np.sum(labels == label)) for label in model.classes_)
+    if smallest < 2:
+        return None
+    train, test = _folds(5, labels, np.asarray(model.classes_), seed)[0]
+    return Fold(_fit_again(model, X, labels, weight, train, **parameters), test)
+
+
 def _fit_again(
-    model: Any, X: Any, labels: NDArray[Any], weight: Floats | None, rows: NDArray[np.intp]
+    model: Any,
+    X: Any,
+    labels: NDArray[Any],
+    weight: Floats | None,
+    rows: NDArray[np.intp],
+    **parameters: Any,
 ) -> Any:
     """Fit the same kind of model to some of the rows."""
-    fresh = _as_new(model)
+    fresh = _as_new(model).set_params(**parameters)
     weights = {} if weight is None else weight_argument(fresh, weight[rows])
     return fresh.fit(take_rows_of(X, rows), labels[rows], **weights)
 

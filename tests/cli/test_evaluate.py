@@ -97,3 +97,21 @@ def test_the_appendix_is_written_as_markdown(judged, tmp_path):
     assert result.exit_code == 0, result.output
     assert "## TRIPOD+AI" in (tmp_path / "model.md").read_text()
     assert 'id="appendix"' in (tmp_path / "page.html").read_text()
+
+
+def test_rows_of_the_report_are_looked_up_by_the_column_that_is_named(judged, tmp_path):
+    folder, _, new = judged
+    new.assign(loan=[f"L-{k}" for k in range(len(new))]).to_csv(tmp_path / "new.csv", index=False)
+    page = tmp_path / "page.html"
+    arguments = ("report", folder / "model.json", tmp_path / "new.csv", "--target", "default",
+                 "--out", page)  # fmt: skip
+    assert run(*arguments).exit_code == 0
+    assert '"id":"L-0"' not in page.read_text()
+    result = run(*arguments, "--id", "loan")
+    assert result.exit_code == 0, result.output
+    text = page.read_text()
+    assert '"id":"L-0"' in text
+    assert '"id":"L-299"' in text
+    result = run(*arguments, "--id", "nope")
+    assert result.exit_code == 2
+    assert "there is no column 'nope' (--id)" in result.stderr

@@ -7,10 +7,11 @@ import pytest
 from report_data import NASTY, grades, loans
 
 from treerank import RankingForest, TreeRank, report
-from treerank._report._cells import cell_rows, rank_breaks, view_cells
+from treerank._report._cells import cell_rows, view_cells
 from treerank._report._render import area, number, percent, weight
 from treerank._report._roc import cuts_of_cells, cuts_of_sample
 from treerank._report._sample import hold_out, read_sample
+from treerank._report._strata import step_breaks
 from treerank.metrics import wilson_interval
 from treerank.scoring import Grades, Points, Scorecard, validate
 
@@ -108,6 +109,7 @@ def test_the_cut_off_moves_by_keyboard_and_by_pointer(visit, rows, forest):
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
     assert shown_cut(page) == said_cut(cuts, 1)
+    page.locator("#curve").scroll_into_view_if_needed()
     box = page.locator("#curve").bounding_box()
     scale = box["width"] / 400
 
@@ -141,12 +143,12 @@ def test_pruning_redraws_strata_curve_and_tree(visit, rows, tree):
         assert [int(c) for c in lines.evaluate_all("r => r.map(e => e.dataset.cell)")] == (
             step.leaves.tolist()
         )
-        breaks = rank_breaks(view.judged[step.leaves])
+        breaks = step_breaks(view, step, tree.classes_)
         found = np.cumsum(view.judged[step.leaves, 1]) / view.judged[0, 1]
         for k, leaf in enumerate(step.leaves.tolist()):
             texts = lines.nth(k).locator("th, td").all_inner_texts()
             fact = facts[leaf]
-            assert texts[0] == str(k + 1)
+            assert texts[0] == str(k)
             assert " ".join(texts[1].split()) == " ".join(fact["rule"].split())
             assert texts[2] == weight(view.judged[leaf].sum())
             events, total = view.judged[leaf, 1], view.judged[leaf].sum()
@@ -154,7 +156,8 @@ def test_pruning_redraws_strata_curve_and_tree(visit, rows, tree):
             if total:
                 assert texts[3].startswith(percent(events / total))
                 assert f"{percent(low)} to {percent(high)}" in texts[3]
-            assert ("breaks the order" in texts[3]) == breaks[k]
+            assert ("breaks the order" in texts[3]) == (leaf in breaks)
+            assert breaks.get(leaf, "") in texts[3]
             assert texts[5] == percent(found[k])
             assert texts[6] == number(step.scores[k])
         cuts = cuts_of_step(view, i)

@@ -25,16 +25,16 @@ from treerank import (
     report,
 )
 from treerank._report._calibration import calibration
-from treerank._report._cells import alternatives, cell_rows, rank_breaks, view_cells
-from treerank._report._features import _sampled_dependence
+from treerank._report._cells import alternatives, cell_rows, view_cells
+from treerank._report._dependence import _sampled_dependence
 from treerank._report._ordinal import class_weights_of_sample
-from treerank._report._page import _tree_data
 from treerank._report._pictures import Picture, nice_ticks, path
 from treerank._report._reasons import reasons
 from treerank._report._render import area, number, percent, weight
 from treerank._report._roc import MAX_CUTS, cuts_of_cells, cuts_of_sample
 from treerank._report._sample import read_sample
 from treerank._report._stability import stability
+from treerank._report._strata import tree_data
 from treerank._report._table import RowTable, fingerprint
 from treerank.baselines import RankBoost
 from treerank.metrics import population_stability_index
@@ -187,7 +187,7 @@ def test_strata_hold_the_rows_that_the_model_puts_there(tree, data):
 def test_a_split_lies_on_the_curve_of_the_trees_own_order(data):
     model = TreeRank(max_depth=3, pruning=None, shrinkage=None).fit(*data[:2])
     view = view_cells(model, read_sample(model, *data[2:], None), 0.95)
-    points = {tuple(p) for p in _tree_data(view)["point"].values()}
+    points = {tuple(p) for p in tree_data(view, model.classes_)["point"].values()}
     cuts = cuts_of_cells(view.judged[view.steps[0].leaves], view.steps[0].scores)
     curve = np.column_stack([cuts.negative / cuts.negative[-1], cuts.positive / cuts.positive[-1]])
     assert points == {tuple(p) for p in curve[1:-1].round(5).tolist()}
@@ -226,11 +226,6 @@ def test_many_scores_are_thinned_but_the_best_cut_off_stays():
     from treerank.metrics import ks_score
 
     assert max(tpr - fpr) == pytest.approx(ks_score(y, sample.score))
-
-
-def test_rank_breaks_mark_rates_that_rise_and_pass_over_empty_strata():
-    counts = np.array([[1, 9], [0, 0], [5, 5], [4, 6], [0, 0], [9, 1.0]])
-    assert rank_breaks(counts) == [False, False, False, True, False, False]
 
 
 def test_an_or_within_brackets_does_not_cut_a_rule():

@@ -98,6 +98,12 @@ class BinnedTable(Table):
     binning: Binning
     codes: Codes
 
+    def take(self, rows: NDArray[np.intp]) -> BinnedTable:
+        """Return the rows at these positions, with their codes."""
+        some = super().take(rows)
+        codes = np.ascontiguousarray(self.codes[:, rows])
+        return BinnedTable(some.n_rows, some.names, some.matrix, some.columns, self.binning, codes)
+
 
 def bin_table(table: Table, binning: Binning, n_jobs: int = 1) -> BinnedTable:
     """Bin a checked table once for all that is read off it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -178,22 +178,44 @@ def auc_importance(
     names = _feature_names(model, frame if isinstance(frame, nw.DataFrame) else None)
     members = check_groups(groups, names)
     rng = np.random.default_rng(seed_of(random_state))
-    orders = [rng.permutation(len(labels)) for _ in range(repeats)]
 
-    def placed(rows: Any) -> tuple[Floats, Any]:
-        score = model.score_samples(rows)
-        sample = check_ordered(labels, score, sample_weight, model.classes_)
+    def score(at: list[int], order: NDArray[np.intp] | None) -> Floats:
+        rows = X if order is None else _shuffled(frame, at, order)
+        return np.asarray(model.score_samples(rows), dtype=np.float64)
+
+    judged = labels, np.asarray(model.classes_), sample_weight
+    return importance_by_shuffling(score, members, judged, repeats, level, rng)
+
+
+def importance_by_shuffling(
+    score: Callable[[list[int], NDArray[np.intp] | None], Floats],
+    members: dict[str, list[int]],
+    judged: tuple[NDArray[Any], NDArray[Any], Any],
+    n_repeats: int,
+    level: float,
+    rng: np.random.Generator,
+) -> Importance:
+    """Loss of AUC or VUS of scores with some columns in another order.
+
+    `score` takes the columns and the order, None for the rows as they are; `judged` has the labels,
+    the classes in order, and the weights.
+    """
+    labels, classes, sample_weight = judged
+    orders = [rng.permutation(len(labels)) for _ in range(n_repeats)]
+
+    def placed(at: list[int], order: NDArray[np.intp] | None) -> tuple[Floats, Any]:
+        sample = check_ordered(labels, score(at, order), sample_weight, classes)
         return _placements(sample), sample
 
-    whole, sample = placed(X)
+    whole, sample = placed([], None)
     top = sample.code == sample.classes.size - 1
     limits = []
     for at in members.values():
-        lost = np.array([whole - placed(_shuffled(frame, at, order))[0] for order in orders])
+        lost = np.array([whole - placed(at, order)[0] for order in orders])
         losses = np.average(lost[:, top], axis=1, weights=sample.weight[top])
         limits.append(_limits(lost.mean(axis=0), losses, sample, level))
     values, lower, upper = np.array(limits).T
-    kind = "loss of AUC" if len(model.classes_) == 2 else "loss of VUS"
+    kind = "loss of AUC" if len(classes) == 2 else "loss of VUS"
     return _sorted(members, values, lower, upper, level, kind)
 
 

@@ -135,6 +135,17 @@ def reasons(
     return _choose(found, members, contradicts, usual, table, sign, n)
 
 
+def reasons_both_ways(model: Any, X: Any, n: int, baseline: Any) -> dict[str, list[list[Reason]]]:
+    """Reasons to be "up" and to be "down" against all rows of a baseline, computed once."""
+    rows, usual = _reference_rows(model, baseline, "population", 0.0, -1.0)
+    found = attributions(model, X, rows)
+    members = check_groups(None, found.feature_names)
+    return {
+        way: _choose(found, members, _contradictions(model, found, usual, sign), usual, {}, sign, n)
+        for way, sign in (("up", 1.0), ("down", -1.0))
+    }
+
+
 def _reference_rows(
     model: Any, baseline: Any, reference: str, cutoff: float, sign: float
 ) -> tuple[Any, list[UsualValues]]:

@@ -177,12 +177,18 @@ def _parameters(facts: dict[str, Any]) -> str:
 
 def _performance(context: dict[str, Any]) -> str:
     summary, level = context["summary"], percent(context["level"], 0)
-    name = "AUC" if context["two_classes"] else "VUS"
-    value = summary[name.lower()]
-    said = (
-        f"{name} {area(value)} ({level} limits {area(summary['lower'])} to "
-        f"{area(summary['upper'])})"
-    )
+    if context["two_classes"]:
+        value, lower, upper = summary["auc"], summary["lower"], summary["upper"]
+        said = f"AUC {area(value)} ({level} limits {area(lower)} to {area(upper)})"
+    else:
+        lower, upper = summary["concordance_limits"]
+        said = (
+            f"Concordance {area(summary['concordance'])} ({level} limits {area(lower)} to "
+            f"{area(upper)}); VUS {area(summary['vus'])}"
+        )
+        if summary["vus_limits"] is not None:
+            lower, upper = summary["vus_limits"]
+            said += f" ({area(lower)} to {area(upper)})"
     if context["training_auc"] is not None:
         said += f"; {area(context['training_auc'])} on the training rows"
     if context["two_classes"]:

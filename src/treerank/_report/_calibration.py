@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._report._bands import whole_bands
 from treerank._report._pictures import Picture
-from treerank._report._sample import ScoredRows
+from treerank._report._sample import Floats, ScoredRows
 from treerank.metrics import (
     brier_score_loss,
     calibration_slope,
@@ -16,18 +17,13 @@ from treerank.metrics import (
     cap_curve,
 )
 from treerank.metrics._calibration import calibration_columns
-from treerank.metrics._scorecard import gains_columns
 
-N_BANDS = 10
 MAX_GROUPS = 12  # of calibration: a stratum each, up to so many
 
 
 def gains(sample: ScoredRows, level: float) -> dict[str, Any]:
-    """Gains table in ten bands, and the curve of events found over rows taken."""
-    table = gains_columns(
-        sample.code, sample.score, n_bands=N_BANDS, sample_weight=sample.weight, level=level
-    )
-    rows = [{name: float(column[i]) for name, column in table.items()} for i in range(N_BANDS)]
+    """Gains table in ten bands of whole rows, and the curve of events found over rows taken."""
+    rows = whole_bands(sample.code == 1, sample.score, sample.weight, level)
     taken, found = cap_curve(sample.code, sample.score, sample_weight=sample.weight)
     rate = float(np.average(sample.code, weights=sample.weight))
     picture = Picture(
@@ -45,10 +41,21 @@ def calibration(sample: ScoredRows, level: float) -> dict[str, Any] | None:
     """Predicted against observed shares; None for a model without probabilities."""
     if sample.probability is None:
         return None
-    predicted = np.clip(sample.probability[:, 1], 0.0, 1.0)
-    fit = calibration_slope(sample.code, predicted, sample_weight=sample.weight, level=level)
+    return calibration_of(sample.code, sample.probability[:, 1], sample.weight, level)
+
+
+def calibration_of(
+    code: NDArray[np.intp],
+    probability: Floats,
+    weight: Floats,
+    level: float,
+    size: tuple[int, int] = (400, 340),
+) -> dict[str, Any]:
+    """Predicted against observed shares of the rows of code 1."""
+    predicted = np.clip(probability, 0.0, 1.0)
+    fit = calibration_slope(code, predicted, sample_weight=weight, level=level)
     table = calibration_columns(
-        sample.code, predicted, n_groups=MAX_GROUPS, sample_weight=sample.weight, level=level
+        code, predicted, n_groups=MAX_GROUPS, sample_weight=weight, level=level
     )
     top = min(1.0, 1.08 * float(max(table["predicted"].max(), table["upper"].max())))
     picture = Picture(
@@ -57,11 +64,13 @@ def calibration(sample: ScoredRows, level: float) -> dict[str, Any] | None:
         "observed share",
         x_range=(0.0, top),
         y_range=(0.0, top),
+        width=size[0],
+        height=size[1],
     )
     picture.line([0, top], [0, top], "chance")
     picture.whiskers(table["predicted"], table["lower"], table["upper"], "whisker")
     picture.dots(table["predicted"], table["observed"], "dot")
-    brier = brier_score_loss(sample.code, predicted, sample_weight=sample.weight)
+    brier = brier_score_loss(code, predicted, sample_weight=weight)
     return {
         "picture": picture,
         "rows": [
@@ -69,7 +78,9 @@ def calibration(sample: ScoredRows, level: float) -> dict[str, Any] | None:
             for i in range(len(table["rows"]))
         ],
         "brier": float(brier),
-        "test": _test(sample, predicted),
+        "test": _test(code, predicted, weight),
+        "predicted": float(np.average(predicted, weights=weight)),
+        "observed": float(np.average(code, weights=weight)),
         "intercept": fit.intercept if np.isfinite(fit.intercept) else None,
         "intercept_limits": fit.intercept_limits,
         "in_the_large": fit.in_the_large,
@@ -79,8 +90,8 @@ def calibration(sample: ScoredRows, level: float) -> dict[str, Any] | None:
     }
 
 
-def _test(sample: ScoredRows, predicted: NDArray[np.float64]) -> float | None:
+def _test(code: NDArray[np.intp], predicted: Floats, weight: Floats) -> float | None:
     """Return the p-value of calibration; None where some probabilities are certain."""
     if ((predicted <= 0) | (predicted >= 1)).any():
         return None
-    return calibration_test(sample.code, predicted, sample_weight=sample.weight).p_value
+    return calibration_test(code, predicted, sample_weight=weight).p_value

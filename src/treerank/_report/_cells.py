@@ -13,6 +13,7 @@ from treerank._base import TreeRanker, rank_leaves
 from treerank._growth.trees import check_monotonic
 from treerank._input.parameters import check_n_jobs
 from treerank._reading.rules import cell_rules, side_rule
+from treerank._report._order import adjusted_level, format_apart, rate_difference
 from treerank._report._sample import Floats, ScoredRows
 from treerank._select.pruning import PruningPath
 from treerank._select.quality import ranking_quality
@@ -243,7 +244,7 @@ def _rates(view: CellView) -> dict[str, list[Any]]:
     known = np.where(weight > 0, weight, 1.0)
     rate = view.judged[:, -1] / known
     training = view.tree.counts / view.tree.counts.sum(axis=1, keepdims=True)
-    apart = (weight > 0) & ((training[:, -1] < lower) | (training[:, -1] > upper))
+    apart = _apart(view)
     return {
         "rate": [float(r) if m > 0 else None for r, m in zip(rate, weight, strict=True)],
         "lower": lower.tolist(),
@@ -251,8 +252,22 @@ def _rates(view: CellView) -> dict[str, list[Any]]:
         "shares": (view.judged / known[:, np.newaxis]).tolist(),
         "training_rate": training[:, -1].tolist(),
         "training_shares": training.tolist(),
-        "is_apart": apart.tolist(),
+        "apart": apart,
     }
+
+
+def _apart(view: CellView) -> list[str | None]:
+    """Where training and judged rates differ beyond noise; allows for the number of strata."""
+    if view.judged.shape[1] > 2:
+        return [None] * len(view.judged)
+    each = adjusted_level(view.level, len(view.steps[view.chosen].leaves))
+    found: list[str | None] = []
+    for judged, training in zip(view.judged, view.tree.counts, strict=True):
+        by = None
+        if judged.sum() > 0:
+            by = rate_difference(judged, training, each, np.arange(2.0), (view.rows_per_weight, 1))
+        found.append(format_apart(by) if by is not None and by.is_apart else None)
+    return found
 
 
 def split_points(view: CellView) -> Floats:
@@ -302,20 +317,3 @@ def _closes(view: CellView, cell: int) -> int:
     while (parent := int(cells["parent"][cell])) >= 0 and cells["right"][parent] == cell:
         closes, cell = closes + 1, parent
     return closes
-
-
-def rank_breaks(counts: Floats) -> list[bool]:
-    """Mark strata (class counts, best first) that do better than the one before them.
-
-    By the mean class number; for two classes that is the event rate. Empty ones are passed
-    over.
-    """
-    breaks, last = [], np.inf
-    for row in counts:
-        if row.sum() == 0:
-            breaks.append(False)
-            continue
-        mean = float(row @ np.arange(len(row)) / row.sum())
-        breaks.append(mean > last + 1e-12)
-        last = mean
-    return breaks

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from treerank._report._cells import alternatives, rank_breaks
+from treerank._report._cells import alternatives
+from treerank._report._order import class_values, format_break, mean_limits, rank_breaks
 from treerank._report._sample import ScoredRows
+from treerank.metrics._proportion import rows_per_weight
 from treerank.scoring._model_scores import strata_scores
 from treerank.scoring._scorecard import Scorecard
 
@@ -37,7 +39,7 @@ def grades(
     table = card.grades_.columns(sample.score, labels, sample.weight, level=level)
     is_tree = strata_scores(model) is not None
     return {
-        "rows": _rows(card, table, is_tree),
+        "rows": _rows(card, table, is_tree, level, rows_per_weight(sample.weight)),
         "is_given": is_given,
         "same_rows": is_given and np.array_equal(_counts(card, table), card.grades_.counts_),
         "said": card.held_out_,
@@ -47,13 +49,14 @@ def grades(
     }
 
 
-def _rows(card: Scorecard, table: dict[str, Any], is_tree: bool) -> list[dict[str, Any]]:
+def _rows(
+    card: Scorecard, table: dict[str, Any], is_tree: bool, level: float, per_weight: float
+) -> list[dict[str, Any]]:
     """Lines of the table, best grade first."""
     assert card.grades_ is not None
     at_fit = card.columns()
-    counts = _counts(card, table)
-    highest_first = slice(None, None, -1) if card.grades_.reverse else slice(None)
-    breaks = rank_breaks(counts[highest_first])[highest_first]
+    counts, values = _counts(card, table), class_values(card.classes_)
+    breaks = _breaks(card, table, level, per_weight)
     rules = card.rules() if is_tree else None
     rows = []
     for k, name in enumerate(table["grade"]):
@@ -63,7 +66,8 @@ def _rows(card: Scorecard, table: dict[str, Any], is_tree: bool) -> list[dict[st
             "rows": weight,
             "share": float(table["share_of_rows"][k]),
             "shares": [float(n) / weight if weight > 0 else None for n in counts[k]],
-            "is_break": breaks[k],
+            "break": breaks[k],
+            "mean": mean_limits(counts[k], values, level, per_weight),
             "ways": None if rules is None else alternatives(rules[k]),
             "is_short": rules is not None and len(rules[k]) <= SHORT_RULE,
         }
@@ -74,6 +78,21 @@ def _rows(card: Scorecard, table: dict[str, Any], is_tree: bool) -> list[dict[st
             row["points"] = (int(at_fit["points_from"][k]), int(at_fit["points_to"][k]))
         rows.append(row)
     return rows
+
+
+def _breaks(
+    card: Scorecard, table: dict[str, Any], level: float, per_weight: float
+) -> list[str | None]:
+    """Say of grades that break the order beyond noise by how much; the highest scores lead."""
+    assert card.grades_ is not None
+    highest_first = slice(None, None, -1) if card.grades_.reverse else slice(None)
+    names = [f"grade {name}" for name in table["grade"]][highest_first]
+    found = rank_breaks(
+        _counts(card, table)[highest_first], class_values(card.classes_), level, per_weight
+    )
+    two_classes = len(card.classes_) == 2
+    said = [None if b is None else format_break(b, names, two_classes) for b in found]
+    return said[highest_first]
 
 
 def _counts(card: Scorecard, table: dict[str, Any]) -> Any:

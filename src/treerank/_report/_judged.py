@@ -43,6 +43,7 @@ class PageOptions:
 
     out: Any = None
     X_new: Any = None
+    ids: Any = None
     groups: Any = None
     segments: bool = False
     champion: Any = None

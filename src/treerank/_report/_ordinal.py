@@ -6,31 +6,71 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
-from treerank._report._pictures import Picture
+from treerank._report._order import class_values, mean_limits
+from treerank._report._pictures import Picture, short_name
 from treerank._report._sample import Floats, ScoredRows
-from treerank.metrics import pairwise_auc_scores, roc_surface, vus_interval
+from treerank.metrics import concordance_interval, pairwise_auc_scores, roc_surface, vus_interval
+from treerank.metrics._proportion import normal_quantile, rows_per_weight
 from treerank.metrics._ties import class_weights
 
 SURFACE_CELLS = 24  # squares a side of the heat map
 MAX_KNOTS = 200
+TENTH = 0.1
+# Rows of the rarest class: with fewer the VUS has no limits, or only rough ones.
+LEAST_ROWS, ENOUGH_ROWS = 3, 10
 
 
 def ordinal_summary(sample: ScoredRows, classes: NDArray[Any], level: float) -> dict[str, Any]:
-    """VUS with its interval, and the AUC of every pair of classes."""
+    """Concordance and VUS with their intervals, mean grades, and the AUC of every pair."""
     numbers = np.arange(len(classes))
-    interval = vus_interval(
-        sample.code, sample.score, sample_weight=sample.weight, labels=numbers, level=level
-    )
-    pairs = pairwise_auc_scores(
-        sample.code, sample.score, sample_weight=sample.weight, labels=numbers
-    )
+    arguments: dict[str, Any] = {"sample_weight": sample.weight, "labels": numbers}
+    concordance = concordance_interval(sample.code, sample.score, level=level, **arguments)
+    values, per_weight = class_values(classes), rows_per_weight(sample.weight)
+    ends = []
+    for direction in (-1, 1):  # the top of the ranking, then the bottom
+        rows = np.argsort(direction * sample.score, kind="stable")
+        kept = np.searchsorted(np.cumsum(sample.weight[rows]), TENTH * sample.weight.sum()) + 1
+        counts = np.bincount(sample.code[rows[:kept]], sample.weight[rows[:kept]], len(classes))
+        ends.append(mean_limits(counts.astype(np.float64), values, level, per_weight))
     return {
-        "vus": interval.vus,
-        "lower": interval.lower,
-        "upper": interval.upper,
+        "concordance": concordance.concordance,
+        "concordance_limits": (concordance.lower, concordance.upper),
+        "mean": mean_limits(sample.totals(len(classes)), values, level, per_weight),
+        "ends": ends,
+        "is_number": np.array_equal(values, np.asarray(classes)),
         "chance": 1.0 / float(np.prod(numbers + 1)),
-        "pairs": _pairs(pairs, classes),
+        "pairs": _pairs(pairwise_auc_scores(sample.code, sample.score, **arguments), classes),
+    } | _vus(sample, classes, level)
+
+
+def _vus(sample: ScoredRows, classes: NDArray[Any], level: float) -> dict[str, Any]:
+    """VUS with limits that the rarest class can bear.
+
+    It is a mean over tuples with a row of every class, so that a class of a few rows decides on its
+    interval: with Student's quantile for so few rows it may reach from 0 to 0.8. The limits then
+    are normal ones on the logit scale, which simulations find to hold about nine times in ten with
+    three to nine rows where 95 in 100 are asked for; with fewer there are none.
+    """
+    found = vus_interval(
+        sample.code, sample.score, sample_weight=sample.weight, labels=np.arange(len(classes)),
+        level=level,
+    )  # fmt: skip
+    rows = np.bincount(sample.code, minlength=len(classes))
+    rarest = int(np.argmin(rows))
+    limits: tuple[float, float] | None = (found.lower, found.upper)
+    if rows[rarest] < LEAST_ROWS or not 0 < found.vus < 1:
+        limits = None
+    elif rows[rarest] < ENOUGH_ROWS:
+        half = normal_quantile(level) * found.standard_error / (found.vus * (1 - found.vus))
+        limits = float(expit(logit(found.vus) - half)), float(expit(logit(found.vus) + half))
+    return {
+        "vus": found.vus,
+        "vus_limits": limits,
+        "rarest": str(classes[rarest]),
+        "rarest_rows": int(rows[rarest]),
+        "is_rough": bool(rows[rarest] < ENOUGH_ROWS),
     }
 
 
@@ -82,8 +122,8 @@ def surface_picture(sample: ScoredRows, classes: NDArray[Any]) -> Picture | None
     picture = Picture(
         f"ROC surface: share of {middle} between two cuts, over the shares of {low} below the "
         f"lower and of {high} above the upper one",
-        f"share of {_short(low)} below the lower cut",
-        f"share of {_short(high)} above the upper cut",
+        f"share of {short_name(low)} below the lower cut",
+        f"share of {short_name(high)} above the upper cut",
     )
     heights = (surface.middle[:-1, :-1] + surface.middle[1:, :-1]) / 2
     heights = (heights + (surface.middle[:-1, 1:] + surface.middle[1:, 1:]) / 2) / 2
@@ -93,7 +133,3 @@ def surface_picture(sample: ScoredRows, classes: NDArray[Any]) -> Picture | None
         if x[0] != x[1] and y[0] != y[1]:
             picture.rectangle(x, y, "heat", float(heights[i, j]))
     return picture
-
-
-def _short(label: str) -> str:
-    return label if len(label) <= 18 else f"{label[:17]}…"

@@ -10,19 +10,18 @@ import numpy as np
 from treerank._input.parameters import check_integer, invalid_parameter
 from treerank._report._appendix import SIGNATURES, to_markdown
 from treerank._report._appendix import appendix as build_appendix
+from treerank._report._by_cut import cuts_between_classes
 from treerank._report._calibration import calibration, gains
-from treerank._report._cells import (
-    CellView,
-    cell_rows,
-    rank_breaks,
-    split_points,
-    view_cells,
-)
+from treerank._report._cells import CellView, cell_rows, view_cells
+from treerank._report._dependence import dependence_pictures
+from treerank._report._drawn_tree import draw_tree
 from treerank._report._facts import facts
-from treerank._report._features import dependence_pictures, importances, table_names
 from treerank._report._grades import grades
 from treerank._report._groups import sections_of_parts
+from treerank._report._histogram import score_histogram, shade
+from treerank._report._importance import importances
 from treerank._report._judged import Judged, PageOptions
+from treerank._report._lookup import check_ids, lookup
 from treerank._report._ordinal import (
     class_picture,
     class_weights_of_sample,
@@ -31,20 +30,15 @@ from treerank._report._ordinal import (
 )
 from treerank._report._reasons import choose_rows, reasons
 from treerank._report._render import check_out, render, require_jinja2, write
-from treerank._report._roc import (
-    cuts_of_cells,
-    cuts_of_sample,
-    plain,
-    roc_picture,
-    roc_summary,
-)
+from treerank._report._roc import cuts_of_cells, cuts_of_sample, roc_picture, roc_summary
 from treerank._report._sample import ScoredRows, hold_out, read_sample
-from treerank._report._stability import stability
-from treerank._report._table import RowTable
+from treerank._report._stability import stability_parts
+from treerank._report._strata import strata, tree_data
+from treerank._report._summary import summary_sentences
+from treerank._report._table import table_names
 from treerank._report._validation import validation_part
 from treerank._trees.ranking_tree import RankTree
 from treerank.metrics._input import check_level
-from treerank.plots._scores import ranking_scores
 from treerank.scoring._scorecard import unwrap
 from treerank.scoring._validation import Validation
 
@@ -58,6 +52,7 @@ def report(
     train: Any = None,
     cv: Any = 5,
     X_new: Any = None,
+    ids: Any = None,
     groups: Any = None,
     segments: bool = False,
     champion: Any = None,
@@ -103,6 +98,9 @@ def report(
         or of 50 trees and more needs none.
     X_new : array-like or data frame, optional
         Rows without labels, as of a later month, to see what has moved since the rows judged.
+    ids : array-like of shape (n_samples,), optional
+        A name or number for each row judged, to look it up by in the page. Without them rows are
+        looked up by their position.
     groups : str or array-like of shape (n_samples,), optional
         Group of each row judged, or the name of a column that has it: adds AUC, rates and curves by
         group and AUCs across groups. Two classes only.
@@ -121,7 +119,8 @@ def report(
         Weights of the rows judged.
     title : str, optional
     rows : int or array-like of int, default=6
-        How many rows to explain, spread over the ranking, or the positions of those wanted.
+        How many rows to explain, spread over the ranking, or the positions of those wanted. With 0
+        the file holds no row, nor can rows be looked up in it; otherwise up to 300.
     level : float, default=0.95
         Confidence level of all limits and of the band.
     random_state : int, default=0
@@ -150,8 +149,8 @@ def report(
     """
     seed = check_integer("random_state", random_state, 0) or 0
     wanted = PageOptions(
-        out, X_new, groups, segments, champion, appendix, title, rows, check_level(level), seed,
-        validation,
+        out, X_new, ids, groups, segments, champion, appendix, title, rows, check_level(level),
+        seed, validation,
     )  # fmt: skip
     require_jinja2()
     check_out(out)
@@ -184,13 +183,16 @@ def write_page(model: Any, judged: Judged, wanted: PageOptions) -> Path | str:
         "is_held_out": judged.held_out is not None,
         "reasons": reasons(model, described, chosen),
         "has_tests": isinstance(getattr(model, "tree_", None), RankTree),
-        "stability": _stability(model, judged.sample, judged.training, wanted.X_new),
+        "stability": stability_parts(model, judged.sample, judged.training, wanted.X_new),
         "grades": grades(model, card, judged.sample, wanted.level),
         "validation": validation_part(wanted.validation, wanted.level),
     }
-    context |= _features(model, described, wanted.seed) | sections_of_parts(model, judged, wanted)
+    context |= _features(model, judged, wanted) | sections_of_parts(model, judged, wanted)
     ranking, data = _ranking(model, judged, wanted.level)
     context |= ranking
+    context["sentences"] = summary_sentences(context)
+    ids = check_ids(wanted.ids, judged.n_given)
+    context["lookup"] = data["lookup"] = lookup(model, described, ids, chosen, context["reasons"])
     context["appendix"] = None
     if wanted.appendix is not False:
         context["appendix"] = build_appendix(context, model, judged.sample)
@@ -215,47 +217,17 @@ def _read_training(model: Any, train: Any) -> ScoredRows | None:
     return read_sample(model, train[0], train[1], weight, "y of train")
 
 
-def _features(model: Any, sample: ScoredRows, seed: int) -> dict[str, Any]:
-    importance = importances(model, sample, seed)
+def _features(model: Any, judged: Judged, wanted: PageOptions) -> dict[str, Any]:
+    described = judged.described
+    importance = importances(model, judged, wanted.level, wanted.seed)
     return {
         "importance": importance,
-        "dependence": dependence_pictures(model, sample, importance["drawn"], seed),
+        "dependence": dependence_pictures(model, described, importance["drawn"], wanted.seed),
         "dependence_sampled": not isinstance(getattr(model, "tree_", None), RankTree),
         "response": "probability of the class ranked on top"
-        if sample.probability is not None and len(model.classes_) == 2
+        if described.probability is not None and len(model.classes_) == 2
         else "score",
     }
-
-
-def _stability(
-    model: Any, sample: ScoredRows, training: ScoredRows | None, X_new: Any
-) -> list[dict[str, Any]]:
-    names = table_names(sample.table, model)
-    judged = (sample.table, sample.score, sample.weight)
-    parts = []
-    if training is not None:
-        before = (training.table, training.score, training.weight)
-        note = ""
-        if hasattr(model, "estimators_"):
-            note = "A forest knows its training rows: their scores are more extreme than new ones."
-        parts.append(
-            {
-                "said": "From the training rows to the rows judged",
-                "rows": stability(names, before, judged),
-                "note": note,
-            }
-        )
-    if X_new is not None:
-        table = RowTable(X_new)
-        after = (table, ranking_scores(model, table.native), None)
-        parts.append(
-            {
-                "said": "From the rows judged to the new rows",
-                "rows": stability(names, judged, after),
-                "note": "",
-            }
-        )
-    return parts
 
 
 def _ranking(model: Any, judged: Judged, level: float) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -277,16 +249,23 @@ def _ranking(model: Any, judged: Judged, level: float) -> tuple[dict[str, Any], 
         "gains": gains(sample, level) if two_classes else None,
         "calibration": calibration(sample, level) if two_classes else None,
         "surface": surface_picture(sample, model.classes_),
+        "histogram": score_histogram(
+            sample, [_with_name(sample.target, label) for label in classes]
+        ),
+        "shades": [shade(k, len(classes)) for k in range(len(classes))],
+        "by_cut": None if two_classes else cuts_between_classes(sample, model.classes_, level),
+        "drawn_tree": None if view is None else draw_tree(view, model),
     }
     context |= _curve(model, sample, training, view, level)
     data = {
         "classes": classes,
         "box": context["curve"].box,
         "cuts": context["cuts"].data() if two_classes else None,
-        "tree": None if view is None else _tree_data(view),
+        "tree": None if view is None else tree_data(view, model.classes_),
     }
     if view is not None:
-        context |= _strata(view, cell_rows(view, model, table_names(sample.table, model)))
+        rows = cell_rows(view, model, table_names(sample.table, model))
+        context |= strata(view, rows, model.classes_)
     return context, data
 
 
@@ -333,50 +312,3 @@ def _training_quality(
     if two_classes:
         return float(roc_summary(training, level)["auc"])
     return float(ordinal_summary(training, model.classes_, level)["vus"])
-
-
-def _strata(view: CellView, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Put the rows of the strata table in order, the model's strata first."""
-    step = view.steps[view.chosen]
-    found = np.cumsum(view.judged[step.leaves, -1]) / view.judged[0, -1]
-    breaks = rank_breaks(view.judged[step.leaves])
-    by_cell = {row["cell"]: row for row in rows}
-    strata = [
-        by_cell[cell]
-        | {"place": i + 1, "score": step.scores[i], "found": found[i], "is_break": breaks[i]}
-        for i, cell in enumerate(step.leaves.tolist())
-    ]
-    others = {"place": None, "score": None, "found": None, "is_break": False}
-    here = set(step.leaves.tolist())
-    strata += [row | others for row in rows if row["cell"] not in here]
-    parent = view.tree.cells["parent"]
-    splits = set()
-    for leaf in step.leaves.tolist():
-        cell = int(parent[leaf])
-        while cell >= 0 and cell not in splits:
-            splits.add(cell)
-            cell = int(parent[cell])
-    return {"cells": rows, "strata": strata, "step": step, "splits": splits}
-
-
-def _tree_data(view: CellView) -> dict[str, Any]:
-    cells = np.flatnonzero(view.shown).tolist()
-    points = split_points(view)
-    return {
-        "chosen": view.chosen,
-        "parent": {cell: int(view.tree.cells["parent"][cell]) for cell in cells},
-        "judged": {cell: plain(view.judged[cell]) for cell in cells},
-        "training": {cell: plain(view.tree.counts[cell]) for cell in cells},
-        "point": {cell: points[cell].round(5).tolist() for cell in cells if view.is_split[cell]},
-        "steps": [
-            {
-                "leaves": step.leaves.tolist(),
-                "scores": step.scores.tolist(),
-                "judged": step.judged,
-                "training": step.training,
-                "cv": step.cross_validated,
-                "error": step.error,
-            }
-            for step in view.steps
-        ],
-    }

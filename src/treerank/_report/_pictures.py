@@ -24,6 +24,8 @@ class Picture:
     x_range, y_range : tuple of two floats
     x_ticks, y_ticks : list of (value, text)
     width, height : int
+    full_names : dict of str to str
+        Whole names of ticks that are cut short.
     """
 
     title: str
@@ -40,6 +42,7 @@ class Picture:
     right: int = 14
     bottom: int = 46
     marks: list[dict[str, Any]] = field(default_factory=list)
+    full_names: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.x_range, self.y_range = widened(*self.x_range), widened(*self.y_range)
@@ -124,6 +127,11 @@ def _seen(points: NDArray[np.float64]) -> NDArray[np.bool_]:
     seen = np.append(True, (np.diff(raster, axis=0) != 0).any(axis=1))
     seen[-1] = True
     return np.asarray(seen)
+
+
+def short_name(name: str, longest: int = 18) -> str:
+    """Cut a name that is too long for an axis."""
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
 def widened(low: float, high: float) -> tuple[float, float]:

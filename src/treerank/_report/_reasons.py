@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from treerank._input.parameters import invalid_parameter, is_whole
 from treerank._reading.explanation import Explanation, Move, explain
-from treerank._reading.reasons import Reason
-from treerank._reading.reasons import reasons as reasons_of
+from treerank._reading.reasons import Reason, reasons_both_ways
 from treerank._reading.tree_sums import tree_sum
 from treerank._report._sample import ScoredRows
 from treerank._trees.ranking_tree import RankTree
@@ -22,12 +21,10 @@ MOST_REASONS = 4  # up, and down
 def choose_rows(rows: Any, sample: ScoredRows) -> NDArray[np.intp]:
     """Rows to explain, best first: those named, or so many spread evenly over the ranking."""
     expected = f"a number from 0 to {MAX_ROWS}, or positions of rows with weight"
-    order = np.argsort(-sample.score, kind="stable")
     if is_whole(rows):
         if not 0 <= rows <= MAX_ROWS:
             raise invalid_parameter("rows", rows, expected)
-        at = np.linspace(0, len(order) - 1, min(int(rows), len(order)))
-        return np.asarray(order[np.rint(at).astype(np.intp)])
+        return spread_over_ranking(sample, int(rows))
     try:
         wanted = np.asarray(list(rows))
     except TypeError:
@@ -41,6 +38,13 @@ def choose_rows(rows: Any, sample: ScoredRows) -> NDArray[np.intp]:
     return np.asarray(found[np.argsort(-sample.score[found], kind="stable")])
 
 
+def spread_over_ranking(sample: ScoredRows, n_rows: int) -> NDArray[np.intp]:
+    """So many rows from the top of the ranking to its bottom, or all if there are fewer."""
+    order = np.argsort(-sample.score, kind="stable")
+    at = np.linspace(0, len(order) - 1, min(n_rows, len(order)))
+    return np.asarray(order[np.rint(at).astype(np.intp)])
+
+
 def reasons(model: Any, sample: ScoredRows, rows: NDArray[np.intp]) -> list[dict[str, Any]] | None:
     """Explain the rows; None for a model whose score is no sum of trees of tests."""
     try:
@@ -49,25 +53,30 @@ def reasons(model: Any, sample: ScoredRows, rows: NDArray[np.intp]) -> list[dict
         return None
     if len(rows) == 0:
         return []
-    chosen = sample.table.take(rows).native
-    moved = {
-        way: reasons_of(model, chosen, MOST_REASONS, baseline=sample.rows, direction=way)
-        for way in ("up", "down")
-    }
+    up, down = moved(model, sample, rows, MOST_REASONS)
     explained: list[Explanation | None] = [None] * len(rows)
     if isinstance(getattr(model, "tree_", None), RankTree):
-        explained = list(explain(model, chosen))
+        explained = list(explain(model, sample.table.take(rows).native))
     return [
         {
             "row": int(sample.given[row]),
             "label": str(model.classes_[sample.code[row]]),
             "score": float(sample.score[row]),
-            "moved_up": [_format_reason(reason) for reason in moved["up"][k]],
-            "moved_down": [_format_reason(reason) for reason in moved["down"][k]],
+            "moved_up": up[k],
+            "moved_down": down[k],
             **_format_place(explained[k]),
         }
         for k, row in enumerate(rows.tolist())
     ]
+
+
+def moved(
+    model: Any, sample: ScoredRows, rows: NDArray[np.intp], n: int
+) -> tuple[list[list[str]], list[list[str]]]:
+    """What moved each row up and what moved it down, against all rows of the sample."""
+    found = reasons_both_ways(model, sample.table.take(rows).native, n, sample.rows)
+    up, down = ([[_format_reason(r) for r in row] for row in found[way]] for way in ("up", "down"))
+    return up, down
 
 
 def _format_reason(reason: Reason) -> str:
@@ -79,8 +88,8 @@ def _format_place(explanation: Explanation | None) -> dict[str, Any]:
     if explanation is None:
         return {"stratum": None, "up": [], "down": []}
     return {
-        "stratum": explanation.stratum + 1,
-        "n_strata": explanation.n_strata,
+        "stratum": explanation.stratum,
+        "last_stratum": explanation.n_strata - 1,
         "reasons": list(explanation.reasons),
         "up": [_format_move(move) for move in explanation.up],
         "down": [_format_move(move) for move in explanation.down],
@@ -88,4 +97,4 @@ def _format_place(explanation: Explanation | None) -> dict[str, Any]:
 
 
 def _format_move(move: Move) -> str:
-    return f"{move.condition}: stratum {move.stratum + 1}"
+    return f"{move.condition}: stratum {move.stratum}"

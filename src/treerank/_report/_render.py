@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import re
 from decimal import ROUND_HALF_UP, Decimal
 from importlib import resources
 from pathlib import Path
@@ -13,6 +14,9 @@ from typing import Any
 import numpy as np
 
 from treerank._io.atomic import atomic_write, find_target
+
+# After an underscore, between a small letter and a capital, and after a point between letters.
+BREAKS = re.compile(r"(?<=\w_)(?=\w)|(?<=[a-z0-9])(?=[A-Z])|(?<=[a-z]\.)(?=[a-z])")
 
 
 def render(context: dict[str, Any], data: dict[str, Any]) -> str:
@@ -48,10 +52,18 @@ def render_page(name: str, context: dict[str, Any]) -> str:
         "mass": weight,
         "score": number,
         "area": area,
+        "breakable": lambda text: breakable(str(text)),
     }
     style = _read("report.css")
     shared = {"style": jinja2.utils.markupsafe.Markup(style), "style_hash": _hash(style)}
     return str(environment.get_template(name).render(context | shared))
+
+
+def breakable(text: str) -> Any:
+    """Escape a text, and let long names in it be broken at underscores and capitals."""
+    markup = require_jinja2().utils.markupsafe
+    parts = [markup.escape(part) for part in re.split(BREAKS, text)]
+    return markup.Markup("<wbr>").join(parts)
 
 
 def _read(name: str) -> str:

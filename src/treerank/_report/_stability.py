@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._report._sample import Floats
-from treerank._report._table import RowTable
+from treerank._report._sample import Floats, ScoredRows
+from treerank._report._table import RowTable, table_names
 from treerank.metrics import population_stability_index
+from treerank.plots._scores import ranking_scores
 
 STABLE, MOVED = 0.1, 0.25
 
@@ -33,6 +34,38 @@ def stability(
             word = "stable" if index < STABLE else "some change" if index < MOVED else "moved"
         rows.append({"name": name, "index": index, "said": word, "is_score": number == 0})
     return rows[:1] + sorted(rows[1:], key=lambda row: -(row["index"] or 0.0))
+
+
+def stability_parts(
+    model: Any, sample: ScoredRows, training: ScoredRows | None, X_new: Any
+) -> list[dict[str, Any]]:
+    """From the training rows to those judged, and from these to new ones, as far as given."""
+    names = table_names(sample.table, model)
+    judged = (sample.table, sample.score, sample.weight)
+    parts = []
+    if training is not None:
+        before = (training.table, training.score, training.weight)
+        note = ""
+        if hasattr(model, "estimators_"):
+            note = "A forest knows its training rows: their scores are more extreme than new ones."
+        parts.append(
+            {
+                "said": "From the training rows to the rows judged",
+                "rows": stability(names, before, judged),
+                "note": note,
+            }
+        )
+    if X_new is not None:
+        table = RowTable(X_new)
+        after = (table, ranking_scores(model, table.native), None)
+        parts.append(
+            {
+                "said": "From the rows judged to the new rows",
+                "rows": stability(names, judged, after),
+                "note": "",
+            }
+        )
+    return parts
 
 
 def _index(

@@ -72,6 +72,12 @@ def _as_column(values: list[Any], array: NDArray[Any] | None) -> NDArray[Any]:
     return column
 
 
+def table_names(table: RowTable, model: Any) -> list[str]:
+    """Names that the model knows, else those of the table."""
+    names = getattr(model, "feature_names_in_", None)
+    return table.names if names is None else [str(name) for name in names]
+
+
 def fingerprint(table: RowTable, labels: NDArray[Any], weight: NDArray[np.float64] | None) -> str:
     """Tell two data sets apart: SHA-256 of names, values, class numbers and weights.
 

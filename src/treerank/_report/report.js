@@ -1,4 +1,4 @@
-// Moves the cut-off, prunes the tree and unfolds it. All text is set as text, never as markup.
+// Moves the cut-off, prunes the tree, unfolds it and looks rows up. All text is set as text, never as markup.
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -134,20 +134,18 @@
     rowOf.forEach((row) => show(row, false));
     const top = data.classes.length - 1;
     const total = sum(step.leaves.map((leaf) => tree.judged[leaf][top]));
-    let [found, last] = [0, Infinity];
+    let found = 0;
     step.leaves.forEach((leaf, i) => {
       const row = rowOf.get(String(leaf));
-      const counts = tree.judged[leaf];
-      const rows = sum(counts);
-      const mean = rows ? sum(counts.map((v, k) => v * k)) / rows : null;
-      found += counts[top];
-      row.querySelector(".place").textContent = i + 1;
+      found += tree.judged[leaf][top];
+      row.querySelector(".place").textContent = i;
       row.querySelector(".cell-score").textContent = digits(step.scores[i], 4);
       if (row.querySelector(".found")) {
         row.querySelector(".found").textContent = percent(found / total);
       }
-      show(row.querySelector(".break"), mean !== null && mean > last + 1e-12);
-      if (mean !== null) last = mean;
+      const broken = row.querySelector(".break");
+      broken.textContent = step.breaks[leaf] || "";
+      show(broken, leaf in step.breaks);
       show(row, true);
       row.parentNode.append(row);
     });
@@ -208,6 +206,50 @@
       const item = summary.closest("li");
       place("roc-node", tree.point[item.dataset.cell]);
       at("roc-node").style.visibility = summary.parentNode.open ? "hidden" : "visible";
+    });
+  }
+
+  // Rows by id or number.
+  function element(tag, text) {
+    const made = document.createElement(tag);
+    made.textContent = text;
+    return made;
+  }
+
+  function listed(title, items) {
+    if (!items || !items.length) return [];
+    const list = document.createElement("ul");
+    items.forEach((item) => list.append(element("li", item)));
+    return [element("p", title), list];
+  }
+
+  function describe(row) {
+    const { total, n_strata: strata } = data.lookup;
+    const name = row.id === undefined ? `Row ${row.row}` : `${row.id} (row ${row.row})`;
+    const stratum = row.stratum === undefined ? "" : `, stratum ${row.stratum} of 0 to ${strata - 1}`;
+    const place = `place ${mass(row.rank)} of ${mass(total)}`;
+    return [
+      element("h4", name),
+      element("p", `Score ${digits(row.score, 4)}, ${place}${stratum}, in truth ${row.label}.`),
+      ...listed("What moved it up", row.up),
+      ...listed("What moved it down", row.down),
+    ];
+  }
+
+  function lookUp(key) {
+    const rows = data.lookup.rows;
+    const byId = rows.filter((row) => row.id === key);
+    const hits = byId.length ? byId : rows.filter((row) => String(row.row) === key);
+    if (hits.length) return hits.flatMap(describe);
+    return [element("p", `${key} is not among the ${mass(rows.length)} rows that this file holds.`)];
+  }
+
+  if (data.lookup) {
+    show(at("lookup"), true);
+    at("lookup").addEventListener("submit", (event) => {
+      event.preventDefault();
+      const key = at("lookup-key").value.trim();
+      at("lookup-found").replaceChildren(...(key ? lookUp(key) : []));
     });
   }
 

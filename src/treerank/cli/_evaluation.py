@@ -33,6 +33,7 @@ class Rows(NamedTuple):
     labels: NDArray[Any] | None
     weights: NDArray[np.float64] | None
     groups: NDArray[Any] | None = None
+    ids: NDArray[Any] | None = None
 
 
 def read_rows(
@@ -41,6 +42,7 @@ def read_rows(
     column_options: ColumnOptions | None,
     drop: Sequence[str] = (),
     group: str | None = None,
+    id_column: str | None = None,
 ) -> Rows:
     """Read the columns that a model was fitted to; with `column_options`, labels and weights."""
     names = source.header()
@@ -58,16 +60,17 @@ def read_rows(
                 "weights (--target, --weight)."
             )
     known = getattr(model, "feature_names_in_", ())
-    if group is not None:
-        check_columns(source, names, {"--group": [group]})
-    apart = {*extra, *drop} | ({group} - set(known))
+    beside = {"--group": group, "--id": id_column}
+    asked = [name for name in beside.values() if name is not None]
+    check_columns(source, names, {k: [v] for k, v in beside.items() if v is not None})
+    apart = {*extra, *drop} | (set(asked) - set(known))
     left = [name for name in names if name not in apart]
     types = column_types(model, source, left, (), "--drop")
     features = list(types)
     as_it_comes = None if source.is_parquet else pa.string()
     types |= dict.fromkeys(extra, as_it_comes)
-    if group is not None:
-        types.setdefault(group, as_it_comes)
+    for name in asked:
+        types.setdefault(name, as_it_comes)
     blocks, done = [], 0
     for block in source.blocks(types):
         check_finite(source, block, features, done)
@@ -81,8 +84,11 @@ def read_rows(
         labels = _known_labels(model, source, table[column_options.target], column_options)
         if column_options.weight is not None:
             weights = as_weights(source, table[column_options.weight], column_options.weight)
-    groups = None if group is None else np.array(table[group].to_pylist(), dtype=object)
-    return Rows(rows_for(model, table, features), labels, weights, groups)
+    groups, ids = (
+        None if name is None else np.array(table[name].to_pylist(), dtype=object)
+        for name in (group, id_column)
+    )
+    return Rows(rows_for(model, table, features), labels, weights, groups, ids)
 
 
 def _known_labels(
@@ -141,7 +147,6 @@ def write_report_of_fit(
     validation: Any = None,
 ) -> None:
     """Write the report of a model that has just been fitted, on rows that it has not seen."""
-    from treerank._held_out import HeldOut  # noqa: PLC0415 (slow; not for the help)
     from treerank._report._judged import Judged, PageOptions  # noqa: PLC0415 - slow
     from treerank._report._page import write_page  # noqa: PLC0415
     from treerank._report._sample import (  # noqa: PLC0415
@@ -162,11 +167,7 @@ def write_report_of_fit(
                 f"{out}: one of the classes has a single row, so that none can be held out to "
                 "judge the model; expected two rows of each class, or a report on new rows."
             )
-        used = HeldOut(
-            held_out.score[training.given],
-            None if held_out.probability is None else held_out.probability[training.given],
-            held_out.n_folds,
-        )
+        used = held_out.take(training.given)
         judged = Judged(judged_by(training, used, unwrap(model)[1]), training, None, used)
     try:
         write_page(model, judged, PageOptions(out=out, seed=seed, validation=validation))
@@ -181,7 +182,8 @@ def write_report(
     try:
         treerank.report(
             model, rows.features, rows.labels,
-            sample_weight=rows.weights, groups=rows.groups, out=out, random_state=seed, **more,
+            sample_weight=rows.weights, groups=rows.groups, ids=rows.ids, out=out,
+            random_state=seed, **more,
         )  # fmt: skip
     except ModuleNotFoundError as error:
         raise BadInput(f"{out}: {error}") from None

@@ -36,6 +36,9 @@ def report(
         list[str] | None, typer.Option(help="Column to leave out, if the model knows no names.")
     ] = None,
     group: Group = None,
+    id: Annotated[
+        str | None, typer.Option(help="Column with an id of each row, to look rows up by.")
+    ] = None,
     segments: Annotated[
         bool, typer.Option(help="Look for segments in which the model ranks badly.")
     ] = False,
@@ -70,7 +73,7 @@ def report(
             for path in (data, train, new)
         )
         assert judged is not None
-        rows = read_rows(loaded, judged, column_options, drop or (), group)
+        rows = read_rows(loaded, judged, column_options, drop or (), group, id)
         more: dict[str, Any] = {"title": title, "segments": segments, "appendix": appendix or False}
         if champion is not None:
             if data == "-":

@@ -13,6 +13,7 @@ from sklearn.metrics import (
 from ._band import RocBand, roc_band
 from ._calibration import CalibrationFit, calibration_slope, calibration_table
 from ._calibration_test import CalibrationTest, calibration_test
+from ._concordance import ConcordanceInterval, concordance_interval
 from ._decision import (
     DecisionCurve,
     OperatingPoint,
@@ -56,6 +57,7 @@ __all__ = [
     "AucInterval",
     "CalibrationFit",
     "CalibrationTest",
+    "ConcordanceInterval",
     "DecisionCurve",
     "OperatingPoint",
     "RocBand",
@@ -74,6 +76,7 @@ __all__ = [
     "choose_cutoff",
     "compare_auc",
     "compare_top",
+    "concordance_interval",
     "decision_curve",
     "gains_table",
     "gini_score",

@@ -145,7 +145,7 @@ class TreeDisplay:
             )
         check_is_fitted(model)
         display = cls(
-            model.tree_.cells["parent"], model.tree_.counts, _better_sides(model), model._stratum
+            model.tree_.cells["parent"], model.tree_.counts, better_sides(model), model._stratum
         )
         return display.plot(
             ax,
@@ -251,7 +251,7 @@ def _shapes(skeleton: Skeleton, orientation: str, given: bool) -> list[Shape]:
     ]
 
 
-def _better_sides(model: TreeRanker) -> list[list[Conditions]]:
+def better_sides(model: TreeRanker) -> list[list[Conditions]]:
     """Alternatives that send a row of each inner cell to its left child, shortest first."""
     tree, binning = model.tree_, model._binning
     names = [str(name) for name in getattr(model, "feature_names_in_", [])] or [
@@ -274,6 +274,7 @@ def _better_sides(model: TreeRanker) -> list[list[Conditions]]:
 
 def _format_conditions(box: Box, binning: Binning, names: list[str]) -> Conditions:
     said = [_format_condition(feature, box[feature], binning, names) for feature in sorted(box)]
+    said = [s for s in said if s != "all rows"]  # a feature that all known values of are inside
     if len(said) == 1:
         return (said[0],)
     return tuple(f"({s})" if " or " in s else s for s in said) or ("all rows",)

@@ -7,13 +7,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 SOURCES := $(shell find src/core src/bindings -name '*.?pp')
 CORE_TESTS := $(wildcard tests/core/*.?pp)
 
-.PHONY: demo test lint sanitize compilers wheel bench bench-check papers docs stub clean
+.PHONY: demo test lint sanitize sanitize-build compilers wheel bench bench-check papers docs stub clean
 
-# Each target has the extras it needs in the environment; a stamp says which are there.
+# Each target has the extras it needs in the environment; a stamp says which are there. Most modules
+# of other packages are never imported; Python compiles those that are.
 define install
 $(VENV)/.$(1)-installed: pyproject.toml CMakeLists.txt $(wildcard cmake/*) $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) install -e '.[$(1)]' $(2)
+	$(PIP) install --no-compile -e '.[$(1)]' $(2)
 	touch $$@
 endef
 $(eval $(call install,demo))
@@ -24,12 +25,19 @@ $(eval $(call install,docs))
 WERROR ?= ON
 $(eval $(call install,dev,--config-settings=cmake.define.TREERANK_WERROR=$(WERROR)))
 
+# What the sanitizer build needs; it comes before the rest, so that the two are made side by side.
+$(VENV)/.dev-installed: | $(VENV)/.tools-installed
+$(VENV)/.tools-installed:
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --no-compile cmake nanobind ninja
+	touch $@
+
 demo: $(VENV)/.demo-installed
 	$(BIN)/python -m treerank._demo demo
 
-# Lint beside the sanitizer build; neighbouring tests, which share what is made for them, go to the
-# same process as long as both have some.
-test: $(VENV)/.dev-installed
+# The environment beside the sanitizer build, and lint beside the tests of that. Neighbouring tests,
+# which share what is made for them, go to the same process as long as both have some.
+test:
 	$(MAKE) --no-print-directory -j 2 lint sanitize
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
@@ -47,14 +55,16 @@ stub: $(VENV)/.dev-installed
 
 # The tests of the core once more, in a build that stops at the first wrong
 # access or undefined operation; and its bits, with every instruction set of the processor.
-sanitize: $(VENV)/.dev-installed
+sanitize: sanitize-build $(VENV)/.dev-installed
+	for isa in base avx2 avx512; do \
+	  TREERANK_ISA=$$isa build/sanitize/core_bits | diff tests/core/expected.txt - || exit 1; done
+	PATH=$(abspath $(BIN)):$$PATH sh tests/sanitize.sh build/sanitize
+
+sanitize-build: $(VENV)/.tools-installed
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=Debug -DTREERANK_SANITIZE=ON \
 	  -DTREERANK_CORE_TEST=ON -DTREERANK_WERROR=$(WERROR) \
 	  -DPython_EXECUTABLE=$(abspath $(BIN)/python) > /dev/null
 	$(BIN)/cmake --build build/sanitize
-	for isa in base avx2 avx512; do \
-	  TREERANK_ISA=$$isa build/sanitize/core_bits | diff tests/core/expected.txt - || exit 1; done
-	PATH=$(abspath $(BIN)):$$PATH sh tests/sanitize.sh build/sanitize
 
 # The core with every compiler that is installed, or with those of ONLY="g++-12 clang++-19".
 compilers: $(VENV)/.dev-installed

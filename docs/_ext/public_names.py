@@ -1,12 +1,15 @@
 """Write a reference page for every public module: a table of its names, a page for each."""
 
+from __future__ import annotations
+
 import importlib
 import re
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 TITLES = {
     "treerank": "Ranking trees",

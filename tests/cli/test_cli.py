@@ -130,10 +130,13 @@ def test_several_parquet_files_give_the_model_of_one(folder, parts, tmp_path):
 
 
 def test_a_cluster_gives_the_model_of_memory(folder, parts, tmp_path):
+    from clusters import forked_workers
+
     expected = json.loads((folder / "tree.model").read_text())["fitted"]
     path = tmp_path / "model"
     log = tmp_path / "growth.npz"
-    result = run("fit", parts, *LARGE, "--save", path, "--dask", "local", "--checkpoint", log)
+    with forked_workers():
+        result = run("fit", parts, *LARGE, "--save", path, "--dask", "local", "--checkpoint", log)
     assert result.exit_code == 0, result.output
     assert json.loads(path.read_text())["fitted"] == expected
     assert not log.exists()

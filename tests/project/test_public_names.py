@@ -45,5 +45,5 @@ def test_nothing_else_looks_public(name):
 
 
 def test_every_public_module_has_a_page_in_the_reference():
-    public_names = pytest.importorskip("public_names", reason="needs the docs extra")
+    public_names = importlib.import_module("public_names")
     assert set(public_names.TITLES) == set(DOCUMENTED)

@@ -9,6 +9,7 @@
 #include "bindings/forest_view.hpp"
 #include "bindings/options.hpp"
 #include "bindings/trees.hpp"
+#include "core/grow/level_growth.hpp"
 #include "core/tree/forest.hpp"
 
 namespace treerank {
@@ -260,6 +261,22 @@ void bind_forest(nb::module_& m) {
         },
         nb::arg("trees"), nb::arg("n_classes"), nb::arg("options"), nb::arg("n_features"),
         "Trees that were grown one by one, as the arrays of a forest.");
+    m.def(
+        "pack_growths",
+        [](const std::vector<LevelGrowth*>& growths, const nb::dict& options,
+           std::size_t n_features, std::size_t n_jobs) {
+            const ForestOptions parsed = forest_options(options);
+            if (growths.empty()) throw nb::value_error("pack_growths: no trees");
+            std::vector<ForestTree> kept(growths.size());
+            run_released(n_jobs, [&](ThreadPool& pool) {
+                pool.run(growths.size(), [&](std::size_t i) {
+                    kept[i] = keep_tree(growths[i]->take_tree(), parsed, n_features);
+                });
+            });
+            return to_arrays(std::move(kept));
+        },
+        nb::arg("growths"), nb::arg("options"), nb::arg("n_features"), nb::arg("n_jobs"),
+        "Trees that have grown, as the arrays of a forest; their growths are used up.");
     m.attr("ROWS_PER_BLOCK") = kRowsPerBlock;
 }
 

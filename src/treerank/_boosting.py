@@ -9,8 +9,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import train_test_split
 
 from treerank._base import TreeEnsemble
 from treerank._binning.binning import Binning, Coded
@@ -22,6 +20,7 @@ from treerank._growth.boosting import (
     boost,
     boost_bags,
     boosting_units,
+    hold_out,
 )
 from treerank._growth.progress import progress_bar
 from treerank._input.labels import check_labels
@@ -31,13 +30,12 @@ from treerank._input.stages import stage
 from treerank._input.validation import TrainingData, validate_rows
 from treerank._input.weights import check_weights, quantise
 from treerank._io.parquet import CodedFit
+from treerank._select.log_odds import log_odds_lines
 from treerank._select.quality import class_shares
 from treerank._trees.packed_forest import ForestArrays
 
 # Of the rows, held out to choose the number of trees.
 CHOOSING_SHARE = 0.2
-# A score that ranks no better than chance still needs a cut-off.
-LEAST_SLOPE = 1e-6
 
 
 @insert_shared_docs
@@ -267,7 +265,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
             with stage("choose the number of trees"):
                 plan, scores = self._choose_rounds(rows, plan)
         if validation is None:
-            rows, validation = self._hold_out(rows, plan, float(self.validation_fraction))
+            rows, validation = hold_out(rows, plan, float(self.validation_fraction))
         with progress_bar("boosting", self.verbose) as report:
             if self.n_bags > 1:
                 boosted = boost_bags(rows, self._binning, plan, self.n_bags, report)
@@ -314,30 +312,12 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         self, rows: BoostingRows, plan: BoostingPlan
     ) -> tuple[BoostingPlan, NDArray[np.float64]]:
         """Plan with the number of trees that is best on rows held out, scaled to all rows."""
-        learned, held_out = self._hold_out(rows, plan, CHOOSING_SHARE)
+        learned, held_out = hold_out(rows, plan, CHOOSING_SHARE)
         with progress_bar("choosing", self.verbose) as report:
             tried = boost(learned, held_out, self._binning, plan, report)
         found = 1 if tried.trees is None else tried.trees.n_trees
         n_rounds = max(1, round(found / (1 - CHOOSING_SHARE)))
         return replace(plan, n_rounds=n_rounds, patience=0), tried.validation_scores
-
-    def _hold_out(
-        self, rows: BoostingRows, plan: BoostingPlan, share: float
-    ) -> tuple[BoostingRows, BoostingRows | None]:
-        """Rows to learn from, and rows that say when to stop."""
-        if not plan.patience:
-            return rows, None
-        counts = np.bincount(rows.rank)
-        n_held = max(round(share * len(rows.rank)), len(counts))
-        if counts.min() < 2 or len(rows.rank) - n_held < len(counts):
-            raise ValueError(
-                f"Got early_stopping=True and {counts.min()} rows of the rarest class; expected "
-                "at least 2, to learn from and to hold out."
-            )
-        learn, held = train_test_split(
-            np.arange(len(rows.rank)), test_size=n_held, stratify=rows.rank, random_state=plan.seed
-        )
-        return rows.take(np.sort(learn)), rows.take(np.sort(held))
 
     def _keep(self, boosted: Boosted, rows: BoostingRows) -> None:
         """Set the fitted attributes."""
@@ -354,7 +334,9 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         self.feature_importances_ = gains / gains.sum() if gains.any() else gains
         self._slopes, self._intercepts = np.ones(1), np.zeros(1)
         if self.loss_ != "logistic" or rows.n_classes > 2:
-            self._slopes, self._intercepts = _log_odds(boosted.scores, rows)
+            self._slopes, self._intercepts = log_odds_lines(
+                boosted.scores, rows.rank, rows.weight, rows.n_classes
+            )
             if rows.n_classes == 2:  # the score is known up to a constant: 0 is to be even odds
                 self._start += self._intercepts[0] / self._slopes[0]
                 self._intercepts = np.zeros(1)
@@ -402,20 +384,3 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         """
         scores = self.score_samples(X)
         return class_shares(expit(np.multiply.outer(scores, self._slopes) + self._intercepts))
-
-
-def _log_odds(
-    scores: NDArray[np.float64], rows: BoostingRows
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Log-odds of being above each class as a line in the score: slopes and intercepts."""
-    weight = rows.weight
-    centred = scores - np.average(scores, weights=weight)
-    spread = float(np.sqrt(np.average(centred**2, weights=weight))) or 1.0
-    lines = []
-    for k in range(rows.n_classes - 1):
-        line = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit(
-            scores[:, np.newaxis] / spread, rows.rank > k, sample_weight=weight
-        )
-        lines.append((max(line.coef_[0, 0] / spread, LEAST_SLOPE), line.intercept_[0]))
-    slopes, intercepts = np.array(lines).T
-    return slopes, intercepts

@@ -11,17 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 from treerank._base import TreeEnsemble
 from treerank._binning.binning import Coded
 from treerank._binning.encoding import Encoding, fit_encoding
+from treerank._forest_measures import other_data_error, set_measures, warm_trees
 from treerank._forest_plan import plan_forest
+from treerank._forest_presets import preset_settings
 from treerank._growth.forest import ForestPlan, Trees
-from treerank._growth.forest_rows import ForestRows, LocalForestRows, Unseen
-from treerank._growth.splitter_choice import with_max_features
+from treerank._growth.forest_rows import ForestRows, LocalForestRows
 from treerank._growth.trees import check_monotonic
 from treerank._input.parameter_docs import insert_shared_docs
-from treerank._input.parameters import check_choice, check_integer, check_n_jobs
+from treerank._input.parameters import check_n_jobs
 from treerank._input.stages import stage
 from treerank._input.validation import Table, TrainingData
 from treerank._io.parquet import CodedFit
-from treerank._leafrank import LeafRank
 from treerank._select.plan_race import ForestChoice, race
 from treerank._select.quality import class_shares
 from treerank._select.rank_aggregation import RankAggregation
@@ -29,23 +29,7 @@ from treerank._select.shrinkage import choose_shrinkage
 from treerank._trees.compact import keep_used_in_forest
 from treerank._trees.forest_tree import ForestTree
 from treerank._trees.packed_forest import ForestArrays
-from treerank.metrics import AucInterval, VusInterval, auc_interval, vus_interval
-
-# Paper 003: d1 features for a cell of the master tree, d2 for a node of the tree inside it.
-PRESETS: dict[str, tuple[Any, Any]] = {
-    "bagging": (None, None),
-    "rf1": (0.25, None),
-    "rf2": (1, None),
-    "rf3": (None, 0.25),
-    "rf4": (None, 1),
-    "rf5": (0.5, 0.25),
-    "rf6": (0.25, 1),
-}
-
-FITTED_SOMETIMES = [
-    "oob_decision_function_", "oob_auc_", "oob_auc_interval_", "oob_vus_", "oob_vus_interval_",
-    "feature_importances_", "feature_importances_std_",
-]  # fmt: skip
+from treerank.metrics import AucInterval, VusInterval
 
 
 @insert_shared_docs
@@ -272,16 +256,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         >>> RankingForest.preset("rf3").splitter
         LeafRank(max_depth=6, max_features=0.25)
         """
-        check_choice("name", name, list(PRESETS))
-        outer, inner = PRESETS[name]
-        splitter = with_max_features(LeafRank(max_depth=6) if splitter is None else splitter, inner)
-        settings = {
-            "n_estimators": 50,
-            "max_depth": 8,
-            "max_features": outer,
-            "aggregation": "mean_rank",
-            "random_cut_share": 0.0 if isinstance(splitter, LeafRank) else "auto",
-        }
+        splitter, settings = preset_settings(name, splitter)
         return cls(splitter, **(settings | parameters))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -305,12 +280,12 @@ class RankingForest(CodedFit, TreeEnsemble):
         return self
 
     def _plan_fit(self, data: TrainingData) -> Trees | None:
-        return self._warm_trees(data)
+        return warm_trees(self, data)
 
     def _fit_coded(self, data: TrainingData, coded: Coded, before: Trees | None) -> None:
         """Fit to rows that are coded already; `before` are trees to go on from."""
         if before is not None and not coded.binning.equals(self._binning):
-            raise _other_data()
+            raise other_data_error()
         self._binning = coded.binning
         n_jobs = check_n_jobs(self.n_jobs)
         monotonic = check_monotonic(self.monotonic_cst, data.table.names, self._binning)
@@ -343,25 +318,6 @@ class RankingForest(CodedFit, TreeEnsemble):
             # More trees would need all thresholds.
             self._binning, self._trees = keep_used_in_forest(self._binning, self._trees)
 
-    def _warm_trees(self, data: TrainingData) -> Trees | None:
-        """Trees of the last fit that this one goes on from."""
-        check_choice("warm_start", self.warm_start, [True, False])
-        n_trees = check_integer("n_estimators", self.n_estimators, 1)
-        before: Trees | None = getattr(self, "_before_shrinkage", None)
-        if not self.warm_start or before is None:
-            return None
-        assert n_trees is not None
-        if n_trees < before.n_trees:
-            raise ValueError(
-                f"Got n_estimators={n_trees} with warm_start=True; expected at least the "
-                f"{before.n_trees} trees that are there."
-            )
-        if data.table.n_rows != self._plan.n_rows or not np.array_equal(
-            data.classes, self.classes_
-        ):
-            raise _other_data()
-        return before
-
     def _keep(self, trees: Trees, rows: ForestRows) -> None:
         """Choose the shrinkage, make one number a slot, and set the fitted attributes."""
         plan = self._plan
@@ -378,41 +334,7 @@ class RankingForest(CodedFit, TreeEnsemble):
             self._ranks, out_of_bag = rows.rank_aggregation(
                 self.aggregation, self._trees, plan.sampling
             )
-        for name in FITTED_SOMETIMES:
-            if hasattr(self, name):
-                delattr(self, name)
-        if self.oob_score and out_of_bag is not None:
-            self._measure(out_of_bag, rows)
-        if isinstance(trees, ForestArrays):
-            self._weigh_features(trees)
-
-    def _weigh_features(self, trees: ForestArrays) -> None:
-        total = trees.importance.sum(axis=1, keepdims=True)
-        shares = trees.importance / np.where(total > 0, total, 1.0)
-        self.feature_importances_ = shares.mean(axis=0)
-        if self.feature_importances_.any():
-            self.feature_importances_ /= self.feature_importances_.sum()
-        self.feature_importances_std_ = shares.std(axis=0)
-
-    def _measure(self, unseen: Unseen, rows: ForestRows) -> None:
-        scores = unseen.means[:, 0]
-        self.oob_decision_function_ = rows.as_given(scores)
-        seen = np.isfinite(scores)
-        weight = None if unseen.units is None else unseen.units[seen] / rows.scale
-        labels = unseen.labels[seen]
-        n_classes = len(np.unique(labels))
-        if n_classes < len(rows.sizes):
-            raise ValueError(
-                f"Got oob_score=True with {self._trees.n_trees} trees, which leave out rows of "
-                f"{n_classes} classes; expected some of all {len(rows.sizes)}. Grow more trees, "
-                "or set oob_score=False."
-            )
-        if len(rows.sizes) > 2:
-            self.oob_vus_interval_ = vus_interval(labels, scores[seen], sample_weight=weight)
-            self.oob_vus_ = self.oob_vus_interval_.vus
-        else:
-            self.oob_auc_interval_ = auc_interval(labels, scores[seen], sample_weight=weight)
-            self.oob_auc_ = self.oob_auc_interval_.auc
+        set_measures(self, trees, out_of_bag, rows)
 
     @property
     def estimators_(self) -> list[ForestTree]:
@@ -466,9 +388,3 @@ class RankingForest(CodedFit, TreeEnsemble):
             codes, n_jobs = self._codes(X)
             upper = self._trees.upper_shares(codes, n_jobs)
         return class_shares(np.clip(upper, 0.0, 1.0))
-
-
-def _other_data() -> ValueError:
-    return ValueError(
-        "Got other data with warm_start=True; expected the rows and classes of the first fit."
-    )

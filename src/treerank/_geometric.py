@@ -13,7 +13,6 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from treerank._input.categories import SharedLevels
 from treerank._input.frames import open_frame
 from treerank._input.labels import check_known_labels
 from treerank._input.parameter_docs import insert_shared_docs
@@ -28,10 +27,9 @@ from treerank._io.foreign_trees import (
 )
 from treerank._io.j48 import read_j48
 from treerank._io.node_arrays import ArraySource, TreeSource, read_arrays
-from treerank._reading.boundary import BoundaryPoints, project
+from treerank._reading.boundary import BoundaryPoints, project, with_levels
 from treerank._reading.distances import check_distances, feature_scale
 from treerank._select.leaf_shares import dense_rank, smooth_shares
-from treerank._trees.axis_tree import AxisTree
 
 
 @insert_shared_docs
@@ -293,7 +291,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         changes = np.where(changed, points - rows, 0.0)
         changes[:, [known is not None for known in tree.levels]] *= np.nan
         return BoundaryPoints(
-            points=_with_levels(np.where(changed, points, rows), tree),
+            points=with_levels(np.where(changed, points, rows), tree),
             changed=changed,
             changes=np.where(changed, changes, 0.0),
             distance=distance,
@@ -394,23 +392,3 @@ def _is_label(wanted: Any, label: Any) -> bool:
         return bool(wanted == label)
     except (TypeError, ValueError):  # pandas' NA; an array
         return False
-
-
-def _with_levels(points: NDArray[np.float64], tree: AxisTree) -> NDArray[Any]:
-    """Points with levels in the place of codes; numbers alone stay an array of numbers."""
-    if all(levels is None for levels in tree.levels):
-        return points
-    shown = points.astype(object)
-    for feature, levels in enumerate(tree.levels):
-        if levels is not None:
-            # Not a list: NumPy would make columns of levels that are tuples.
-            names = np.fromiter([None, *map(_one_level, levels)], object, 1 + len(levels))
-            shown[:, feature] = names[np.nan_to_num(points[:, feature]).astype(np.intp)]
-    return shown
-
-
-def _one_level(level: Any) -> Any:
-    """One of the levels that share a code."""
-    if not isinstance(level, SharedLevels):
-        return level
-    return level[0] if level else "another level"

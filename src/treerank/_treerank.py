@@ -11,33 +11,14 @@ from numpy.typing import NDArray
 from treerank._base import TreeRanker
 from treerank._binning.binning import Coded
 from treerank._growth.local import LocalRows, TrainingRows
-from treerank._growth.splitter_choice import as_splitter
-from treerank._growth.splitter_trees import is_function
 from treerank._growth.trees import TreeRankOptions, check_monotonic
 from treerank._input.parameter_docs import insert_shared_docs
-from treerank._input.parameters import (
-    check_choice,
-    check_count_or_share,
-    check_integer,
-    check_max_features,
-    check_n_jobs,
-    check_number,
-    invalid_parameter,
-)
-from treerank._input.seed import seed_of
+from treerank._input.parameters import check_n_jobs
 from treerank._input.stages import stage
-from treerank._input.validation import Table, TrainingData
+from treerank._input.validation import TrainingData
 from treerank._io.parquet import CodedFit
-from treerank._leafrank import DATA_PARAMETERS, LeafRank
-from treerank._select.penalty import (
-    USUAL_CONSTANTS,
-    PenaltyPath,
-    StructuralPenalty,
-    check_penalty_bounds,
-    check_share_within,
-    prune_by_penalty,
-)
-from treerank._select.pruning import NOISE_LIMIT, SHRINKAGES, PruningPath, choose_subtree
+from treerank._select.penalty import PenaltyPath, check_share_within, prune_by_penalty
+from treerank._select.pruning import NOISE_LIMIT, PruningPath, choose_subtree
 from treerank._select.splitter_choice import (
     DEEPER_LIMIT,
     DEPTHS,
@@ -45,8 +26,8 @@ from treerank._select.splitter_choice import (
     SplitterChoice,
     choose_depth,
 )
+from treerank._treerank_plan import penalty_of, plan_tree, shrinkages_of
 from treerank._trees.ranking_tree import CellTree
-from treerank.splitters import DyadicGrid
 
 Floats = NDArray[np.float64]
 # That compare depths of LeafRank where not all rows do.
@@ -249,7 +230,7 @@ class TreeRank(CodedFit, TreeRanker):
         return self
 
     def _plan_fit(self, data: TrainingData) -> TreeRankOptions:
-        return self._options(data.table)
+        return plan_tree(self, data.table)
 
     def _fit_coded(self, data: TrainingData, coded: Coded, plan: TreeRankOptions) -> None:
         """Fit to rows that are coded already."""
@@ -260,7 +241,7 @@ class TreeRank(CodedFit, TreeRanker):
 
     def _fit_rows(self, rows: TrainingRows, options: TreeRankOptions) -> None:
         """Grow, prune and read off the tree of the training rows, wherever they are."""
-        shrinkages = self._shrinkages()
+        shrinkages = shrinkages_of(self)
         folds, self.splitter_choice_ = None, None
         if self.pruning == "cv" or len(shrinkages) > 1:
             with stage("assign folds"):
@@ -315,7 +296,7 @@ class TreeRank(CodedFit, TreeRanker):
         tree = whole
         path: PruningPath | PenaltyPath | None = None
         if self.pruning == "penalty":
-            penalty = self._penalty(len(rows.names), len(rows.classes))
+            penalty = penalty_of(self, len(rows.names), len(rows.classes))
             check_share_within(penalty.bounds, tree)
             tree, path = prune_by_penalty(tree, penalty)
             fold_trees = [prune_by_penalty(fold_tree, penalty)[0] for fold_tree in fold_trees]
@@ -331,82 +312,6 @@ class TreeRank(CodedFit, TreeRanker):
             tree = tree.subtree(tree.sequence[1] > chosen.chosen)
         return _Pruned(whole, tree, path or chosen, shrinkage)
 
-    def _options(self, table: Table) -> TreeRankOptions:
-        check_choice("pruning", self.pruning, ["cv", "penalty", None])
-        self._penalty_constant()
-        check_penalty_bounds(self.penalty_bounds)
-        check_choice("one_standard_error", self.one_standard_error, [True, False])
-        check_number("noise_limit", self.noise_limit)
-        verbose = int(self.verbose) if isinstance(self.verbose, bool) else self.verbose
-        check_integer("verbose", verbose, 0)
-        depth = check_integer("max_depth", self.max_depth, 1, none=True)
-        n_rows, n_features = table.n_rows, table.n_features
-        leafrank = self._leafrank()
-        return TreeRankOptions(
-            leafrank=None if leafrank is None else leafrank._options(n_rows, n_features),
-            max_depth=-1 if depth is None else depth,
-            min_weight_leaf=check_count_or_share("min_samples_leaf", self.min_samples_leaf, n_rows),
-            min_weight_split=check_count_or_share(
-                "min_samples_split", self.min_samples_split, n_rows
-            ),
-            min_auc_gain=check_number("min_auc_gain", self.min_auc_gain),
-            max_features=check_max_features("max_features", self.max_features, n_features),
-            seed=seed_of(self.random_state),
-            missing=check_choice("missing", self.missing, ["learned", "cell_mean"]),
-            tournament=check_choice("tournament", self.tournament, ["adjacent", "all"]),
-            tournament_gain=check_choice("tournament_gain", self.tournament_gain, ["vus", "local"]),
-        )
-
-    def _penalty(self, n_features: int, n_classes: int) -> StructuralPenalty:
-        """Penalty that fits the splitter: tests of LeafRank, or the cubes of a grid."""
-        if n_classes > 2:
-            raise ValueError(
-                f"Got pruning='penalty' with {n_classes} classes; expected two, for which "
-                "its theorem holds. Use pruning='cv'."
-            )
-        if not isinstance(self.splitter, LeafRank | DyadicGrid | None):
-            raise ValueError(
-                f"Got pruning='penalty' with splitter={self.splitter!r}; expected LeafRank or "
-                "DyadicGrid: the penalty counts tests or cubes. Use pruning='cv'."
-            )
-        return StructuralPenalty(
-            constant=self._penalty_constant(),
-            bounds=check_penalty_bounds(self.penalty_bounds),
-            n_features=n_features,
-            resolution=getattr(self.splitter, "resolution", None),
-        )
-
-    def _penalty_constant(self) -> float:
-        if isinstance(self.penalty_constant, str):
-            if self.penalty_constant != "auto":
-                expected = "a finite number >= 0 or 'auto'"
-                raise invalid_parameter("penalty_constant", self.penalty_constant, expected)
-            return USUAL_CONSTANTS["cubes" if isinstance(self.splitter, DyadicGrid) else "tests"]
-        return check_number("penalty_constant", self.penalty_constant)
-
-    def _leafrank(self) -> LeafRank | None:
-        """Return the LeafRank that the core grows; None for splitters in Python."""
-        splitter = LeafRank() if self.splitter is None else self.splitter
-        if not isinstance(splitter, LeafRank):
-            if not is_function(splitter):
-                as_splitter(splitter)
-            if self.monotonic_cst is not None:
-                raise ValueError(
-                    f"Got monotonic_cst with splitter={splitter!r}; expected None: only LeafRank "
-                    "can keep monotone constraints."
-                )
-            return None
-        return check_splitter(splitter, "TreeRank")
-
-    def _shrinkages(self) -> NDArray[np.float64]:
-        """Strengths of shrinkage to try; NaN stands for the tree's own order."""
-        if self.shrinkage is None:
-            return np.array([np.nan])
-        if isinstance(self.shrinkage, str):
-            check_choice("shrinkage", self.shrinkage, ["cv", None])
-            return SHRINKAGES
-        return np.array([check_number("shrinkage", self.shrinkage)])
-
 
 class _Pruned(NamedTuple):
     """A tree as grown and as pruned, the path between them, and the amount of shrinkage."""
@@ -415,17 +320,3 @@ class _Pruned(NamedTuple):
     tree: CellTree
     path: PruningPath | PenaltyPath | None
     shrinkage: float
-
-
-def check_splitter(splitter: Any, owner: str) -> LeafRank:
-    """Return a LeafRank that leaves the data to its owner."""
-    if not isinstance(splitter, LeafRank):
-        raise ValueError(f"Got splitter={splitter!r}; expected None or a LeafRank.")
-    for name in DATA_PARAMETERS:
-        given = getattr(splitter, name)
-        is_default = isinstance(given, str) and given in ("auto", "from_dtype", "learned")
-        if given is not None and not is_default:
-            raise ValueError(
-                f"Got splitter=LeafRank({name}={given!r}); set {name} on {owner} instead."
-            )
-    return splitter

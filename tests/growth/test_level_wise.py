@@ -14,6 +14,7 @@ from treerank._growth.level_wise import Setting, TreeSpec, grow_level_trees
 from treerank._growth.shards import AllRows
 from treerank._growth.trees import check_monotonic, grow_trees
 from treerank._input.validation import Table, validate_training_data
+from treerank._treerank_plan import plan_tree
 from treerank._trees.ranking_tree import tree_from_core
 
 pytestmark = pytest.mark.core
@@ -33,7 +34,7 @@ def table(n, n_classes, seed, n_features=4):
 def grow_both(model, x, y, weight, cuts, gathered_rows, histogram_bytes=2**27):
     """Trees of all rows together, and from sums over parts of them."""
     data = validate_training_data(model, x, y, weight, model.categorical_features)
-    options = model._options(data.table)
+    options = plan_tree(model, data.table)
     coded = code_table(data.table, data.weights, 255, 1)
     monotonic = check_monotonic(model.monotonic_cst, data.table.names, coded.binning)
     [together] = grow_trees(coded, data, monotonic, options, None, 1, 0)
@@ -107,7 +108,7 @@ def test_any_cut_of_the_rows_gives_the_tree_of_all_rows(
 
 def a_growth(n_features=2):
     codes = np.full(n_features, 4, dtype=np.int32)
-    options = TreeRank()._options(Table(10, ["a"] * n_features, None, []))
+    options = plan_tree(TreeRank(), Table(10, ["a"] * n_features, None, []))
     return _core.LevelGrowth(
         codes, np.zeros(n_features, np.uint8), np.zeros(n_features, np.int8),
         options.for_core(1.0, 1.0), np.array([5.0, 5.0]), 0, None, 0.0, 2**20,

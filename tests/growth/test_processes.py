@@ -110,6 +110,7 @@ def test_verbose_shows_progress(capfd):
 
 def test_progress_ends_at_one_and_an_error_in_it_is_raised():
     from treerank import _core
+    from treerank._treerank_plan import plan_tree
 
     x, y = table(100_000)
     with oracles.all_thresholds():
@@ -117,7 +118,7 @@ def test_progress_ends_at_one_and_an_error_in_it_is_raised():
     binning = model._binning
     codes = np.empty((5, len(y)), dtype=binning.code_type)
     _core.encode(x, binning.thresholds, codes, 1)
-    options = model._options(_Shape).for_core(1.0, 1.0)
+    options = plan_tree(model, _Shape).for_core(1.0, 1.0)
     arguments = (codes, y.astype(np.uint8), None, None, binning.n_codes,
                  binning.is_categorical, np.zeros(5, np.int8), options, 1)  # fmt: skip
     seen = []

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
 
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
@@ -96,6 +97,25 @@ def boosting_units(weights: Weights) -> tuple[NDArray[np.int64] | None, float]:
         return units, scale
     coarser = 2.0 ** np.ceil(np.log2(units.sum() / MOST_UNITS))
     return np.maximum(np.rint(units / coarser), 1.0).astype(np.int64), scale / coarser
+
+
+def hold_out(
+    rows: BoostingRows, plan: BoostingPlan, share: float
+) -> tuple[BoostingRows, BoostingRows | None]:
+    """Rows to learn from, and rows that say when to stop."""
+    if not plan.patience:
+        return rows, None
+    counts = np.bincount(rows.rank)
+    n_held = max(round(share * len(rows.rank)), len(counts))
+    if counts.min() < 2 or len(rows.rank) - n_held < len(counts):
+        raise ValueError(
+            f"Got early_stopping=True and {counts.min()} rows of the rarest class; expected "
+            "at least 2, to learn from and to hold out."
+        )
+    learn, held = train_test_split(
+        np.arange(len(rows.rank)), test_size=n_held, stratify=rows.rank, random_state=plan.seed
+    )
+    return rows.take(np.sort(learn)), rows.take(np.sort(held))
 
 
 def boost(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.categories import SharedLevels
 from treerank._trees.axis_tree import AxisTree, Side
 
 
@@ -103,3 +104,23 @@ def _at_most(value: float, single: bool) -> float:
         return value
     seen = np.float32(value)
     return float(seen if float(seen) <= value else np.nextafter(seen, np.float32(-np.inf)))
+
+
+def with_levels(points: NDArray[np.float64], tree: AxisTree) -> NDArray[Any]:
+    """Points with levels in the place of codes; numbers alone stay an array of numbers."""
+    if all(levels is None for levels in tree.levels):
+        return points
+    shown = points.astype(object)
+    for feature, levels in enumerate(tree.levels):
+        if levels is not None:
+            # Not a list: NumPy would make columns of levels that are tuples.
+            names = np.fromiter([None, *map(_one_level, levels)], object, 1 + len(levels))
+            shown[:, feature] = names[np.nan_to_num(points[:, feature]).astype(np.intp)]
+    return shown
+
+
+def _one_level(level: Any) -> Any:
+    """One of the levels that share a code."""
+    if not isinstance(level, SharedLevels):
+        return level
+    return level[0] if level else "another level"

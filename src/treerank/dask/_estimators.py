@@ -12,6 +12,7 @@ from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.validation import TrainingSize
 from treerank._leafrank import LeafRank
 from treerank._treerank import TreeRank
+from treerank._treerank_plan import leafrank_of, plan_tree
 from treerank.dask._base import OnCluster, takes_parameters_of
 from treerank.dask._checkpoint import GrowthCheckpoint, digest_of
 from treerank.dask._cluster import Cluster, DaskShards
@@ -64,7 +65,7 @@ class DaskTreeRank(OnCluster, TreeRank):
 
     def _fit_blocks(self, cluster: Cluster, blocks: Blocks) -> None:
         coded = code_blocks(cluster, self, blocks)
-        options = self._options(coded.table)
+        options = plan_tree(self, coded.table)
         monotonic = check_monotonic(self.monotonic_cst, coded.names, coded.binning)
         checkpoint = open_checkpoint(self, cluster, coded)
         self._fit_rows(DaskRows(cluster, coded, monotonic, checkpoint, self.verbose), options)
@@ -72,7 +73,7 @@ class DaskTreeRank(OnCluster, TreeRank):
         self.n_rounds_ = cluster.n_rounds
 
     def _check_distributable(self) -> None:
-        leafrank = self._leafrank()
+        leafrank = leafrank_of(self)
         if leafrank is None:
             raise other_splitter_error(self.splitter, "TreeRank")
         if leafrank.pruning is not None:

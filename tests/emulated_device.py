@@ -53,7 +53,7 @@ def library(code_bytes, wide):
         code = BUILD / f"kernels_{key}_{os.getpid()}.cpp"
         code.write_text(text)
         made = code.with_suffix(".so")
-        options = ["-std=c++20", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-shared"]
+        options = ["-std=c++20", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-shared", "-U_FORTIFY_SOURCE"]
         subprocess.run(
             [compiler(), *options, "-fPIC", "-w", *words, str(code), "-o", str(made)], check=True
         )

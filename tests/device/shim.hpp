@@ -2,6 +2,7 @@
 // that gives way at barriers and where lanes of a warp exchange values.
 #pragma once
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <cmath>
@@ -32,28 +33,30 @@ namespace emulation {
 
 inline std::vector<std::uint64_t> shared;
 
+// A fiber begins on a stack of its own by swapcontext; from then on it is left and entered again by
+// jumps, which make no system call.
 struct Fiber {
     ucontext_t context;
+    jmp_buf place;
     std::vector<char> stack;
+    bool begun = false;
     bool ended = false;
     unsigned block_rounds = 0, warp_rounds = 0;
 };
 inline std::vector<Fiber> fibers;
 inline ucontext_t scheduler;
+inline jmp_buf scheduler_place;
 inline unsigned current = 0;
 inline void (*body)() = nullptr;
 
 inline void run_fiber() {
     body();
     fibers[current].ended = true;
-    swapcontext(&fibers[current].context, &scheduler);
+    _longjmp(scheduler_place, 1);
 }
 
 inline void give_way() {
-    const unsigned own = current;
-    swapcontext(&fibers[own].context, &scheduler);
-    current = own;
-    threadIdx.x = own;
+    if (_setjmp(fibers[current].place) == 0) _longjmp(scheduler_place, 1);
 }
 
 // Waits until all fibers [first, last) that have not ended have come as far.
@@ -94,7 +97,7 @@ inline void run_block(unsigned n) {
     for (unsigned i = 0; i < n; ++i) {
         Fiber& fiber = fibers[i];
         fiber.stack.resize(64 * 1024);
-        fiber.ended = false;
+        fiber.ended = fiber.begun = false;
         fiber.block_rounds = fiber.warp_rounds = 0;
         getcontext(&fiber.context);
         fiber.context.uc_stack.ss_sp = fiber.stack.data();
@@ -102,12 +105,17 @@ inline void run_block(unsigned n) {
         fiber.context.uc_link = nullptr;
         makecontext(&fiber.context, run_fiber, 0);
     }
-    for (unsigned left = n; left > 0;) {
-        for (unsigned i = 0; i < n; ++i) {
-            if (fibers[i].ended) continue;
-            current = threadIdx.x = i;
-            swapcontext(&scheduler, &fibers[i].context);
-            left -= fibers[i].ended;
+    static volatile unsigned left, at;  // jumps keep no registers
+    for (left = n; left > 0;) {
+        for (at = 0; at < n; at = at + 1) {
+            if (fibers[at].ended) continue;
+            current = threadIdx.x = at;
+            if (_setjmp(scheduler_place) == 0) {
+                if (fibers[at].begun) _longjmp(fibers[at].place, 1);
+                fibers[at].begun = true;
+                swapcontext(&scheduler, &fibers[at].context);
+            }
+            left = left - fibers[at].ended;
         }
     }
 }

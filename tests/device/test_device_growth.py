@@ -1,5 +1,7 @@
 """Trees that the kernels grow are, to the bit, those that the core grows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from emulated_device import EmulatedDevice, needs_emulation
@@ -14,6 +16,7 @@ from treerank._device.trials import Sizes
 from treerank._growth.on_device import DeviceTree, can_grow, grow_on_device
 from treerank._growth.trees import check_monotonic, grow_trees
 from treerank._input.validation import validate_training_data
+from treerank._treerank_plan import plan_tree
 from treerank._trees.ranking_tree import tree_from_core
 
 pytestmark = needs_emulation
@@ -32,13 +35,10 @@ def table(n, n_classes, seed, n_features=4, n_levels=4):
 
 def grow_both(model, x, y, weight, sizes, random_cuts=False, max_bins=255):
     data = validate_training_data(model, x, y, weight, model.categorical_features)
-    options = model._options(data.table)
+    options = plan_tree(model, data.table)
     if random_cuts:
-        options = options.__class__(
-            **{**vars(options),
-               "leafrank": options.leafrank.__class__(**{**vars(options.leafrank),
-                                                         "random_cuts": True})}
-        )  # fmt: skip
+        leafrank = replace(options.leafrank, random_cuts=True)
+        options = replace(options, leafrank=leafrank)
     coded = code_table(data.table, data.weights, max_bins, 1)
     monotonic = check_monotonic(model.monotonic_cst, data.table.names, coded.binning)
     [expected] = grow_trees(coded, data, monotonic, options, None, 1, 0)
@@ -95,11 +95,11 @@ def weight_of(kind, n, seed):
     options, splitters, weights, st.sampled_from(list(SIZES)), st.integers(2, 3),
     st.booleans(), st.integers(0, 1000),
 )  # fmt: skip
-@examples(60)
+@examples(25)
 def test_the_kernels_grow_the_trees_of_the_core(
     parameters, splitter, kind, size, n_classes, random_cuts, seed
 ):
-    x, y = table(160, n_classes, seed)
+    x, y = table(120, n_classes, seed)
     model = TreeRank(splitter, pruning=None, **parameters)
     weight = weight_of(kind, len(y), seed)
     if weight is not None:

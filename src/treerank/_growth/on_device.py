@@ -103,10 +103,15 @@ class _Batch:
             self._grow_trials(growing, np.concatenate(jobs))
             if self.n_classes > 2:
                 weights = self._trial_weights(growing)
-        nothing = None if self.n_classes == 2 else np.empty(0, dtype=np.int64)
         for t in open_trees:
-            self.growths[t].finish_level(weights.get(t, nothing))
+            self.growths[t].finish_level(weights.get(t, self._no_weights(t)))
         self.depth += 1
+
+    def _no_weights(self, t: int) -> NDArray[np.int64] | None:
+        """For trials that are single nodes; two classes know theirs."""
+        if self.n_classes == 2:
+            return None
+        return np.zeros(self.growths[t].n_trials * self.n_classes, dtype=np.int64)
 
     def _part_parents(self, growing: list[int]) -> dict[int, NDArray[np.int64]]:
         """Part the rows of the cells split last; return the numbers of their children."""

@@ -5,6 +5,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import threading
 from functools import cache
 from pathlib import Path
 
@@ -71,6 +72,8 @@ class EmulatedMemory:
 
 
 class EmulatedKernels:
+    at_work = threading.Lock()  # the shim has one block at a time
+
     def __init__(self, library):
         self.library = library
 
@@ -78,9 +81,10 @@ class EmulatedKernels:
         x, y = grid if isinstance(grid, tuple) else (grid, 1)
         values = [as_argument(argument) for argument in arguments]
         pointers = (ctypes.c_void_p * len(values))(*(value.ctypes.data for value in values))
-        status = self.library.emulate(
-            name.encode(), x, y, block, ctypes.c_ulonglong(shared_bytes), pointers
-        )
+        with self.at_work:
+            status = self.library.emulate(
+                name.encode(), x, y, block, ctypes.c_ulonglong(shared_bytes), pointers
+            )
         assert status == 0, name
 
 

@@ -301,7 +301,8 @@ void finish_level(LevelGrowth& growth, const OptionalUnits& weights) {
     growth.finish_level(weights ? weights->data() : nullptr);
 }
 
-// Trials of several trees whose tests were found elsewhere, tree by tree.
+// Trials of several trees whose tests were found elsewhere, tree by tree. Of two classes the level
+// is over then.
 void graft_splits(const std::vector<LevelGrowth*>& growths, const std::vector<Records>& records,
                   const Records& sets, std::size_t n_jobs) {
     if (growths.size() != records.size() || sets.shape(1) != sizeof(CategorySet))
@@ -315,6 +316,7 @@ void graft_splits(const std::vector<LevelGrowth*>& growths, const std::vector<Re
                                       records[i].shape(0),
                                       reinterpret_cast<const CategorySet*>(sets.data()),
                                       sets.shape(0)});
+            if (growths[i]->n_classes() == 2) growths[i]->finish_level(nullptr);
         });
     });
 }
@@ -398,7 +400,7 @@ void bind_shards(nb::module_& m) {
     m.def("graft_splits", &graft_splits, nb::arg("growths"), nb::arg("records"),
           nb::arg("sets").noconvert(), nb::arg("n_jobs"),
           "Puts the LeafRank trees of a level together, of which records say node by node what "
-          "became of it.");
+          "became of it; of two classes this ends the level.");
     m.def("place_rows", &py_place_rows, nb::arg("labels").noconvert(),
           nb::arg("repeats").noconvert().none(), nb::arg("weights").noconvert().none(),
           nb::arg("cell_of_row").noconvert(), nb::arg("roots").noconvert(),

@@ -18,6 +18,8 @@
 
 #define __global__
 #define __device__
+#define __noinline__
+#define __launch_bounds__(threads, blocks)
 #define __shared__ static
 #define DYNAMIC_SHARED(name) u64* name = reinterpret_cast<u64*>(emulation::shared.data())
 

@@ -374,7 +374,8 @@ void LevelGrowth::graft_node(const GatheredNode& at, const std::vector<LeafRankN
     tree.category_sets.insert(tree.category_sets.end(), sets.begin(), sets.end());
 }
 
-void LevelGrowth::graft_splits(const SplitRecords& splits) {
+void LevelGrowth::graft_splits(SplitRecords splits) {
+    splits.n_roots = std::max<std::size_t>(1, gathered_nodes_.size());
     for (std::size_t i = 0; i < gathered_nodes_.size(); ++i) {
         const GatheredNode& at = gathered_nodes_[i];
         check(at.node == 0, "graft_splits: whole trials expected");

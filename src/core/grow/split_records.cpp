@@ -32,6 +32,7 @@ Split split_of(const SplitRecord& record, const SplitRecords& splits, const Feat
 void replay_splits(const OpenNode& root, std::int32_t first, const SplitRecords& splits,
                    const Features& features, LeafRankTree& tree) {
     std::size_t n_replayed = 0;
+    if (splits.n > 1) tree.nodes.reserve(2 * splits.n / splits.n_roots + 1);
     std::vector<std::pair<OpenNode, std::int32_t>> stack{{root, first}};
     while (!stack.empty()) {
         const auto [open, at] = stack.back();

@@ -28,6 +28,7 @@ struct SplitRecords {
     std::size_t n = 0;
     const CategorySet* sets = nullptr;
     std::size_t n_sets = 0;
+    std::size_t n_roots = 1;  // trees that share them
 };
 
 // Grows a tree of one node, depth first, as the records say from `first` on. The same nodes with

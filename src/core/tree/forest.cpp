@@ -10,8 +10,21 @@ namespace {
 
 constexpr float kNoParent = 1e30f;  // a weight that no shrinkage moves
 
-// Weights of all classes in a cell or a node, worst class first.
-using Weights = std::vector<double>;
+// Weights of all classes in a cell or a node, worst class first; of two classes no list is made.
+struct Weights {
+    double two[2];
+    const double* first;
+    std::size_t n;
+
+    explicit Weights(ClassWeight weight) : two{weight.negative, weight.positive}, first(two), n(2) {}
+    Weights(const double* of, std::size_t n_classes) : two{}, first(of), n(n_classes) {}
+    Weights(const Weights&) = delete;
+
+    std::size_t size() const { return n; }
+    double operator[](std::size_t k) const { return first[k]; }
+    const double* begin() const { return first; }
+    const double* end() const { return first + n; }
+};
 
 double sum_of(const Weights& weight) {
     double sum = 0;
@@ -34,16 +47,13 @@ std::vector<std::uint8_t> splits_of(const RankTree& tree) {
 
 Weights cell_weight(const RankTree& tree, std::size_t cell) {
     const auto n = static_cast<std::size_t>(tree.n_classes);
-    const auto first = tree.cell_weight.begin() + static_cast<std::ptrdiff_t>(cell * n);
-    return {first, first + static_cast<std::ptrdiff_t>(n)};
+    return Weights(tree.cell_weight.data() + cell * n, n);
 }
 
 Weights test_weight(const RankTree& tree, std::size_t test) {
-    if (tree.n_classes == 2)
-        return {tree.tests[test].weight.negative, tree.tests[test].weight.positive};
+    if (tree.n_classes == 2) return Weights(tree.tests[test].weight);
     const auto n = static_cast<std::size_t>(tree.n_classes);
-    const auto first = tree.test_weight.begin() + static_cast<std::ptrdiff_t>(test * n);
-    return {first, first + static_cast<std::ptrdiff_t>(n)};
+    return Weights(tree.test_weight.data() + test * n, n);
 }
 
 // (Delta / 2)^2 of every test, Delta relative to the tree's sample of the two classes that the
@@ -68,6 +78,7 @@ std::vector<double> importance_of(const RankTree& tree, std::size_t n_features) 
 }
 
 void keep_flat(const RankTree& tree, FlatTree&& flat, ForestTree& kept) {
+    kept.left_share.reserve(flat.test.size());
     for (const std::int32_t test : flat.test) {
         double share = 0;
         if (test >= 0)
@@ -93,15 +104,21 @@ ForestTree compile_path(const RankTree& tree, double scale) {
     }
     const std::size_t n_layers = static_cast<std::size_t>(tree.n_classes) - 1, n = arrival.size();
     kept.step.resize(n_layers * n);
+    kept.weight.reserve(n);
     for (std::size_t s = 0; s < n; ++s) {
         const std::int32_t test = arrival[s];
-        const Weights to = test < 0 ? cell_weight(tree, 0) : test_weight(tree, test);
-        const Weights from = test < 0 ? Weights{} : test_weight(tree, parent[test]);
-        for (std::size_t layer = 0; layer < n_layers; ++layer) {
-            const double before = test < 0 ? 0.0 : share_above(from, layer);
-            kept.step[layer * n + s] = static_cast<float>(share_above(to, layer) - before);
+        if (test < 0) {
+            const Weights to = cell_weight(tree, 0);
+            for (std::size_t layer = 0; layer < n_layers; ++layer)
+                kept.step[layer * n + s] = static_cast<float>(share_above(to, layer));
+            kept.weight.push_back(kNoParent);
+            continue;
         }
-        kept.weight.push_back(test < 0 ? kNoParent : static_cast<float>(sum_of(from) / scale));
+        const Weights to = test_weight(tree, test), from = test_weight(tree, parent[test]);
+        for (std::size_t layer = 0; layer < n_layers; ++layer)
+            kept.step[layer * n + s] =
+                static_cast<float>(share_above(to, layer) - share_above(from, layer));
+        kept.weight.push_back(static_cast<float>(sum_of(from) / scale));
     }
     return kept;
 }

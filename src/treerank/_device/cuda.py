@@ -18,6 +18,8 @@ from treerank._device.device import Kernels, Memory
 from treerank._device.source import KERNELS, definitions, source
 
 MOST_SHARED_BYTES = 96 * 1024  # that a kernel may ask for
+STREAM = 2  # each thread has one of its own: what it asks for is done in that order
+KEPT_BYTES = 4 * 2**30  # of memory given back that is kept for the next who asks
 
 
 @cache
@@ -78,11 +80,12 @@ class _CudaKernels:
         x, y = grid if isinstance(grid, tuple) else (grid, 1)
         if x == 0 or y == 0:
             return
+        self._device.enter()
         values = [as_argument(argument) for argument in arguments]
         pointers = np.array([value.ctypes.data for value in values], dtype=np.uint64)
         self._device.check(
             self._device.driver.cuLaunchKernel(
-                self._functions[name], x, y, 1, block, 1, 1, shared_bytes, 0,
+                self._functions[name], x, y, 1, block, 1, 1, shared_bytes, STREAM,
                 pointers.ctypes.data, 0,
             )
         )  # fmt: skip
@@ -127,6 +130,11 @@ class CudaDevice:
         raw = bytes(self.check(driver.cuDeviceGetName(256, device)))
         self.name = raw.split(b"\0")[0].decode()
         self._kernels: dict[tuple[int, bool], Kernels] = {}
+        self._pool = self.check(driver.cuDeviceGetDefaultMemPool(device))
+        kept = driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+        self.check(
+            driver.cuMemPoolSetAttribute(self._pool, kept, driver.cuuint64_t(KEPT_BYTES))
+        )
 
     def check(self, result: tuple[Any, ...]) -> Any:
         """Return the value of a call of the driver, or raise its error."""
@@ -142,40 +150,61 @@ class CudaDevice:
 
     @property
     def free_bytes(self) -> int:
-        """Memory that nobody has taken."""
-        self._enter()
-        return int(self.check(self.driver.cuMemGetInfo())[0])
+        """Memory that nobody has taken, with what is kept for the next who asks."""
+        self.enter()
+        driver, kinds = self.driver, self.driver.CUmemPool_attribute
+        held, used = (
+            int(self.check(driver.cuMemPoolGetAttribute(self._pool, kind)))
+            for kind in (
+                kinds.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, kinds.CU_MEMPOOL_ATTR_USED_MEM_CURRENT,
+            )
+        )  # fmt: skip
+        return int(self.check(driver.cuMemGetInfo())[0]) + held - used
 
-    def _enter(self) -> None:
+    def enter(self) -> None:
         """Make the context current: threads other than the first have none."""
         self.check(self.driver.cuCtxSetCurrent(self._context))
 
     def empty(self, n_bytes: int) -> Memory:
         """Take memory."""
-        self._enter()
-        address = int(self.check(self.driver.cuMemAlloc(max(n_bytes, 16))))
-        return _CudaMemory(self.driver.cuMemFree, address, n_bytes)
+        self.enter()
+        address = int(self.check(self.driver.cuMemAllocAsync(max(n_bytes, 16), STREAM)))
+        return _CudaMemory(self._free, address, n_bytes)
+
+    def _free(self, address: int) -> None:
+        """Give memory back once what this thread has asked for is done."""
+        self.enter()
+        self.driver.cuMemFreeAsync(address, STREAM)
 
     def fill(self, memory: Memory, byte: int, n_bytes: int, first: int = 0) -> None:
         """Set some bytes."""
+        self.enter()
         if n_bytes:
-            self.check(self.driver.cuMemsetD8Async(memory.address + first, byte, n_bytes, 0))
+            self.check(self.driver.cuMemsetD8Async(memory.address + first, byte, n_bytes, STREAM))
 
     def write(self, memory: Memory, values: NDArray[Any], first: int = 0) -> None:
         """Copy an array to the device."""
+        self.enter()
         self.check(
-            self.driver.cuMemcpyHtoD(memory.address + first, values.ctypes.data, values.nbytes)
+            self.driver.cuMemcpyHtoDAsync(
+                memory.address + first, values.ctypes.data, values.nbytes, STREAM
+            )
         )
+        self.check(self.driver.cuStreamSynchronize(STREAM))
 
     def read(self, memory: Memory, values: NDArray[Any], first: int = 0) -> None:
         """Copy to an array."""
+        self.enter()
         self.check(
-            self.driver.cuMemcpyDtoH(values.ctypes.data, memory.address + first, values.nbytes)
+            self.driver.cuMemcpyDtoHAsync(
+                values.ctypes.data, memory.address + first, values.nbytes, STREAM
+            )
         )
+        self.check(self.driver.cuStreamSynchronize(STREAM))
 
     def kernels(self, code_bytes: int, wide: bool) -> Kernels:
         """Return the kernels for codes of so many bytes, compiled if they never were."""
-        self._enter()
+        self.enter()
         key = (code_bytes, wide)
         if key not in self._kernels:
             self._kernels[key] = _CudaKernels(self, self._cubin(code_bytes, wide))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 from treerank._device.device import Device, check_room, download, upload
 
 THREADS = 128
-BLOCK_BYTES = 2**30  # of codes at a time
+BLOCK_BYTES = 2**26  # of codes at a time ...
+AT_ONCE = 4  # ... and blocks together: one is copied while another is walked through
 TREE_BYTES = 2**33  # of trees at a time
 # A launch walks through as many trees as stay close to the processors together.
 NEAR_BYTES = 24 * 2**20
@@ -45,18 +47,19 @@ def score_on_device(
     """Sum of the values of each row over the trees, added in their order."""
     n_features, n_rows = codes.shape
     step = max(1, min(n_rows, BLOCK_BYTES // (n_features * codes.itemsize)))
+    at_once = min(AT_ONCE, -(-n_rows // step))
     sums = np.zeros(n_rows)
     for first_tree, last_tree in _groups(trees.starts, TREE_BYTES):
         some = trees.some(first_tree, last_tree)
         needed = some.slots.nbytes + some.step.nbytes + some.set_of.nbytes
         check_room(
-            device, needed + step * (n_features * codes.itemsize + 8), "trees and rows to score",
+            device, needed + at_once * step * (n_features * codes.itemsize + 8), "trees and rows to score",
             "Set device='cpu'.",
         )  # fmt: skip
         there = _PlacedTrees(device, some)
-        for first in range(0, n_rows, step):
-            rows = slice(first, first + step)
-            there.add(np.ascontiguousarray(codes[:, rows]), sums[rows])
+        blocks = [slice(first, first + step) for first in range(0, n_rows, step)]
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            list(threads.map(lambda rows: there.add(codes[:, rows], sums[rows]), blocks))
     return sums
 
 
@@ -76,15 +79,19 @@ class _PlacedTrees:
 
     def __init__(self, device: Device, trees: PackedTrees) -> None:
         self.device, self.trees = device, trees
-        self.slots, self.step = upload(device, trees.slots), upload(device, trees.step)
-        self.set_of, self.sets = upload(device, trees.set_of), upload(device, trees.category_sets)
-        self.starts, self.at_end = upload(device, trees.starts), upload(device, trees.at_end)
+        arrays = (
+            trees.slots, trees.step, trees.set_of, trees.category_sets, trees.starts, trees.at_end,
+        )  # fmt: skip
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            placed = list(threads.map(lambda values: upload(device, values), arrays))
+        self.slots, self.step, self.set_of, self.sets, self.starts, self.at_end = placed
 
     def add(self, codes: NDArray[Any], sums: NDArray[np.float64]) -> None:
         """Add the values of some rows to their sums."""
         n = codes.shape[1]
         kernels = self.device.kernels(codes.itemsize, False)
-        there, totals = upload(self.device, codes), upload(self.device, sums)
+        there = upload(self.device, np.ascontiguousarray(codes))
+        totals = upload(self.device, sums)
         for first, last in _groups(self.trees.starts, NEAR_BYTES):
             kernels.launch(
                 "score_rows", -(-n // THREADS), THREADS, there, np.int64(1), np.int64(n),

@@ -22,8 +22,9 @@ from treerank._input.validation import TrainingData
 
 # Fewer rows are grown on the processor, which is done before a device has begun.
 LEAST_ROWS = 50_000
-# Trees that grow together, and the share of the free memory that they may take.
-BATCH, MEMORY_SHARE = 16, 0.8
+# Trees that grow together; batches at once, so that the device is at work while trees are put
+# together here; and the share of the free memory that they may take.
+BATCH, AT_ONCE, MEMORY_SHARE = 8, 2, 0.8
 
 Repeats = Callable[[], NDArray[np.uint8] | None]
 
@@ -58,7 +59,7 @@ class DeviceRows:
         n_records = 2 * n_rows * n_pairs / max(leaf_rows, 1.0)
         one = memory_of(table, 2 * n_rows) - memory_of(table, n_rows)
         one = n_pairs * one + 8 * n_rows + int(2 * RECORD_BYTES * n_records)
-        free = MEMORY_SHARE * self.device.free_bytes - memory_of(table, 0)
+        free = MEMORY_SHARE * self.device.free_bytes / AT_ONCE - memory_of(table, 0)
         size = int(np.clip(free // one, 1, BATCH))
         return [range(first, min(first + size, n_trees)) for first in range(0, n_trees, size)]
 
@@ -74,15 +75,22 @@ class DeviceRows:
         """Grow trees, a batch after another; `take` gets those of each as they are done."""
         n_classes = len(self.data.classes)
         batches = self.batches(len(repeats), options[0])
-        with ThreadPoolExecutor(max(n_jobs, 1)) as threads:
-            drawn = [threads.submit(repeats[t]) for t in batches[0]]
-            for batch, after in zip(batches, [*batches[1:], range(0)], strict=True):
-                rows = [some.result() for some in drawn]
-                drawn = [threads.submit(repeats[t]) for t in after]
-                trees = [
-                    DeviceTree(some, options[t], numbers[t])
-                    for some, t in zip(rows, batch, strict=True)
-                ]
-                take(grow_on_device(self.table, trees, n_classes, n_jobs))
+
+        def grown(batch: range) -> list[_core.LevelGrowth]:
+            rows = list(threads.map(lambda t: repeats[t](), batch))
+            trees = [
+                DeviceTree(some, options[t], numbers[t])
+                for some, t in zip(rows, batch, strict=True)
+            ]
+            return grow_on_device(self.table, trees, n_classes, n_jobs)
+
+        _ = self.table  # before the threads need it
+        with ThreadPoolExecutor(max(n_jobs, 1)) as threads, ThreadPoolExecutor(AT_ONCE) as growers:
+            growing = [growers.submit(grown, batch) for batch in batches[:AT_ONCE]]
+            for number, batch in enumerate(batches):
+                done = growing[number].result()
+                if number + AT_ONCE < len(batches):
+                    growing.append(growers.submit(grown, batches[number + AT_ONCE]))
+                take(done)
                 if progress is not None:
                     progress(batch.stop / len(repeats))

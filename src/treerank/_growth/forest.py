@@ -107,22 +107,18 @@ def _grow_on_device(
     """Grow the trees of the plan on a device, and pack them here."""
     n_features, sizes = rows.data.table.n_features, class_sizes(rows.data)
     numbers = range(first, len(plan.kind_of))
-    batches: list[ForestArrays] = []
+    packed = _core.PackedTrees()
 
     def take(growths: list[_core.LevelGrowth]) -> None:
-        packed = _core.pack_growths(growths, options, n_features, n_jobs)
-        trees = wrap_forest(packed, plan, n_features, sizes)
-        batches.append(forest_with_sets(trees, rows.binning))
+        packed.add(growths, options, n_features, n_jobs)
 
     with progress_bar("growing", plan.verbose) as progress:
         rows.grow(
             [partial(_repeats, plan, t) for t in numbers],
             [options["kinds"][plan.kind_of[t]] for t in numbers], numbers, n_jobs, take, progress,
         )  # fmt: skip
-    forest = batches[0]
-    for more in batches[1:]:
-        forest = forest.joined(more)
-    return forest
+    trees = wrap_forest(packed.arrays(n_jobs), plan, n_features, sizes)
+    return forest_with_sets(trees, rows.binning)
 
 
 def _repeats(plan: ForestPlan, tree: int) -> NDArray[np.uint8] | None:

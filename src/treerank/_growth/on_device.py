@@ -104,7 +104,8 @@ class _Batch:
             if self.n_classes > 2:
                 weights = self._trial_weights(growing)
         for t in open_trees:
-            self.growths[t].finish_level(weights.get(t, self._no_weights(t)))
+            if self.n_classes > 2 or t not in growing:  # else it is over already
+                self.growths[t].finish_level(weights.get(t, self._no_weights(t)))
         self.depth += 1
 
     def _no_weights(self, t: int) -> NDArray[np.int64] | None:

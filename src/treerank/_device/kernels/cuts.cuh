@@ -13,10 +13,11 @@ DEVICE bool precedes(double gain, i32 missing_right, i32 code, const LaneCut& th
     return code < than.code;
 }
 
-DEVICE void try_cut(const Search& search, ClassWeight left, i32 missing_right, i32 code,
+// Cuts that gain no more than `bar` need not be found.
+DEVICE void try_cut(const Search& search, ClassWeight left, i32 missing_right, i32 code, double bar,
                     LaneCut& best) {
     if (!admissible(search, left)) return;
-    const double gain = gain_of(search, left);
+    const double gain = gain_above(search, left, bar > best.gain ? bar : best.gain);
     if (gain > 0 && precedes(gain, missing_right, code, best))
         best = {gain, missing_right, code, left};
 }
@@ -107,9 +108,9 @@ DEVICE void search_cuts(const Count* counters, i32 n_codes, i32 feature, const S
         before = from_lane(sum, 31);
         if (!occurs) continue;
         try_cut(search, weight_of(sum.negative + missing.negative, sum.positive + missing.positive),
-                0, code, mine);
+                0, code, best.gain, mine);
         if (has_missing)
-            try_cut(search, weight_of(sum.negative, sum.positive), 1, code, mine);
+            try_cut(search, weight_of(sum.negative, sum.positive), 1, code, best.gain, mine);
     }
     const LaneCut cut = best_of_lanes(mine);
     if (!(cut.gain > best.gain)) return;
@@ -122,8 +123,8 @@ DEVICE void judge_cut(i32 cut, i32 highest, ClassWeight values, ClassWeight miss
                       bool has_missing, i32 feature, const Search& search, Split& best) {
     LaneCut judged = {0, 0, cut, {0, 0}};
     judged.code = 0x7fffffff;
-    if (cut < highest) try_cut(search, plus(values, missing), 0, cut, judged);
-    if (has_missing) try_cut(search, values, 1, cut, judged);
+    if (cut < highest) try_cut(search, plus(values, missing), 0, cut, 0, judged);
+    if (has_missing) try_cut(search, values, 1, cut, 0, judged);
     take_cut(judged, cut + 1, 0, has_missing, feature, search, best);
 }
 
@@ -132,12 +133,13 @@ DEVICE i32 draw_cut(u64 key, i32 feature, i32 lowest, i32 n_cuts) {
            (i32)uniform_below(key_of(key, RANDOM_CUT_BRANCH + (u64)feature), (u32)n_cuts);
 }
 
-DEVICE void search_random_cut(const Count* counters, i32 n_codes, i32 feature, u64 key,
-                              const Search& search, Split& best) {
+SELDOM Split search_random_cut(const Count* counters, i32 n_codes, i32 feature, u64 key,
+                               Search search) {
+    Split best = {};
     const bool has_missing = !is_empty(counters[0]);
     i32 highest = 0;
     const i32 lowest = next_code(counters, n_codes, 0);
-    if (lowest < 0) return;
+    if (lowest < 0) return best;
     for (i32 start = 1; start < n_codes; start += 32) {
         const i32 code = start + (i32)lane_of();
         const u32 found =
@@ -145,7 +147,7 @@ DEVICE void search_random_cut(const Count* counters, i32 n_codes, i32 feature, u
         if (found) highest = start + 31 - __clz((int)found);
     }
     const i32 n_cuts = highest - lowest + (has_missing ? 1 : 0);
-    if (n_cuts == 0) return;
+    if (n_cuts == 0) return best;
     const i32 cut = draw_cut(key, feature, lowest, n_cuts);
     Count values = {0, 0};
     for (i32 code = lowest + (i32)lane_of(); code <= cut; code += 32) {
@@ -156,4 +158,5 @@ DEVICE void search_random_cut(const Count* counters, i32 n_codes, i32 feature, u
     judge_cut(cut, highest, weight_of(values.negative, values.positive),
               weight_of(counters[0].negative, counters[0].positive), has_missing, feature, search,
               best);
+    return best;
 }

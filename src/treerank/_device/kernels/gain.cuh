@@ -53,7 +53,18 @@ DEVICE double hellinger_distance(ClassWeight left, ClassWeight right) {
     return one * one + other * other;
 }
 
-DEVICE double gain_of(const Search& search, ClassWeight left) {
+SELDOM double gain_by_entropy(Search search, ClassWeight left, double node_cost) {
+    const ClassWeight node = search.node;
+    if (search.criterion == HELLINGER)
+        return node_cost * hellinger_distance(left, less(node, left));
+    const double gain = entropy_weight(search, node) - entropy_weight(search, left) -
+                        entropy_weight(search, less(node, left));
+    return gain > node_cost * 1e-12 ? gain : 0;
+}
+
+// What a cut gains, 0 where that is nothing. Gini cuts that cannot gain more than `bar` are spared
+// the division: the slack covers the rounding of both sides.
+DEVICE double gain_above(const Search& search, ClassWeight left, double bar) {
     const ClassWeight node = search.node;
     const double difference = left.positive * node.negative - node.positive * left.negative;
     if (search.criterion == AUC) return fabs(difference);
@@ -63,12 +74,12 @@ DEVICE double gain_of(const Search& search, ClassWeight left) {
         search.positive_cost * node.positive + search.negative_cost * node.negative;
     const double product = left_cost * (node_cost - left_cost);
     if (difference == 0 || product <= 0) return 0;
-    if (search.criterion == GINI) return difference * difference / product;
-    if (search.criterion == HELLINGER)
-        return node_cost * hellinger_distance(left, less(node, left));
-    const double gain = entropy_weight(search, node) - entropy_weight(search, left) -
-                        entropy_weight(search, less(node, left));
-    return gain > node_cost * 1e-12 ? gain : 0;
+    if (search.criterion != GINI) return gain_by_entropy(search, left, node_cost);
+    const double square = difference * difference;
+    return square > bar * (1 - 1e-9) * product ? square / product : 0;
+}
+DEVICE double gain_of(const Search& search, ClassWeight left) {
+    return gain_above(search, left, 0);
 }
 
 DEVICE double bounded_value(const Search& search, ClassWeight weight) {
@@ -78,13 +89,16 @@ DEVICE double bounded_value(const Search& search, ClassWeight weight) {
     return value < search.lower ? search.lower : search.upper < value ? search.upper : value;
 }
 
+SELDOM bool keeps_order(Search search, ClassWeight left, ClassWeight right) {
+    const double rise = bounded_value(search, right) - bounded_value(search, left);
+    return rise * search.monotonic >= 0;
+}
+
 DEVICE bool admissible(const Search& search, ClassWeight left) {
     const ClassWeight right = less(search.node, left);
     if (total_of(left) < search.min_weight_leaf || total_of(right) < search.min_weight_leaf)
         return false;
-    if (search.monotonic == 0) return true;
-    const double rise = bounded_value(search, right) - bounded_value(search, left);
-    return rise * search.monotonic >= 0;
+    return search.monotonic == 0 || keeps_order(search, left, right);
 }
 
 // The best test so far of a node.

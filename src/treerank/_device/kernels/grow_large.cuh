@@ -1,5 +1,7 @@
 // Large nodes: many blocks share one. Features are drawn, rows counted, the test searched for, rows
 // parted, children opened: a launch each.
+#define LARGE_WARPS 8
+
 struct LargeNode {
     Node node;
     Children children;
@@ -59,7 +61,7 @@ KERNEL count_large(Growth g, const LargeNode* large, const u16* drawn_features, 
 
 KERNEL search_large(Growth g, LargeNode* large, const u16* drawn_features, i32 max_drawn,
                     i32 n_nodes, const Count* histograms) {
-    __shared__ Split bests[MID_WARPS];
+    __shared__ Split bests[LARGE_WARPS];
     const i32 n_warps = (i32)(blockDim.x >> 5);
     for (i32 b = (i32)blockIdx.x; b < n_nodes; b += (i32)gridDim.x) {
         const Node node = large[b].node;

@@ -1,5 +1,8 @@
 // Nodes of middle size: one block counts, searches and parts a node, its histogram in shared memory.
-#define MID_WARPS 8
+#define MID_WARPS 4
+#ifndef MID_BLOCKS
+#define MID_BLOCKS 8  // a processor that are at work together, at least
+#endif
 
 struct MidState {
     Split best[MID_WARPS];
@@ -11,7 +14,7 @@ struct MidState {
 };
 
 // `n_together`: features whose counters fit shared memory at once; 0: not one does.
-KERNEL grow_mid(Growth g, const Node* nodes, i32 n_nodes, i32 n_together) {
+KERNEL BOUNDS(MID_WARPS * 32, MID_BLOCKS) grow_mid(Growth g, const Node* nodes, i32 n_nodes, i32 n_together) {
     __shared__ MidState state;
     DYNAMIC_SHARED(shared_words);
     const bool is_shared = n_together > 0;

@@ -1,6 +1,9 @@
 // Nodes with at most 32 rows: one warp grows all that is below. A lane holds a row, a node is a
 // mask of lanes, and no row moves.
 #define TINY_WARPS 4
+#ifndef TINY_BLOCKS
+#define TINY_BLOCKS 8  // a processor that are at work together, at least
+#endif
 
 struct TinyOpen {
     Node node;
@@ -21,33 +24,55 @@ DEVICE i32 smallest_of_lanes(i32 value) {
     return value;
 }
 
-// Weight of the rows in a mask whose codes are from `lowest` up to `highest`.
-DEVICE Count sum_rows(const TinyState& state, u32 rows, u32 labels, u32 lowest, u32 highest) {
+// What lanes hold in common: which rows are positive, and which have a bit of their repeats set.
+struct TinyRows {
+    u32 labels, repeats[4];
+};
+
+DEVICE Count sum_rows(const TinyState& state, const TinyRows& all, u32 rows) {
     Count sum = {0, 0};
+#if WIDE
     for (u32 left = rows; left != 0; left &= left - 1) {
         const int j = __ffs((int)left) - 1;
-        const u32 code = state.codes[j];
-        const Units units = code >= lowest && code <= highest ? state.units[j] : 0;
-        if ((labels >> j) & 1)
-            sum.positive += units;
+        if ((all.labels >> j) & 1)
+            sum.positive += state.units[j];
         else
-            sum.negative += units;
+            sum.negative += state.units[j];
     }
+#else
+    for (int bit = 0; bit < 4; ++bit) {
+        sum.negative += (u32)__popc(rows & all.repeats[bit] & ~all.labels) << bit;
+        sum.positive += (u32)__popc(rows & all.repeats[bit] & all.labels) << bit;
+    }
+#endif
     return sum;
 }
 
-DEVICE void consider_tiny(const Growth& g, TinyState& state, u32 rows, u32 labels, u32 code,
-                          i32 feature, const Node& node, const Trial& trial, Search search,
+// Rows of a node whose codes are not above a lane's own: all lanes compare theirs at once, bit by
+// bit from the highest.
+DEVICE u32 rows_up_to(u32 rows, u32 code, i32 n_codes) {
+    u32 below = 0, same = rows;
+    for (i32 bit = 31 - __clz(n_codes - 1 > 0 ? n_codes - 1 : 1); bit >= 0; --bit) {
+        const bool is_one = (code >> bit) & 1;
+        const u32 ones = __ballot_sync(FULL_WARP, is_one);
+        if (is_one) below |= same & ~ones;
+        same &= is_one ? ones : ~ones;
+    }
+    return below | same;
+}
+
+DEVICE void consider_tiny(const Growth& g, TinyState& state, u32 rows, const TinyRows& all,
+                          u32 code, i32 feature, const Node& node, const Trial& trial, Search search,
                           Split& best) {
     const u32 lane = lane_of();
     const bool is_row = (rows >> lane) & 1;
     const i32 n_codes = g.n_codes[feature];
     search.monotonic = g.monotonic[feature];
-    state.codes[lane] = code;
-    __syncwarp();
     const u32 without = __ballot_sync(FULL_WARP, is_row && code == 0);
     if (g.categorical[feature]) {
         Levels* levels = levels_of(g);
+        state.codes[lane] = code;
+        __syncwarp();
         u32 same = 0;  // rows of the node with this code
         for (u32 left = rows; left != 0; left &= left - 1) {
             const int j = __ffs((int)left) - 1;
@@ -59,20 +84,16 @@ DEVICE void consider_tiny(const Growth& g, TinyState& state, u32 rows, u32 label
             i32 at = 0;
             for (u32 left = firsts; left != 0; left &= left - 1)
                 at += state.codes[__ffs((int)left) - 1] < code;
-            const Count count = sum_rows(state, same, labels, code, code);
+            const Count count = sum_rows(state, all, same);
             levels->code[at] = (i32)code;
             levels->weight[at] = weight_of(count.negative, count.positive);
         }
         __syncwarp();
-        const i32 n = __popc(firsts);
-        if (trial.random_cuts)
-            search_random_levels(levels, n, n_codes, feature, node.key, search, best);
-        else
-            search_levels(levels, n, n_codes, feature, search, best);
+        consider_levels(g, __popc(firsts), feature, node, trial, search, best);
         __syncwarp();
         return;
     }
-    const Count missing = sum_rows(state, without, labels, 0, 0);
+    const Count missing = sum_rows(state, all, without);
     const ClassWeight missing_weight = weight_of(missing.negative, missing.positive);
     if (trial.random_cuts) {
         const i32 lowest = smallest_of_lanes(is_row && code > 0 ? (i32)code : 0x7fffffff);
@@ -81,21 +102,22 @@ DEVICE void consider_tiny(const Growth& g, TinyState& state, u32 rows, u32 label
             const i32 n_cuts = highest - lowest + (without != 0);
             if (n_cuts > 0) {
                 const i32 cut = draw_cut(node.key, feature, lowest, n_cuts);
-                const Count sum = sum_rows(state, rows, labels, 1, (u32)cut);
+                const u32 left =
+                    __ballot_sync(FULL_WARP, is_row && code > 0 && (i32)code <= cut);
+                const Count sum = sum_rows(state, all, left);
                 judge_cut(cut, highest, weight_of(sum.negative, sum.positive), missing_weight,
                           without != 0, feature, search, best);
             }
         }
-        __syncwarp();
         return;
     }
-    const Count sum = sum_rows(state, rows, labels, 1, code);
+    const Count sum = sum_rows(state, all, rows_up_to(rows, code, n_codes) & ~without);
     LaneCut mine = {0, 0, 0x7fffffff, {0, 0}};
     if (is_row && code > 0) {
         try_cut(search, weight_of(sum.negative + missing.negative, sum.positive + missing.positive),
-                0, (i32)code, mine);
+                0, (i32)code, best.gain, mine);
         if (without != 0)
-            try_cut(search, weight_of(sum.negative, sum.positive), 1, (i32)code, mine);
+            try_cut(search, weight_of(sum.negative, sum.positive), 1, (i32)code, best.gain, mine);
     }
     const LaneCut cut = best_of_lanes(mine);
     if (cut.gain > best.gain) {
@@ -103,10 +125,9 @@ DEVICE void consider_tiny(const Growth& g, TinyState& state, u32 rows, u32 label
             smallest_of_lanes(is_row && (i32)code > cut.code ? (i32)code : 0x7fffffff);
         take_cut(cut, next == 0x7fffffff ? -1 : next, n_codes, without != 0, feature, search, best);
     }
-    __syncwarp();
 }
 
-KERNEL grow_tiny(Growth g, i32 n_nodes) {
+KERNEL BOUNDS(TINY_WARPS * 32, TINY_BLOCKS) grow_tiny(Growth g, i32 n_nodes) {
     __shared__ TinyState states[TINY_WARPS];
     TinyState& state = states[warp_of()];
     const u32 lane = lane_of();
@@ -117,7 +138,10 @@ KERNEL grow_tiny(Growth g, i32 n_nodes) {
         const u32 n = root.last - root.first;
         const u32 row = lane < n ? g.rows[root.buffer][root.first + lane] : 0;
         const CODE* codes = codes_of(g, row);
-        const u32 labels = __ballot_sync(FULL_WARP, (row & LABEL_BIT) != 0);
+        TinyRows all;
+        all.labels = __ballot_sync(FULL_WARP, (row & LABEL_BIT) != 0);
+        for (int bit = 0; bit < 4; ++bit)
+            all.repeats[bit] = __ballot_sync(FULL_WARP, (row >> bit) & 1);
         const Trial trial = g.trials[root.trial];
         state.units[lane] = lane < n ? units_of(g, row) : 0;
         if (lane == 0) {
@@ -136,7 +160,7 @@ KERNEL grow_tiny(Growth g, i32 n_nodes) {
                 const i32 n_drawn = draw_features(g, trial, node.key, attempt, room, &drawn);
                 if (n_drawn == 0) break;
                 for (i32 k = 0; k < n_drawn; ++k)
-                    consider_tiny(g, state, rows, labels, codes[drawn[k]], drawn[k], node, trial,
+                    consider_tiny(g, state, rows, all, codes[drawn[k]], drawn[k], node, trial,
                                   search, best);
             }
             const bool splits = best.gain > 0;

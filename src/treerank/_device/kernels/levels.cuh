@@ -98,12 +98,12 @@ DEVICE void take_levels(const Levels* levels, i32 n, i32 n_left, ClassWeight lef
     best.missing_left = contains(best.set, 0);
 }
 
-DEVICE void search_levels(Levels* levels, i32 n, i32 n_codes, i32 feature, const Search& search,
-                          Split& best) {
-    if (n < 2) return;
+SELDOM Split search_levels(Levels* levels, i32 n, i32 n_codes, i32 feature, Search search) {
+    Split best = {};
+    if (n < 2) return best;
     if (lane_of() == 0) believe(levels, n, search);
     __syncwarp();
-    if (!levels->is_believed) return;
+    if (!levels->is_believed) return best;
     for (i32 i = (i32)lane_of(); i < n; i += 32) {
         const ClassWeight mine = levels->believed[i];
         i32 rank = 0;
@@ -137,12 +137,14 @@ DEVICE void search_levels(Levels* levels, i32 n, i32 n_codes, i32 feature, const
     const LaneCut cut = best_of_lanes(mine);
     take_levels(levels, n, cut.code + 1, cut.left, cut.gain, n_codes, feature, search, best);
     __syncwarp();
+    return best;
 }
 
 // A random half of the levels, by one bit each; at least one on either side.
-DEVICE void search_random_levels(Levels* levels, i32 n, i32 n_codes, i32 feature, u64 node_key,
-                                 const Search& search, Split& best) {
-    if (n < 2) return;
+SELDOM Split search_random_levels(Levels* levels, i32 n, i32 n_codes, i32 feature, u64 node_key,
+                                  Search search) {
+    Split best = {};
+    if (n < 2) return best;
     const u64 key = key_of(node_key, RANDOM_CUT_BRANCH + (u64)feature);
     i32 ones = 0;
     for (i32 i = 0; i < n; ++i) ones += (i32)(key_of(key, (u64)levels->code[i]) >> 63);
@@ -164,6 +166,18 @@ DEVICE void search_random_levels(Levels* levels, i32 n, i32 n_codes, i32 feature
     if (admissible(search, left))
         take_levels(levels, n, n_left, left, gain_of(search, left), n_codes, feature, search, best);
     __syncwarp();
+    return best;
+}
+
+// Levels of a category that are listed: the better of what they give and the best so far.
+DEVICE void consider_levels(const Growth& g, i32 n, i32 feature, const Node& node,
+                            const Trial& trial, const Search& search, Split& best) {
+    Levels* levels = levels_of(g);
+    const i32 n_codes = g.n_codes[feature];
+    const Split found =
+        trial.random_cuts ? search_random_levels(levels, n, n_codes, feature, node.key, search)
+                          : search_levels(levels, n, n_codes, feature, search);
+    if (found.gain > best.gain) best = found;
 }
 
 // Looks at one feature of a node whose histogram is there.
@@ -172,16 +186,14 @@ DEVICE void consider(const Growth& g, const Count* counters, i32 feature, const 
     const i32 n_codes = g.n_codes[feature];
     search.monotonic = g.monotonic[feature];
     if (!g.categorical[feature]) {
-        if (trial.random_cuts)
-            search_random_cut(counters, n_codes, feature, node.key, search, best);
-        else
+        if (trial.random_cuts) {
+            const Split found = search_random_cut(counters, n_codes, feature, node.key, search);
+            if (found.gain > best.gain) best = found;
+        } else {
             search_cuts(counters, n_codes, feature, search, best);
+        }
         return;
     }
-    Levels* levels = levels_of(g);
-    const i32 n = list_levels(counters, n_codes, levels);
-    if (trial.random_cuts)
-        search_random_levels(levels, n, n_codes, feature, node.key, search, best);
-    else
-        search_levels(levels, n, n_codes, feature, search, best);
+    const i32 n = list_levels(counters, n_codes, levels_of(g));
+    consider_levels(g, n, feature, node, trial, search, best);
 }

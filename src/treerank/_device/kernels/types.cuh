@@ -13,7 +13,10 @@ typedef unsigned long long u64;
 typedef long long i64;
 
 #define DEVICE static __device__ inline
+// What few fits need is called, not copied: the common paths then keep their registers.
+#define SELDOM static __device__ __noinline__
 #define KERNEL extern "C" __global__ void
+#define BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 #ifndef DYNAMIC_SHARED
 #define DYNAMIC_SHARED(name) extern __shared__ u64 name[]
 #endif

@@ -13,6 +13,7 @@ from benchmarks import (
     decisions,
     forest,
     geometric,
+    gpu,
     judging,
     monitoring,
     noise_levels,
@@ -38,6 +39,7 @@ PARTS = {
     "decisions": decisions.run,
     "forest": forest.run,
     "geometric": geometric.run,
+    "gpu": gpu.run,
     "judging": judging.run,
     "monitoring": monitoring.run,
     "noise_levels": noise_levels.run,
@@ -51,14 +53,14 @@ PARTS = {
     "speed": speed.run,
     "truth": truth.run,
 }
-# Only when they are named: papers take an hour or two, a check writes no page.
-NAMED_ONLY = ("check", "papers")
+# Only when they are named: papers take an hour or two, a check writes no page, a GPU is rare.
+NAMED_ONLY = ("check", "gpu", "papers")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "part", nargs="?", choices=PARTS, help="by default all but check and papers"
+        "part", nargs="?", choices=PARTS, help="by default all but check, gpu and papers"
     )
     parser.add_argument(
         "--quick", action="store_true", help="small data, to try the code; writes no table"

@@ -54,7 +54,14 @@ def library(code_bytes, wide):
         code = BUILD / f"kernels_{key}_{os.getpid()}.cpp"
         code.write_text(text)
         made = code.with_suffix(".so")
-        options = ["-std=c++20", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-shared", "-U_FORTIFY_SOURCE"]
+        options = [
+            "-std=c++20",
+            "-O1",
+            "-ffp-contract=off",
+            "-fno-strict-aliasing",
+            "-shared",
+            "-U_FORTIFY_SOURCE",
+        ]
         subprocess.run(
             [compiler(), *options, "-fPIC", "-w", *words, str(code), "-o", str(made)], check=True
         )

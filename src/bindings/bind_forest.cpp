@@ -49,8 +49,8 @@ ForestOptions forest_options(const nb::dict& d) {
 
 // Puts the trees' arrays end to end; category sets are numbered through.
 // Steps come shrinkage by shrinkage, trees end to end within each.
-// Room for the values of all trees, which the threads fill, each its trees: pages of memory are then
-// touched first by many of them.
+// Room for the values of all trees, which the threads fill, each its trees: pages of memory are
+// then touched first by many of them.
 template <class T>
 struct Room {
     std::unique_ptr<T[]> values;

@@ -273,10 +273,9 @@ void make_growth(LevelGrowth* self, const Vector<std::int32_t>& n_codes,
     if (total.size() < 2 || total.size() > kMaxClasses)
         throw nb::value_error("total: from 2 to 32 classes expected");
     const TreeRankOptions parsed = treerank_options(options);
-    new (self)
-        LevelGrowth(all_features(n_codes, categorical, monotonic, code_values), parsed,
-                    to_vector(total), key_of(parsed.seed, tree), gathered_weight, histogram_bytes,
-                    gathers_cells);
+    new (self) LevelGrowth(all_features(n_codes, categorical, monotonic, code_values), parsed,
+                           to_vector(total), key_of(parsed.seed, tree), gathered_weight,
+                           histogram_bytes, gathers_cells);
 }
 
 void give_packed(LevelGrowth& growth, const Matrix<std::uint64_t>& counts) {
@@ -312,10 +311,9 @@ void graft_splits(const std::vector<LevelGrowth*>& growths, const std::vector<Re
             throw nb::value_error("graft_splits: records of another size");
     run_released(n_jobs, [&](ThreadPool& pool) {
         pool.run(growths.size(), [&](std::size_t i) {
-            growths[i]->graft_splits({reinterpret_cast<const SplitRecord*>(records[i].data()),
-                                      records[i].shape(0),
-                                      reinterpret_cast<const CategorySet*>(sets.data()),
-                                      sets.shape(0)});
+            growths[i]->graft_splits(
+                {reinterpret_cast<const SplitRecord*>(records[i].data()), records[i].shape(0),
+                 reinterpret_cast<const CategorySet*>(sets.data()), sets.shape(0)});
             if (growths[i]->n_classes() == 2) growths[i]->finish_level(nullptr);
         });
     });

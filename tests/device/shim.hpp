@@ -62,7 +62,7 @@ inline void give_way() {
 }
 
 // Waits until all fibers [first, last) that have not ended have come as far.
-inline void wait(unsigned Fiber::*rounds, unsigned first, unsigned last) {
+inline void wait(unsigned Fiber::* rounds, unsigned first, unsigned last) {
     const unsigned mine = ++(fibers[current].*rounds);
     for (;;) {
         bool all = true;

@@ -88,7 +88,7 @@ def test_a_table_that_does_not_fit_is_refused_before_work_begins(monkeypatch):
 
 
 def test_small_tables_stay_on_the_processor(monkeypatch):
-    monkeypatch.setattr(choice, "cuda_device", lambda: object())
+    monkeypatch.setattr(choice, "cuda_device", object)
     x, y, _ = table()
     model = TreeRank(LeafRank(), device="cuda").fit(x, y)
     assert np.array_equal(model.score_samples(x), TreeRank(LeafRank()).fit(x, y).score_samples(x))

@@ -77,9 +77,8 @@ void LevelGrowth::start_level() {
     std::vector<OpenSplit> large;
     for (OpenSplit& open : level_) {
         // Two classes: what a cell is split into depends on nothing outside of it.
-        const bool gathered =
-            gathers_cells_ && n_classes_ == 2 && is_few(open.cell->weight()) &&
-            may_split(*open.cell, options_);
+        const bool gathered = gathers_cells_ && n_classes_ == 2 && is_few(open.cell->weight()) &&
+                              may_split(*open.cell, options_);
         (gathered ? gathered_cells_ : large).push_back(std::move(open));
     }
     level_ = std::move(large);

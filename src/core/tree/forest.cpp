@@ -16,7 +16,8 @@ struct Weights {
     const double* first;
     std::size_t n;
 
-    explicit Weights(ClassWeight weight) : two{weight.negative, weight.positive}, first(two), n(2) {}
+    explicit Weights(ClassWeight weight)
+        : two{weight.negative, weight.positive}, first(two), n(2) {}
     Weights(const double* of, std::size_t n_classes) : two{}, first(of), n(n_classes) {}
     Weights(const Weights&) = delete;
 

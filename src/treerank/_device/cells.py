@@ -25,9 +25,7 @@ class DeviceCells:
 
     def __init__(self, table: DeviceTable, repeats: list[NDArray[np.uint8] | None]) -> None:
         self.table, device = table, table.device
-        sizes = [
-            table.n_rows if some is None else int(np.count_nonzero(some)) for some in repeats
-        ]
+        sizes = [table.n_rows if some is None else int(np.count_nonzero(some)) for some in repeats]
         self.firsts = np.cumsum([0, *sizes])[:-1]
         self.n_rows = int(sum(sizes))
         if self.n_rows >= 2**32:
@@ -54,7 +52,8 @@ class DeviceCells:
                 table.units, np.int64(table.n_rows), np.uint64(rows),
                 np.uint64(cursors.address + 4 * t),
             )  # fmt: skip
-        return self.firsts + download(device, cursors, np.uint32, len(repeats))
+        ends = self.firsts + download(device, cursors, np.uint32, len(repeats))
+        return np.asarray(ends, dtype=np.int64)
 
     def class_weights(self, n_classes: int) -> NDArray[np.int64]:
         """Units of each class in the rows of each tree."""

@@ -132,9 +132,7 @@ class CudaDevice:
         self._kernels: dict[tuple[int, bool], Kernels] = {}
         self._pool = self.check(driver.cuDeviceGetDefaultMemPool(device))
         kept = driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
-        self.check(
-            driver.cuMemPoolSetAttribute(self._pool, kept, driver.cuuint64_t(KEPT_BYTES))
-        )
+        self.check(driver.cuMemPoolSetAttribute(self._pool, kept, driver.cuuint64_t(KEPT_BYTES)))
 
     def check(self, result: tuple[Any, ...]) -> Any:
         """Return the value of a call of the driver, or raise its error."""
@@ -237,7 +235,7 @@ class CudaDevice:
         cubin = b" " * check(nvrtc.nvrtcGetCUBINSize(program))
         check(nvrtc.nvrtcGetCUBIN(program, cubin))
         check(nvrtc.nvrtcDestroyProgram(program))
-        return cubin
+        return bytes(cubin)
 
 
 def cache_folder() -> Path:
@@ -252,7 +250,7 @@ def cache_folder() -> Path:
 
 
 def _keep(path: Path, content: bytes) -> None:
-    """Write a file that others may read at any time; a folder that cannot be written is no error."""
+    """Write a file that others may read at any time; where that cannot be, leave it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:

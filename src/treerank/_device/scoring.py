@@ -41,25 +41,23 @@ class PackedTrees:
         )  # fmt: skip
 
 
-def score_on_device(
-    device: Device, trees: PackedTrees, codes: NDArray[Any]
-) -> NDArray[np.float64]:
+def score_on_device(device: Device, trees: PackedTrees, codes: NDArray[Any]) -> NDArray[np.float64]:
     """Sum of the values of each row over the trees, added in their order."""
     n_features, n_rows = codes.shape
     step = max(1, min(n_rows, BLOCK_BYTES // (n_features * codes.itemsize)))
     at_once = min(AT_ONCE, -(-n_rows // step))
     sums = np.zeros(n_rows)
+    rows_bytes = at_once * step * (n_features * codes.itemsize + 8)
+    blocks = [slice(first, first + step) for first in range(0, n_rows, step)]
     for first_tree, last_tree in _groups(trees.starts, TREE_BYTES):
         some = trees.some(first_tree, last_tree)
         needed = some.slots.nbytes + some.step.nbytes + some.set_of.nbytes
-        check_room(
-            device, needed + at_once * step * (n_features * codes.itemsize + 8), "trees and rows to score",
-            "Set device='cpu'.",
-        )  # fmt: skip
-        there = _PlacedTrees(device, some)
-        blocks = [slice(first, first + step) for first in range(0, n_rows, step)]
+        check_room(device, needed + rows_bytes, "trees and rows to score", "Set device='cpu'.")
+        add = _PlacedTrees(device, some).add
         with ThreadPoolExecutor(AT_ONCE) as threads:
-            list(threads.map(lambda rows: there.add(codes[:, rows], sums[rows]), blocks))
+            done = [threads.submit(add, codes[:, rows], sums[rows]) for rows in blocks]
+        for one in done:
+            one.result()
     return sums
 
 

@@ -145,7 +145,9 @@ class TrialGrower:
 def memory_of(table: DeviceTable, n_rows: int, sizes: Sizes | None = None) -> int:
     """Bytes that growing trees of so many rows together takes, their records left out."""
     sizes = Sizes() if sizes is None else sizes
-    nodes = sizes.tiny_at_once + 4 * (n_rows // (sizes.tiny_rows + 1) + n_rows // (sizes.mid_rows + 1))
+    nodes = sizes.tiny_at_once + 4 * (
+        n_rows // (sizes.tiny_rows + 1) + n_rows // (sizes.mid_rows + 1)
+    )
     return 8 * n_rows + NODE.itemsize * nodes + HISTOGRAM_BYTES + 2**28
 
 

@@ -145,9 +145,7 @@ class _Batch:
             self.stretches[t] = children
         return numbers
 
-    def _trial_jobs(
-        self, t: int, roots: NDArray[Any], numbers: NDArray[np.int64]
-    ) -> NDArray[Any]:
+    def _trial_jobs(self, t: int, roots: NDArray[Any], numbers: NDArray[np.int64]) -> NDArray[Any]:
         jobs = self.stretches[t][np.searchsorted(numbers, roots["cell"])]
         jobs["worse"], jobs["better"] = roots["worse_class"], roots["better_class"]
         return jobs
@@ -156,9 +154,7 @@ class _Batch:
         """Grow the trials of a level on the device, and take what it found."""
         n_rows = jobs["last"].astype(np.int64) - jobs["first"]
         if n_rows.sum() >= 2**32:
-            raise MemoryError(
-                f"Got {n_rows.sum():,} rows of trials together; expected below 2^32."
-            )
+            raise MemoryError(f"Got {n_rows.sum():,} rows of trials together; expected below 2^32.")
         jobs["to_first"] = np.cumsum(n_rows) - n_rows
         grower = self._grower_for(int(n_rows.sum()))
         placed = self.cells.place(jobs, grower.rows[0])
@@ -192,16 +188,15 @@ class _Batch:
         trials["cell_positive"] = nodes["cell_positive"]
         cuts = [self.trees[t].options["leafrank"]["random_cuts"] for t in growing]
         trials["random_cuts"] = np.repeat(cuts, sizes)
-        features, trials["first_feature"], trials["n_features"] = self._features(
-            growing, all_nodes
-        )
+        features, trials["first_feature"], trials["n_features"] = self._features(growing, all_nodes)
         roots["first"] = jobs["to_first"]
         roots["last"] = jobs["to_first"] + jobs["n_left"]
         roots["trial"] = np.arange(n)
         roots["record"] = np.concatenate([np.arange(size) for size in sizes])
         for name in ("depth", "key", "negative", "positive", "lower", "upper"):
             roots[name] = nodes[name]
-        weights = np.bincount(tree, nodes["negative"] + nodes["positive"], len(growing))
+        weights = np.zeros(len(growing))
+        np.add.at(weights, tree, nodes["negative"] + nodes["positive"])
         return Trials(trials, features, roots, weights, len(growing))
 
     def _features(
@@ -236,7 +231,7 @@ class _Batch:
 
 
 def _records(values: NDArray[np.uint8], dtype: Any) -> NDArray[Any]:
-    return values.view(dtype).reshape(len(values))
+    return np.asarray(values.view(dtype).reshape(len(values)))
 
 
 def _cut(values: NDArray[Any], like: list[NDArray[Any]]) -> list[NDArray[Any]]:

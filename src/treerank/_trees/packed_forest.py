@@ -110,15 +110,11 @@ class ForestArrays:
     def _folded(self) -> tuple[Any, Any, Any, Any, Any, Any]:
         return self.starts, self.slots, self.step, self.set_of, self.category_sets, self.at_end
 
-    def mean(
-        self, codes: Codes, n_jobs: int, device: Device | None = None
-    ) -> NDArray[np.float64]:
+    def mean(self, codes: Codes, n_jobs: int, device: Device | None = None) -> NDArray[np.float64]:
         """Mean value of each row over the trees."""
         return self.total(codes, n_jobs, device) / self.n_trees
 
-    def total(
-        self, codes: Codes, n_jobs: int, device: Device | None = None
-    ) -> NDArray[np.float64]:
+    def total(self, codes: Codes, n_jobs: int, device: Device | None = None) -> NDArray[np.float64]:
         """Sum of the values of each row over the trees; `device` None: on the processor."""
         if device is not None:
             return score_on_device(device, PackedTrees(*self._folded()), codes)

@@ -15,6 +15,7 @@ from benchmarks import (
     focus,
     forest,
     geometric,
+    gpu,
     judging,
     monitoring,
     noise_levels,
@@ -42,6 +43,7 @@ PARTS = {
     "focus": focus.run,
     "forest": forest.run,
     "geometric": geometric.run,
+    "gpu": gpu.run,
     "judging": judging.run,
     "monitoring": monitoring.run,
     "noise_levels": noise_levels.run,
@@ -55,14 +57,14 @@ PARTS = {
     "speed": speed.run,
     "truth": truth.run,
 }
-# Only when they are named: papers take an hour or two, a check writes no page.
-NAMED_ONLY = ("check", "papers")
+# Only when they are named: papers take an hour or two, a check writes no page, a GPU is rare.
+NAMED_ONLY = ("check", "gpu", "papers")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "part", nargs="?", choices=PARTS, help="by default all but check and papers"
+        "part", nargs="?", choices=PARTS, help="by default all but check, gpu and papers"
     )
     parser.add_argument(
         "--quick", action="store_true", help="small data, to try the code; writes no table"

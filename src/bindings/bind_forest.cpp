@@ -2,6 +2,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -9,6 +11,7 @@
 #include "bindings/forest_view.hpp"
 #include "bindings/options.hpp"
 #include "bindings/trees.hpp"
+#include "core/grow/level_growth.hpp"
 #include "core/tree/forest.hpp"
 
 namespace treerank {
@@ -48,50 +51,89 @@ ForestOptions forest_options(const nb::dict& d) {
 
 // Puts the trees' arrays end to end; category sets are numbered through.
 // Steps come shrinkage by shrinkage, trees end to end within each.
-nb::tuple to_arrays(std::vector<ForestTree>&& trees) {
+// Room for the values of all trees, which the threads fill, each its trees: pages of memory are
+// then touched first by many of them.
+template <class T>
+struct Room {
+    std::unique_ptr<T[]> values;
+    std::size_t n;
+
+    explicit Room(std::size_t size) : values(new T[size]), n(size) {}
+    nb::capsule owner() {
+        return nb::capsule(values.release(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    }
+    nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy() {
+        T* data = values.get();
+        return {data, {n}, owner()};
+    }
+    nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<2>> to_records() {
+        T* data = values.get();
+        return {data, {n, sizeof(T)}, owner()};
+    }
+};
+
+nb::tuple to_arrays(std::vector<ForestTree>&& trees, std::size_t n_jobs) {
     std::vector<std::int64_t> starts{0};
-    std::vector<Slot> slots;
-    std::vector<float> step, weight, left_share;
-    std::vector<std::int32_t> set_of;
     std::vector<CategorySet> sets;
+    std::vector<std::size_t> first_set;
     std::vector<double> importance;
-    std::size_t n_slots = 0;
     bool categorical = false;
     for (const ForestTree& tree : trees) {
-        n_slots += tree.slots.size();
+        starts.push_back(starts.back() + static_cast<std::int64_t>(tree.slots.size()));
         categorical = categorical || !tree.set_of.empty();
-    }
-    slots.reserve(n_slots);
-    weight.reserve(n_slots);
-    left_share.reserve(n_slots);
-    const std::size_t n_values = trees[0].step.size() / trees[0].slots.size();
-    step.reserve(n_slots * n_values);
-    for (std::size_t v = 0; v < n_values; ++v)
-        for (const ForestTree& tree : trees) {
-            const auto first =
-                tree.step.begin() + static_cast<std::ptrdiff_t>(v * tree.slots.size());
-            step.insert(step.end(), first, first + static_cast<std::ptrdiff_t>(tree.slots.size()));
-        }
-    for (ForestTree& tree : trees) {
-        slots.insert(slots.end(), tree.slots.begin(), tree.slots.end());
-        weight.insert(weight.end(), tree.weight.begin(), tree.weight.end());
-        left_share.insert(left_share.end(), tree.left_share.begin(), tree.left_share.end());
-        if (categorical) {
-            const std::size_t at = set_of.size();
-            set_of.resize(slots.size(), -1);
-            for (std::size_t s = 0; s < tree.set_of.size(); ++s)
-                if (tree.slots[s].next & kCategorical)
-                    set_of[at + s] = tree.set_of[s] + static_cast<std::int32_t>(sets.size());
-        }
+        first_set.push_back(sets.size());
         sets.insert(sets.end(), tree.category_sets.begin(), tree.category_sets.end());
         importance.insert(importance.end(), tree.importance.begin(), tree.importance.end());
-        starts.push_back(static_cast<std::int64_t>(slots.size()));
-        tree = ForestTree{};
     }
-    return nb::make_tuple(to_numpy(std::move(starts)), to_records(std::move(slots)),
-                          to_numpy(std::move(step)), to_numpy(std::move(weight)),
-                          to_numpy(std::move(set_of)), to_records(std::move(sets)),
-                          to_numpy(std::move(importance)), to_numpy(std::move(left_share)));
+    const auto n_slots = static_cast<std::size_t>(starts.back());
+    const std::size_t n_values = trees[0].step.size() / trees[0].slots.size();
+    Room<Slot> slots(n_slots);
+    Room<float> step(n_slots * n_values), weight(n_slots), left_share(n_slots);
+    Room<std::int32_t> set_of(categorical ? n_slots : 0);
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        pool.run(trees.size(), [&](std::size_t t) {
+            ForestTree& tree = trees[t];
+            const auto first = static_cast<std::size_t>(starts[t]);
+            const std::size_t n = tree.slots.size();
+            std::copy_n(tree.slots.begin(), n, slots.values.get() + first);
+            std::copy_n(tree.weight.begin(), n, weight.values.get() + first);
+            std::copy_n(tree.left_share.begin(), n, left_share.values.get() + first);
+            for (std::size_t v = 0; v < n_values; ++v)
+                std::copy_n(tree.step.begin() + static_cast<std::ptrdiff_t>(v * n), n,
+                            step.values.get() + v * n_slots + first);
+            for (std::size_t s = 0; categorical && s < n; ++s) {
+                const bool is_set = !tree.set_of.empty() && (tree.slots[s].next & kCategorical);
+                set_of.values[first + s] =
+                    is_set ? tree.set_of[s] + static_cast<std::int32_t>(first_set[t]) : -1;
+            }
+            tree = ForestTree{};
+        });
+    });
+    return nb::make_tuple(to_numpy(std::move(starts)), slots.to_records(), step.to_numpy(),
+                          weight.to_numpy(), set_of.to_numpy(), to_records(std::move(sets)),
+                          to_numpy(std::move(importance)), left_share.to_numpy());
+}
+
+// Trees as a forest keeps them, batch after batch.
+struct PackedTrees {
+    std::vector<ForestTree> trees;
+};
+
+void pack_growths(PackedTrees& packed, const std::vector<LevelGrowth*>& growths,
+                  const nb::dict& options, std::size_t n_features, std::size_t n_jobs) {
+    const ForestOptions parsed = forest_options(options);
+    const std::size_t first = packed.trees.size();
+    packed.trees.resize(first + growths.size());
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        pool.run(growths.size(), [&](std::size_t i) {
+            packed.trees[first + i] = keep_tree(growths[i]->take_tree(), parsed, n_features);
+        });
+    });
+}
+
+nb::tuple packed_arrays(PackedTrees& packed, std::size_t n_jobs) {
+    if (packed.trees.empty()) throw nb::value_error("arrays: no trees");
+    return to_arrays(std::move(packed.trees), n_jobs);
 }
 
 template <class Code>
@@ -117,7 +159,7 @@ nb::tuple py_grow_forest(const Matrix<Code>& codes, const Vector<std::uint8_t>& 
     run_released(n_jobs, progress, [&](ThreadPool& pool, ProgressMonitor& monitor) {
         trees = grow_forest<Code>(table, parsed, pool, monitor);
     });
-    return to_arrays(std::move(trees));
+    return to_arrays(std::move(trees), n_jobs);
 }
 
 nb::tuple py_bake_shrinkage(const Vector<std::int64_t>& starts, const Slots& slots,
@@ -249,7 +291,12 @@ void bind_forest(nb::module_& m) {
             if (parsed.n_draws < 1 || parsed.n_draws > n_all || first + n > n_all ||
                 (!parsed.replace && n_all >> 32 != 0))
                 throw nb::value_error("draw_counts: no such rows, or no such draws");
-            return to_numpy(draw_counts(parsed, tree, n_all, first, n));
+            std::vector<std::uint8_t> counts;
+            {
+                nb::gil_scoped_release release;
+                counts = draw_counts(parsed, tree, n_all, first, n);
+            }
+            return to_numpy(std::move(counts));
         },
         nb::arg("sampling"), nb::arg("tree"), nb::arg("n_all"), nb::arg("first"), nb::arg("n"),
         "How often each of some rows was drawn for a tree.");
@@ -264,10 +311,15 @@ void bind_forest(nb::module_& m) {
                     keep_tree(rank_tree(nb::cast<nb::tuple>(tree), n_classes, n_features), parsed,
                               n_features));
             if (kept.empty()) throw nb::value_error("pack_forest: no trees");
-            return to_arrays(std::move(kept));
+            return to_arrays(std::move(kept), 1);
         },
         nb::arg("trees"), nb::arg("n_classes"), nb::arg("options"), nb::arg("n_features"),
         "Trees that were grown one by one, as the arrays of a forest.");
+    nb::class_<PackedTrees>(m, "PackedTrees", "Trees as a forest keeps them, batch after batch.")
+        .def(nb::init<>())
+        .def("add", &pack_growths, nb::arg("growths"), nb::arg("options"), nb::arg("n_features"),
+             nb::arg("n_jobs"), "Adds trees that have grown; their growths are used up.")
+        .def("arrays", &packed_arrays, nb::arg("n_jobs"), "All of them as the arrays of a forest.");
     m.attr("ROWS_PER_BLOCK") = kRowsPerBlock;
 }
 

@@ -269,13 +269,13 @@ void make_growth(LevelGrowth* self, const Vector<std::int32_t>& n_codes,
                  const Vector<std::uint8_t>& categorical, const Vector<std::int8_t>& monotonic,
                  const nb::dict& options, const Vector<double>& total, std::size_t tree,
                  const OptionalValues& code_values, double gathered_weight,
-                 std::size_t histogram_bytes) {
+                 std::size_t histogram_bytes, bool gathers_cells) {
     if (total.size() < 2 || total.size() > kMaxClasses)
         throw nb::value_error("total: from 2 to 32 classes expected");
     const TreeRankOptions parsed = treerank_options(options);
-    new (self)
-        LevelGrowth(all_features(n_codes, categorical, monotonic, code_values), parsed,
-                    to_vector(total), key_of(parsed.seed, tree), gathered_weight, histogram_bytes);
+    new (self) LevelGrowth(all_features(n_codes, categorical, monotonic, code_values), parsed,
+                           to_vector(total), key_of(parsed.seed, tree), gathered_weight,
+                           histogram_bytes, gathers_cells);
 }
 
 void give_packed(LevelGrowth& growth, const Matrix<std::uint64_t>& counts) {
@@ -300,13 +300,32 @@ void finish_level(LevelGrowth& growth, const OptionalUnits& weights) {
     growth.finish_level(weights ? weights->data() : nullptr);
 }
 
+// Trials of several trees whose tests were found elsewhere, tree by tree. Of two classes the level
+// is over then.
+void graft_splits(const std::vector<LevelGrowth*>& growths, const std::vector<Records>& records,
+                  const Records& sets, std::size_t n_jobs) {
+    if (growths.size() != records.size() || sets.shape(1) != sizeof(CategorySet))
+        throw nb::value_error("graft_splits: arrays that do not fit together");
+    for (const Records& some : records)
+        if (some.shape(1) != sizeof(SplitRecord))
+            throw nb::value_error("graft_splits: records of another size");
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        pool.run(growths.size(), [&](std::size_t i) {
+            growths[i]->graft_splits(
+                {reinterpret_cast<const SplitRecord*>(records[i].data()), records[i].shape(0),
+                 reinterpret_cast<const CategorySet*>(sets.data()), sets.shape(0)});
+            if (growths[i]->n_classes() == 2) growths[i]->finish_level(nullptr);
+        });
+    });
+}
+
 void bind_growth(nb::module_& m) {
     nb::class_<LevelGrowth>(m, "LevelGrowth", "A ranking tree grown from sums over parts of rows.")
         .def("__init__", &make_growth, nb::arg("n_codes").noconvert(),
              nb::arg("categorical").noconvert(), nb::arg("monotonic").noconvert(),
              nb::arg("options"), nb::arg("total").noconvert(), nb::arg("tree"),
              nb::arg("code_values").noconvert().none(), nb::arg("gathered_weight"),
-             nb::arg("histogram_bytes"))
+             nb::arg("histogram_bytes"), nb::arg("gathers_cells") = true)
         .def_prop_ro("done", &LevelGrowth::done)
         .def_prop_ro("depth", &LevelGrowth::depth)
         .def_prop_ro("open_weight", &LevelGrowth::open_weight)
@@ -376,6 +395,10 @@ void bind_growth(nb::module_& m) {
 
 void bind_shards(nb::module_& m) {
     bind_growth(m);
+    m.def("graft_splits", &graft_splits, nb::arg("growths"), nb::arg("records"),
+          nb::arg("sets").noconvert(), nb::arg("n_jobs"),
+          "Puts the LeafRank trees of a level together, of which records say node by node what "
+          "became of it; of two classes this ends the level.");
     m.def("place_rows", &py_place_rows, nb::arg("labels").noconvert(),
           nb::arg("repeats").noconvert().none(), nb::arg("weights").noconvert().none(),
           nb::arg("cell_of_row").noconvert(), nb::arg("roots").noconvert(),

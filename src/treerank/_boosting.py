@@ -13,6 +13,7 @@ from scipy.special import expit
 from treerank._base import TreeEnsemble
 from treerank._binning.binning import Binning, Coded
 from treerank._boosting_plan import plan_boosting
+from treerank._device.choice import device_of
 from treerank._growth.boosting import (
     Boosted,
     BoostingPlan,
@@ -102,6 +103,9 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     max_bins : int, default=255
         Bins for each numeric feature.
     {n_jobs}
+    device : {"cpu", "cuda"}, default="cpu"
+        Where rows are scored: "cuda" needs an NVIDIA GPU and
+        ``pip install 'treerank-ml[cuda]'``. Trees are grown on the processor.
     {random_state}
     {verbose}
 
@@ -165,6 +169,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         monotonic_cst: Any = None,
         max_bins: int = 255,
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -191,6 +196,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
@@ -240,6 +246,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
 
     def _plan_fit(self, data: TrainingData) -> None:
         check_choice("loss", self.loss, ["auto", "logistic", "pairwise", "rankboost"])
+        device_of(self.device)  # a GPU that is not there is said at once
 
     def _fit_coded(
         self, data: TrainingData, coded: Coded, plan: None, validation: Any = (None, None, None)
@@ -362,7 +369,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         codes, n_jobs = self._codes(X)
         if self._trees is None:
             return np.full(codes.shape[1], self._start)
-        return self._start + self._trees.total(codes, n_jobs)
+        return self._start + self._trees.total(codes, n_jobs, device_of(self.device))
 
     def staged_score_samples(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Give the ranking scores after each tree, one array of shape (n_samples,) at a time.

@@ -101,7 +101,7 @@ def best_cut(codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C
 class LevelGrowth:
     """A ranking tree grown from sums over parts of rows."""
 
-    def __init__(self, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], tree: int, code_values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)] | None, gathered_weight: float, histogram_bytes: int) -> None: ...
+    def __init__(self, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], tree: int, code_values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)] | None, gathered_weight: float, histogram_bytes: int, gathers_cells: bool = True) -> None: ...
 
     @property
     def done(self) -> bool: ...
@@ -155,6 +155,11 @@ class LevelGrowth:
     def gathered_cells(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
 
     def graft_cell(self, gathered: int, tree: tuple) -> None: ...
+
+def graft_splits(growths: Sequence[LevelGrowth], records: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)]], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_jobs: int) -> None:
+    """
+    Puts the LeafRank trees of a level together, of which records say node by node what became of it; of two classes this ends the level.
+    """
 
 def place_rows(labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)] | None, weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, cell_of_row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], roots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)]) -> tuple:
     """Rows of a part by the slot of each trial: (rows, starts)."""
@@ -251,6 +256,17 @@ def draw_counts(sampling: dict, tree: int, n_all: int, first: int, n: int) -> An
 
 def pack_forest(trees: list, n_classes: int, options: dict, n_features: int) -> tuple:
     """Trees that were grown one by one, as the arrays of a forest."""
+
+class PackedTrees:
+    """Trees as a forest keeps them, batch after batch."""
+
+    def __init__(self) -> None: ...
+
+    def add(self, growths: Sequence[LevelGrowth], options: dict, n_features: int, n_jobs: int) -> None:
+        """Adds trees that have grown; their growths are used up."""
+
+    def arrays(self, n_jobs: int) -> tuple:
+        """All of them as the arrays of a forest."""
 
 ROWS_PER_BLOCK: int = 65536
 

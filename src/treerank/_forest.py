@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank._base import TreeEnsemble
 from treerank._binning.binning import Coded
 from treerank._binning.encoding import Encoding, fit_encoding
+from treerank._device.choice import device_of
 from treerank._forest_measures import other_data_error, set_measures, warm_trees
 from treerank._forest_plan import plan_forest
 from treerank._forest_presets import preset_settings
@@ -98,6 +99,7 @@ class RankingForest(CodedFit, TreeEnsemble):
     n_jobs : int, optional
         Threads, or processes of joblib for other splitters than LeafRank; None means 1, -1 all
         cores. The result does not depend on it.
+    {device}
     {random_state}
     {verbose}
 
@@ -174,6 +176,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         monotonic_cst: Any = None,
         max_bins: Any = "auto",
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -199,6 +202,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
@@ -298,7 +302,9 @@ class RankingForest(CodedFit, TreeEnsemble):
         if plans[0].splitter is not None:
             self._encoding, rows = fit_encoding(data.table, self._binning, data.weights)
         self._fit_rows(
-            LocalForestRows(rows, data, self._binning, self._encoding, monotonic, n_jobs),
+            LocalForestRows(
+                rows, data, self._binning, self._encoding, monotonic, n_jobs, device_of(self.device)
+            ),
             plans, before,
         )  # fmt: skip
 
@@ -357,6 +363,11 @@ class RankingForest(CodedFit, TreeEnsemble):
             return self._encoding.transform(table, self._binning)
         return super()._encode(table, n_jobs)
 
+    def _mean(self, codes: NDArray[Any], n_jobs: int) -> NDArray[np.float64]:
+        if isinstance(self._trees, ForestArrays):
+            return self._trees.mean(codes, n_jobs, device_of(self.device))
+        return self._trees.mean(codes, n_jobs)
+
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Return the ranking score of each row; higher is better.
 
@@ -374,7 +385,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         codes, n_jobs = self._codes(X)
         if self._ranks is not None:
             return self._ranks.scores(self._trees, codes, n_jobs)
-        return self._trees.mean(codes, n_jobs) - 0.5
+        return self._mean(codes, n_jobs) - 0.5
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the class probabilities of each row, in the order of `classes_`.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from treerank._base import TreeRanker
 from treerank._binning.binning import Coded
+from treerank._device.choice import device_of
 from treerank._growth.local import LocalRows, TrainingRows
 from treerank._growth.trees import TreeRankOptions, check_monotonic
 from treerank._input.focus import check_focus
@@ -103,6 +104,7 @@ class TreeRank(CodedFit, TreeRanker):
     {monotonic_cst}
     {max_bins}
     {n_jobs}
+    {device}
     {random_state}
     {verbose}
 
@@ -177,6 +179,7 @@ class TreeRank(CodedFit, TreeRanker):
         monotonic_cst: Any = None,
         max_bins: Any = "auto",
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -204,6 +207,7 @@ class TreeRank(CodedFit, TreeRanker):
         self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
@@ -242,7 +246,10 @@ class TreeRank(CodedFit, TreeRanker):
         monotonic = check_monotonic(self.monotonic_cst, data.table.names, coded.binning)
         splitter = None if plan.leafrank is not None else self.splitter
         n_jobs = check_n_jobs(self.n_jobs)
-        self._fit_rows(LocalRows(data, coded, monotonic, splitter, n_jobs, self.verbose), plan)
+        rows = LocalRows(
+            data, coded, monotonic, splitter, n_jobs, self.verbose, device_of(self.device)
+        )
+        self._fit_rows(rows, plan)
 
     def _fit_rows(self, rows: TrainingRows, options: TreeRankOptions) -> None:
         """Grow, prune and read off the tree of the training rows, wherever they are."""

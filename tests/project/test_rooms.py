@@ -9,8 +9,8 @@ SOURCE = Path(treerank.__file__).parent
 # A room may use those before it. What is not named here (plots, reports, exports, the command line,
 # clusters) may use all of them, and none of them may use it.
 ORDER = [
-    "_core", "_input", "splitters", "metrics", "consensus", "_binning", "_trees", "_select",
-    "_growth", "_reading", "_base", "_leafrank", "_io", "_treerank_plan", "_treerank",
+    "_core", "_device", "_input", "splitters", "metrics", "consensus", "_binning", "_trees",
+    "_select", "_growth", "_reading", "_base", "_leafrank", "_io", "_treerank_plan", "_treerank",
     "_boosting_plan", "_forest_plan", "_forest_presets", "_forest_measures", "_forest",
     "_boosting", "_geometric", "baselines", "scoring._steps",
     "scoring._optimal_cuts", "scoring._grades", "scoring._calibrator", "scoring._points",

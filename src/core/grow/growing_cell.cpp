@@ -103,6 +103,18 @@ RankTree to_preorder(Growing& root, std::size_t n_classes, bool take) {
     return tree;
 }
 
+void number_cells(Growing& root) {
+    std::vector<Growing*> stack{&root};
+    for (std::int32_t number = 0; !stack.empty(); ++number) {
+        Growing* cell = stack.back();
+        stack.pop_back();
+        cell->number = number;
+        if (cell->left == nullptr) continue;
+        stack.push_back(cell->right);
+        stack.push_back(cell->left);
+    }
+}
+
 void from_preorder(const RankTree& tree, std::int32_t number, Growing& cell, GrowingCells& grown) {
     const auto n_classes = static_cast<std::size_t>(tree.n_classes);
     const auto stretch = [&](const std::vector<double>& of, std::int32_t first, std::int32_t last) {

@@ -39,6 +39,9 @@ using GrowingCells = std::deque<Growing>;
 // copies them.
 RankTree to_preorder(Growing& root, std::size_t n_classes, bool take = true);
 
+// Gives the cells their numbers of the flat tree, and makes none.
+void number_cells(Growing& root);
+
 // The inverse: restores what is below a cell, whose number in the tree is given.
 void from_preorder(const RankTree& tree, std::int32_t number, Growing& cell, GrowingCells& grown);
 

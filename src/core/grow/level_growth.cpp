@@ -36,11 +36,13 @@ void number_depth_first(LeafRankTree& tree) {
 }  // namespace
 
 LevelGrowth::LevelGrowth(Features features, const TreeRankOptions& options, Weights total,
-                         std::uint64_t key, double gathered_weight, std::size_t histogram_bytes)
+                         std::uint64_t key, double gathered_weight, std::size_t histogram_bytes,
+                         bool gathers_cells)
     : features_(std::move(features)),
       options_(options),
       gathered_weight_(gathered_weight),
       histogram_bytes_(histogram_bytes),
+      gathers_cells_(gathers_cells),
       n_classes_(total.size()),
       split_search_(features_, options_.leafrank, nullptr),
       key_(key) {
@@ -58,6 +60,11 @@ double LevelGrowth::open_weight() const {
 
 RankTree LevelGrowth::tree() { return to_preorder(grown_.front(), n_classes_, false); }
 
+RankTree LevelGrowth::take_tree() {
+    check(done(), "take_tree: the tree still grows");
+    return to_preorder(grown_.front(), n_classes_);
+}
+
 // ---- Trials ----
 
 void LevelGrowth::start_level() {
@@ -66,12 +73,12 @@ void LevelGrowth::start_level() {
     gathered_roots_.clear();
     gathered_nodes_.clear();
     frontier_.clear();
-    tree();  // numbers the cells
+    number_cells(grown_.front());
     std::vector<OpenSplit> large;
     for (OpenSplit& open : level_) {
         // Two classes: what a cell is split into depends on nothing outside of it.
-        const bool gathered =
-            n_classes_ == 2 && is_few(open.cell->weight()) && may_split(*open.cell, options_);
+        const bool gathered = gathers_cells_ && n_classes_ == 2 && is_few(open.cell->weight()) &&
+                              may_split(*open.cell, options_);
         (gathered ? gathered_cells_ : large).push_back(std::move(open));
     }
     level_ = std::move(large);
@@ -366,8 +373,19 @@ void LevelGrowth::graft_node(const GatheredNode& at, const std::vector<LeafRankN
     tree.category_sets.insert(tree.category_sets.end(), sets.begin(), sets.end());
 }
 
+void LevelGrowth::graft_splits(SplitRecords splits) {
+    splits.n_roots = std::max<std::size_t>(1, gathered_nodes_.size());
+    for (std::size_t i = 0; i < gathered_nodes_.size(); ++i) {
+        const GatheredNode& at = gathered_nodes_[i];
+        check(at.node == 0, "graft_splits: whole trials expected");
+        replay_splits({at.node, at.depth, at.key, at.lower, at.upper}, static_cast<std::int32_t>(i),
+                      splits, features_, trials_[static_cast<std::size_t>(at.trial)].tree);
+    }
+    gathered_nodes_.clear();
+}
+
 std::vector<GatheredCell> LevelGrowth::gathered_cells() {
-    tree();  // numbers the cells
+    number_cells(grown_.front());
     std::vector<GatheredCell> cells;
     for (const OpenSplit& open : gathered_cells_)
         cells.push_back({open.cell->number, open.cell->cell.depth, open.key});

@@ -23,6 +23,7 @@
 #include "core/grow/growing_cell.hpp"
 #include "core/grow/leafrank_tree.hpp"
 #include "core/grow/selector.hpp"
+#include "core/grow/split_records.hpp"
 #include "core/split/split_search.hpp"
 
 namespace treerank {
@@ -73,9 +74,10 @@ static_assert(sizeof(GatheredCell) == 16, "crosses to NumPy as it is");
 class LevelGrowth {
   public:
     // `total` is the weight of each class in the whole sample; nodes up to `gathered_weight` are
-    // gathered; histograms are kept, for subtraction, up to so many bytes.
+    // gathered; histograms are kept, for subtraction, up to so many bytes. `gathers_cells`: whether
+    // small cells of two classes are gathered whole, or their trials only.
     LevelGrowth(Features features, const TreeRankOptions& options, Weights total, std::uint64_t key,
-                double gathered_weight, std::size_t histogram_bytes);
+                double gathered_weight, std::size_t histogram_bytes, bool gathers_cells = true);
     LevelGrowth(const LevelGrowth&) = delete;
 
     // Goes on from a tree whose cells of this depth are still open, and from the numbers of
@@ -85,6 +87,8 @@ class LevelGrowth {
 
     // The tree so far, cells in preorder; open cells are leaves.
     RankTree tree();
+    // The same once growth is over: the tests are taken, not copied.
+    RankTree take_tree();
     bool done() const { return level_.empty(); }
     std::int32_t depth() const { return depth_; }
     double open_weight() const;  // of cells that may still be split here
@@ -113,6 +117,8 @@ class LevelGrowth {
     std::vector<std::int32_t> trial_features(std::size_t trial) const;
     void graft_node(const GatheredNode& at, const std::vector<LeafRankNode>& nodes,
                     const std::vector<CategorySet>& sets, const std::vector<double>& values);
+    // All gathered nodes of the level at once, each from the record of its number on.
+    void graft_splits(SplitRecords splits);
 
     // Beyond two classes the weights of all classes in the leaves of every trial are needed.
     struct GrownTrials {
@@ -165,6 +171,7 @@ class LevelGrowth {
     const TreeRankOptions options_;
     const double gathered_weight_;
     const std::size_t histogram_bytes_;
+    const bool gathers_cells_;
     const std::size_t n_classes_;
     SplitSearch<std::uint16_t, WideCount> split_search_;
     const View<std::uint16_t> no_rows_;

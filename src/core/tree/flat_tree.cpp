@@ -33,6 +33,9 @@ FlatTree compile_tree(const RankTree& tree, const std::uint8_t* is_split,
     FlatTree flat;
     const auto side = common_sides(tree);
     flat.category_sets = tree.category_sets;
+    flat.slots.reserve(tree.tests.size() + 1);
+    flat.target.reserve(tree.tests.size() + 1);
+    flat.test.reserve(tree.tests.size() + 1);
     flat.slots.resize(1);
     flat.target.assign(1, -1);
     flat.test.assign(1, -1);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
 from treerank._binning.encoding import Encoding
+from treerank._growth.device_rows import DeviceRows
 from treerank._growth.progress import progress_bar
 from treerank._growth.splitter_forest import grow_splitter_forest
 from treerank._growth.trees import TreeRankOptions
@@ -54,10 +56,12 @@ def grow_forest(
     plan: ForestPlan,
     before: Trees | None,
     n_jobs: int,
+    device_rows: DeviceRows | None = None,
 ) -> Trees:
     """Grow the trees of the plan that are not there yet.
 
-    `rows` are codes, or with an encoding the matrix that it makes.
+    `rows` are codes, or with an encoding the matrix that it makes. `device_rows`: the same rows
+    where a device grows the trees.
     """
     first = 0 if before is None else before.n_trees
     if before is not None and isinstance(before, SplitterForest) != (encoding is not None):
@@ -67,7 +71,7 @@ def grow_forest(
     if before is not None and first == len(plan.kind_of):
         return before
     if encoding is None:
-        trees = _grow_in_core(rows, data, binning, monotonic, plan, first, n_jobs)
+        trees = _grow_in_core(rows, data, binning, monotonic, plan, first, n_jobs, device_rows)
         return before.joined(trees) if isinstance(before, ForestArrays) else trees
     grown = grow_splitter_forest(
         rows, data, encoding, splitter=plan.splitter, options=plan.kinds[0],
@@ -85,8 +89,11 @@ def _grow_in_core(
     plan: ForestPlan,
     first: int,
     n_jobs: int,
+    device_rows: DeviceRows | None,
 ) -> ForestArrays:
     options = core_options(plan, first, data.weights.scale, data.weights.design_effect)
+    if device_rows is not None and device_rows.can_grow(options["kinds"]):
+        return _grow_on_device(device_rows, options, plan, first, n_jobs)
     with progress_bar("growing", plan.verbose) as progress:
         grown = _core.grow_forest(
             codes, data.labels, data.weights.as_units, binning.n_codes, binning.grown_as_sets,
@@ -94,6 +101,31 @@ def _grow_in_core(
         )  # fmt: skip
     trees = wrap_forest(grown, plan, data.table.n_features, class_sizes(data))
     return forest_with_sets(trees, binning)
+
+
+def _grow_on_device(
+    rows: DeviceRows, options: dict[str, Any], plan: ForestPlan, first: int, n_jobs: int
+) -> ForestArrays:
+    """Grow the trees of the plan on a device, and pack them here."""
+    n_features, sizes = rows.data.table.n_features, class_sizes(rows.data)
+    numbers = range(first, len(plan.kind_of))
+    packed = _core.PackedTrees()
+
+    def take(growths: list[_core.LevelGrowth]) -> None:
+        packed.add(growths, options, n_features, n_jobs)
+
+    with progress_bar("growing", plan.verbose) as progress:
+        rows.grow(
+            [partial(_repeats, plan, t) for t in numbers],
+            [options["kinds"][plan.kind_of[t]] for t in numbers], numbers, n_jobs, take, progress,
+        )  # fmt: skip
+    trees = wrap_forest(packed.arrays(n_jobs), plan, n_features, sizes)
+    return forest_with_sets(trees, rows.binning)
+
+
+def _repeats(plan: ForestPlan, tree: int) -> NDArray[np.uint8] | None:
+    """How often each row was drawn for a tree; None: once."""
+    return None if plan.sampling.n_draws == 0 else plan.sampling.counts(tree, plan.n_rows)
 
 
 def core_options(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from treerank._binning.binning import Binning
 from treerank._binning.encoding import Encoding
+from treerank._device.device import Device
+from treerank._growth.device_rows import DeviceRows
 from treerank._growth.forest import ForestPlan, Trees, grow_forest
 from treerank._input.validation import TrainingData, class_sizes
 from treerank._select.rank_aggregation import RankAggregation
@@ -67,11 +70,21 @@ class LocalForestRows:
     encoding: Encoding | None  # None: the rows are codes
     monotonic: NDArray[np.int8]
     n_jobs: int
+    device: Device | None = None  # None: the processor
 
     @property
     def classes(self) -> NDArray[Any]:
         """Labels, worst first."""
         return self.data.classes
+
+    @cached_property
+    def _on_device(self) -> DeviceRows | None:
+        if self.device is None or self.encoding is not None:
+            return None
+        return DeviceRows(
+            self.device, self.rows, self.data, self.binning, self.monotonic,
+            self.data.weights.as_units,
+        )  # fmt: skip
 
     @property
     def sizes(self) -> NDArray[np.float64]:
@@ -87,7 +100,7 @@ class LocalForestRows:
         """Grow the trees of the plan that are not there yet."""
         return grow_forest(
             self.rows, self.data, self.binning, self.encoding, self.monotonic, plan, before,
-            self.n_jobs,
+            self.n_jobs, self._on_device,
         )  # fmt: skip
 
     def unseen(

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from treerank import _core
 from treerank._binning.binning import Binning, Coded
 from treerank._binning.encoding import Encoding, Matrix, fit_encoding
+from treerank._device.device import Device
+from treerank._growth.device_rows import DeviceRows
 from treerank._growth.splitter_trees import grow_cell_trees
 from treerank._growth.trees import TreeRankOptions, grow_trees
 from treerank._input.validation import Table, TrainingData
@@ -63,6 +65,7 @@ class LocalRows:
     splitter: Any  # None: LeafRank, grown by the core
     n_jobs: int
     verbose: int
+    device: Device | None = None  # None: the processor
 
     @property
     def names(self) -> list[str]:
@@ -109,8 +112,9 @@ class LocalRows:
         """Grow a tree on all rows, then one without each fold."""
         if options.leafrank is not None:
             return grow_trees(
-                self.coded, self.data, self.monotonic, options, folds, self.n_jobs, self.verbose
-            )
+                self.coded, self.data, self.monotonic, options, folds, self.n_jobs, self.verbose,
+                self._on_device,
+            )  # fmt: skip
         encoding, matrix = self._encoded
         return grow_cell_trees(
             matrix, self.coded.codes, self.data, encoding, splitter=self.splitter,
@@ -121,6 +125,13 @@ class LocalRows:
         """Pass the rows of each fold through the tree that has not seen them."""
         rows = self.coded.codes if self.splitter is None else self._encoded[1]
         return count_held_out(trees, folds, rows, self.data, self.n_jobs)
+
+    @cached_property
+    def _on_device(self) -> DeviceRows | None:
+        if self.device is None:
+            return None
+        codes, units = self.coded.codes, self.data.weights.units
+        return DeviceRows(self.device, codes, self.data, self.binning, self.monotonic, units)
 
     @cached_property
     def _encoded(self) -> tuple[Encoding, Matrix]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ from numpy.typing import NDArray
 from treerank import _core
 from treerank._binning.binning import Binning, Coded, Codes
 from treerank._binning.code_values import code_values
+from treerank._growth.device_rows import DeviceRows
 from treerank._growth.progress import progress_bar
 from treerank._input.focus import WHOLE, CoreFocus
 from treerank._input.parameters import invalid_parameter
 from treerank._input.validation import TrainingData
+from treerank._input.weights import Weights
 from treerank._select.folds import Folds
 from treerank._trees.level_sets import tree_with_sets
 from treerank._trees.ranking_tree import RankTree, tree_from_core
@@ -80,8 +83,12 @@ def grow_trees(
     folds: Folds | None,
     n_jobs: int,
     verbose: int,
+    device_rows: DeviceRows | None = None,
 ) -> list[RankTree]:
-    """Grow a tree on all rows, then one without the rows of each fold."""
+    """Grow a tree on all rows, then one without the rows of each fold.
+
+    `device_rows`: the same rows where a device grows the trees.
+    """
     assert options.leafrank is not None
     weights, labels = data.weights, data.labels
     codes, binning = coded.codes, coded.binning
@@ -93,6 +100,10 @@ def grow_trees(
     samples = [weights.where(np.ones(data.table.n_rows, dtype=bool))]
     if folds is not None:
         samples += [weights.where(folds.fold != fold) for fold in range(folds.n_folds)]
+
+    core_options = options.for_core(weights.scale, weights.design_effect)
+    if device_rows is not None and device_rows.can_grow([core_options]):
+        return _grow_on_device(device_rows, samples, core_options, n_jobs, verbose)
 
     def grow(repeats: Any, units: Any, first_tree: int) -> list[RankTree]:
         grown = _core.grow_trees(
@@ -109,6 +120,28 @@ def grow_trees(
             return [grow(None, some, t)[0] for t, some in enumerate(units)]
         repeats = np.array([sample.repeats for sample in samples])
         return grow(np.ascontiguousarray(repeats[:, rows]), None, 0)
+
+
+def _grow_on_device(
+    rows: DeviceRows, samples: list[Weights], options: dict[str, Any], n_jobs: int, verbose: int
+) -> list[RankTree]:
+    """Grow one tree on each sample; weighted rows are in it or not, by the units that all have."""
+    trees: list[RankTree] = []
+    scale = rows.data.weights.scale
+
+    def take(growths: list[_core.LevelGrowth]) -> None:
+        grown = [tree_from_core(growth.tree(), scale) for growth in growths]
+        trees.extend(tree_with_sets(tree, rows.binning) for tree in grown)
+
+    def repeats(sample: Weights) -> NDArray[np.uint8] | None:
+        return sample.repeats if sample.units is None else (sample.units > 0).astype(np.uint8)
+
+    with progress_bar("growing", verbose) as progress:
+        rows.grow(
+            [partial(repeats, sample) for sample in samples], [options] * len(samples),
+            range(len(samples)), n_jobs, take, progress,
+        )  # fmt: skip
+    return trees
 
 
 def _order_of_content(codes: Codes, data: TrainingData, seed: int, n_jobs: int) -> NDArray[np.intp]:

@@ -56,6 +56,11 @@ max_bins : int or "auto", default="auto"
     "n_jobs": """\
 n_jobs : int, optional
     Threads; None means 1, -1 all cores. The result does not depend on it.""",
+    "device": """\
+device : {"cpu", "cuda"}, default="cpu"
+    Where trees are grown and rows are scored: "cuda" needs an NVIDIA GPU and
+    ``pip install 'treerank-ml[cuda]'``, and makes the same model, to the bit. What a GPU does
+    not know, and small tables, stay on the processor.""",
     "random_state": """\
 random_state : int, RandomState or None, default=None
     Seed of all draws; None means 0, so that a fit can be repeated.""",

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._binning.binning import Codes
+from treerank._device.device import Device
+from treerank._device.scoring import PackedTrees, score_on_device
 
 
 @dataclass(frozen=True)
@@ -108,12 +110,14 @@ class ForestArrays:
     def _folded(self) -> tuple[Any, Any, Any, Any, Any, Any]:
         return self.starts, self.slots, self.step, self.set_of, self.category_sets, self.at_end
 
-    def mean(self, codes: Codes, n_jobs: int) -> NDArray[np.float64]:
+    def mean(self, codes: Codes, n_jobs: int, device: Device | None = None) -> NDArray[np.float64]:
         """Mean value of each row over the trees."""
-        return self.total(codes, n_jobs) / self.n_trees
+        return self.total(codes, n_jobs, device) / self.n_trees
 
-    def total(self, codes: Codes, n_jobs: int) -> NDArray[np.float64]:
-        """Sum of the values of each row over the trees."""
+    def total(self, codes: Codes, n_jobs: int, device: Device | None = None) -> NDArray[np.float64]:
+        """Sum of the values of each row over the trees; `device` None: on the processor."""
+        if device is not None:
+            return score_on_device(device, PackedTrees(*self._folded()), codes)
         return np.asarray(_core.score_forest(*self._folded(), codes, n_jobs))
 
     def upper_shares(self, codes: Codes, n_jobs: int) -> NDArray[np.float64]:

@@ -78,6 +78,7 @@ class DaskTreeRank(OnCluster, TreeRank):
                 f"Got focus={self.focus!r}; expected None: on a cluster a tree is grown for all of "
                 "the ranking. Use TreeRank, or DaskRankingForest."
             )
+        check_on_processor(self.device)
         leafrank = leafrank_of(self)
         if leafrank is None:
             raise other_splitter_error(self.splitter, "TreeRank")
@@ -132,6 +133,7 @@ class DaskRankingForest(OnCluster, RankingForest):
         self.n_rounds_ = cluster.n_rounds
 
     def _check_distributable(self) -> None:
+        check_on_processor(self.device)
         if not isinstance(self.splitter, LeafRank | None):
             raise other_splitter_error(self.splitter, "RankingForest")
         if self.aggregation in AGGREGATIONS and self.aggregation != "posterior":
@@ -141,6 +143,15 @@ class DaskRankingForest(OnCluster, RankingForest):
                 "Got warm_start=True; expected False: on a cluster trees are not kept for a later "
                 "fit. A fit that was broken off goes on from its checkpoint."
             )
+
+
+def check_on_processor(device: str) -> None:
+    """Refuse a device: workers count on their processors."""
+    if device != "cpu":
+        raise ValueError(
+            f"Got device={device!r} on a cluster; expected 'cpu': workers count on their "
+            "processors. A model that `to_local()` gives can be scored on a device."
+        )
 
 
 def other_splitter_error(splitter: Any, local: str) -> ValueError:

@@ -86,9 +86,10 @@ def _pair(node: Node) -> tuple[Any, Any]:
 
 
 def pack_parameters(model: Any) -> dict[str, Any]:
-    """Return all parameters of an estimator."""
+    """Return all parameters of an estimator but where it works, which its model does not show."""
     owner = type(model).__name__
     parameters = model.get_params(deep=False)
+    parameters.pop("device", None)
     return {n: pack_value(v, f"parameter {n} of {owner}") for n, v in parameters.items()}
 
 

@@ -1,0 +1,275 @@
+"""Growing and scoring on a GPU: seconds, the same model, and what the hardware could do at best."""
+
+import hashlib
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+
+import treerank
+from benchmarks.common import Figure, describe, figure_table, machine, publish
+from treerank import RankingForest, TreeRank
+from treerank._binning.binning import code_table
+from treerank._device.cuda import CudaDevice, cuda_device
+from treerank._device.device import Memory, upload
+from treerank._forest_plan import plan_forest
+from treerank._growth.forest import ForestPlan
+from treerank._growth.forest_rows import LocalForestRows
+from treerank._growth.trees import TreeRankOptions
+from treerank._input.validation import validate_training_data
+from treerank._leafrank import LeafRank
+
+ROWS, HASHED_ROWS, FEATURES, TREES = 10_000_000, 1_000_000, 50, 100
+QUICK = {"rows": 200_000, "hashed": 60_000, "trees": 8}
+COMMAND = "python -m benchmarks gpu"
+BINS, DRAWN, UPDATES = 256, 7, 4096  # of the bare kernels: as many as a node of a forest has
+WORDS = 2 * BINS * DRAWN
+BARE = """
+extern "C" __global__ void bare_atomics(unsigned* out) {
+    __shared__ unsigned counters[WORDS];
+    for (int i = threadIdx.x; i < WORDS; i += blockDim.x) counters[i] = 0;
+    __syncthreads();
+    unsigned at = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int i = 0; i < UPDATES; ++i) {
+        at = at * 1664525u + 1013904223u;
+        atomicAdd(counters + (at >> 8) % WORDS, 1u);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) out[blockIdx.x] = counters[0];
+}
+extern "C" __global__ void copy_words(const uint4* from, uint4* to, long long n) {
+    const long long step = (long long)gridDim.x * blockDim.x;
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += step)
+        to[i] = from[i];
+}
+"""
+
+
+class Data(NamedTuple):
+    """Rows and their labels."""
+
+    X: Any
+    y: Any
+
+
+def make_rows(n: int) -> Data:
+    """Numbers of float32, column by column, and labels that some of them tell."""
+    rng = np.random.default_rng(0)
+    x = np.empty((FEATURES, n), dtype=np.float32)
+    for column in x:
+        rng.standard_normal(n, dtype=np.float32, out=column)
+    risk = x[0] + 0.7 * x[1] * x[2] + np.abs(x[3]) - 0.5 * x[4] + 0.5 * np.maximum(x[5], x[6])
+    y = risk + 1.5 * rng.standard_normal(n, dtype=np.float32) > 0.9
+    return Data(np.asfortranarray(x.T), y.astype(np.int64))
+
+
+def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds of a call, and what it gives."""
+    start = time.perf_counter()
+    result = call()
+    return time.perf_counter() - start, result
+
+
+def digest(model: Any) -> str:
+    """Hash of a model's file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        treerank.save(model, path)
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def same_models(data: Data, n_trees: int) -> list[Figure]:
+    """Fit on the processor and on the device; stop where the models differ."""
+    figures = []
+    for name, model in (
+        (f"forest of {n_trees} trees", RankingForest(n_estimators=n_trees, n_jobs=-1)),
+        ("one tree, TreeRank()", TreeRank(n_jobs=-1)),
+    ):
+        seconds, hashes = {}, set()
+        for device in ("cpu", "cuda"):
+            seconds[device], fitted = timed(model.set_params(device=device).fit, *data)
+            hashes.add(digest(fitted))
+        if len(hashes) > 1:
+            raise SystemExit(f"{name}: the device made another model")
+        note = f"{seconds['cpu']:.1f} s on the processor's cores; the same model file"
+        figures.append(Figure(f"{name}, {len(data.y):,} rows", seconds["cuda"], "s", note=note))
+    return figures
+
+
+def forest_rows(data: Data, n_trees: int, device: CudaDevice) -> tuple[LocalForestRows, Any]:
+    """Coded rows and the plans of a default forest."""
+    forest, n_jobs = RankingForest(n_estimators=n_trees), joblib.cpu_count()
+    checked = validate_training_data(forest, *data, None, "from_dtype")
+    coded = code_table(checked.table, checked.weights, 255, n_jobs)
+    monotonic = np.zeros(FEATURES, dtype=np.int8)
+    rows = LocalForestRows(coded.codes, checked, coded.binning, None, monotonic, n_jobs, device)
+    return rows, plan_forest(forest, checked, monotonic)
+
+
+def with_share(plan: ForestPlan, share: Any, name: str) -> ForestPlan:
+    """The plan with LeafRank of another number of features."""
+    splitter = LeafRank(max_depth=None, min_samples_leaf=1, max_features=share)
+    exact = splitter._options(plan.n_rows, FEATURES)
+    kinds: list[TreeRankOptions] = [replace(kind, leafrank=exact) for kind in plan.kinds]
+    return replace(plan, name=name, kinds=kinds)
+
+
+def grown_forests(data: Data, n_trees: int, device: CudaDevice) -> list[Figure]:
+    """Growth alone, of the two plans that a default forest mostly chooses."""
+    rows, plans = forest_rows(data, n_trees, device)
+    transfer, _ = timed(lambda: rows._on_device.table)
+    usual, half = plans[0], with_share(plans[0], 0.5, "deep trees, half of the features")
+    size = f"{n_trees} trees, {len(data.y):,} rows"
+    figures = [Figure(f"table of {len(data.y):,} rows to the device", transfer, "s")]
+    for plan in (usual, half):
+        seconds, trees = timed(lambda plan=plan: rows.grow(plan, None))
+        note = f"{len(trees.slots) / n_trees / 1e6:.2f} million slots a tree"
+        figures += [
+            Figure(f"{size}: growth ({plan.name})", seconds, "s", 5.0, note=note),
+            Figure("the same with the table's transfer", seconds + transfer, "s", 8.0),
+        ]
+    return figures
+
+
+def whole_fits(data: Data, n_trees: int, device: CudaDevice) -> list[Figure]:
+    """Fits and scores as a user sees them, checking and coding of the rows included."""
+    size = f"{len(data.y):,} rows"
+    tree_seconds, _ = timed(TreeRank(n_jobs=-1, device="cuda").fit, *data)
+    forest = RankingForest(n_estimators=n_trees, n_jobs=-1, device="cuda")
+    forest_seconds, _ = timed(forest.fit, *data)
+    scoring, _ = timed(lambda: forest.score_samples(data.X))
+    codes, n_jobs = forest._codes(data.X)
+    walking, _ = timed(lambda: forest._trees.total(codes, n_jobs, device))
+    return [
+        Figure(f"TreeRank().fit, {size}", tree_seconds, "s", 1.0,
+               note="checking and coding of the rows, six trees, pruning"),
+        Figure(f"RankingForest(n_estimators={n_trees}).fit, {size}", forest_seconds, "s",
+               note=f"chose {forest.plan_.name}; out-of-bag rows are scored on the processor"),
+        Figure(f"score_samples, {size}, {n_trees} trees", scoring, "s", 1.0,
+               note="checking and coding of the rows included"),
+        Figure(f"the same of codes, {size}", walking, "s", 1.0, note="transfers included"),
+    ]  # fmt: skip
+
+
+def bare_rates(device: CudaDevice) -> dict[str, float]:
+    """Atomic additions in shared memory, and bytes copied, a second."""
+    options = [f"-arch={device.architecture}", f"-DWORDS={WORDS}", f"-DUPDATES={UPDATES}"]
+    driver, check = device.driver, device.check
+    module = check(driver.cuModuleLoadData(np.frombuffer(device._compile(BARE, options), np.uint8)))
+    functions = {
+        name: check(driver.cuModuleGetFunction(module, name.encode()))
+        for name in ("bare_atomics", "copy_words")
+    }
+    blocks, threads, n_bytes = device.n_processors * 32, 256, 2**32
+
+    def run(name: str, *arguments: Any) -> float:
+        values = [np.array(a.address if hasattr(a, "address") else a) for a in arguments]
+        pointers = np.array([value.ctypes.data for value in values], dtype=np.uint64)
+        best = np.inf
+        for _ in range(5):
+            check(driver.cuCtxSynchronize())
+            start = time.perf_counter()
+            check(driver.cuLaunchKernel(functions[name], blocks, 1, 1, threads, 1, 1, 0, 0,
+                                        pointers.ctypes.data, 0))  # fmt: skip
+            check(driver.cuCtxSynchronize())
+            best = min(best, time.perf_counter() - start)
+        return best
+
+    out = device.empty(4 * blocks)
+    memory: list[Memory] = [device.empty(n_bytes) for _ in range(2)]
+    check(driver.cuCtxSynchronize())
+    return {
+        "atomics": blocks * threads * UPDATES / run("bare_atomics", out),
+        "bytes": 2 * n_bytes / run("copy_words", *memory, np.int64(n_bytes // 16)),
+    }
+
+
+def histogram_figures(data: Data, device: CudaDevice) -> list[Figure]:
+    """The rate of the histogram kernel beside the bare ones."""
+    rows, _ = forest_rows(data, 1, device)
+    table, n = rows._on_device.table, len(data.y)
+    rates = bare_rates(device)
+    updates, seconds = count_once(table, n, DRAWN)
+    gathered = n * (4 + table.stride)
+    return [
+        Figure("atomic additions in shared memory, bare", rates["atomics"] / 1e9, " billion/s"),
+        Figure("memory copied, bare", rates["bytes"] / 1e9, " GB/s"),
+        Figure(f"histogram of all rows, {DRAWN} features", updates / seconds / 1e9, " billion/s",
+               note="rows in the order of a bootstrap sample's list"),
+        Figure("its share of the bare atomic rate", 100 * updates / seconds / rates["atomics"],
+               " %"),
+        Figure("its share of the bare memory rate", 100 * gathered / seconds / rates["bytes"],
+               " %", note="a row's number and its line of codes"),
+    ]  # fmt: skip
+
+
+def count_once(table: Any, n: int, n_drawn: int) -> tuple[float, float]:
+    """Count one node of all rows: updates, and the least seconds of several launches."""
+    from treerank._device import trials as parts  # noqa: PLC0415
+
+    device = table.device
+    limits = parts.Limits(0, -1, n_drawn, 1.0, 2.0, 1.0)
+    grower = parts.TrialGrower(table, limits, n)
+    packed = (np.arange(n, dtype=np.uint32) << 5) | 1 | (np.arange(n, dtype=np.uint32) % 2 << 4)
+    device.write(grower.rows[0], packed)
+    trial = np.zeros(1, dtype=parts.TRIAL)
+    trial["n_features"] = table.n_features
+    root = np.zeros(1, dtype=parts.NODE)
+    root["last"] = n
+    features = np.arange(table.n_features, dtype=np.uint16)
+    trials = parts.Trials(trial, features, root, np.array([float(n)]), 1)
+    level = parts._Level(grower, trials)
+    large, drawn = device.empty(parts.LARGE_BYTES), device.empty(2 * n_drawn)
+    histograms = device.empty(n_drawn * grower.max_codes * 8)
+    device.fill(histograms, 0, histograms.n_bytes)
+    cut = parts.stretches_of(root["first"], root["last"], parts.ROWS_PER_BLOCK)
+    stretches = upload(device, cut)
+    launch, threads = table.kernels.launch, parts.LARGE_THREADS
+    launch("draw_large", 1, threads, level.growth, upload(device, root), 1, large, drawn, n_drawn)
+    best = np.inf
+    for _ in range(5):
+        device.check(device.driver.cuCtxSynchronize())
+        start = time.perf_counter()
+        launch(
+            "count_large", (len(cut), -(-n_drawn // grower._together)), threads, level.growth,
+            large, drawn, n_drawn, stretches, parts.ROWS_PER_BLOCK, grower._together, histograms,
+            shared_bytes=grower._shared_bytes,
+        )  # fmt: skip
+        device.check(device.driver.cuCtxSynchronize())
+        best = min(best, time.perf_counter() - start)
+    return float(n) * n_drawn, best
+
+
+def run(quick: bool) -> None:
+    device = cuda_device()
+    n, hashed, n_trees = ROWS, HASHED_ROWS, TREES
+    if quick:
+        n, hashed, n_trees = QUICK["rows"], QUICK["hashed"], QUICK["trees"]
+    facts = machine() | {"device": device.name}
+    data = make_rows(n)
+    figures = [
+        *same_models(Data(data.X[:hashed], data.y[:hashed]), n_trees),
+        *grown_forests(data, n_trees, device),
+        *whole_fits(data, n_trees, device),
+        *histogram_figures(data, device),
+    ]
+    page = f"""# On a GPU
+
+`device="cuda"` on {n:,} rows of {FEATURES} numbers (float32) that are there as an array; models are
+compared with the processor's on {hashed:,} rows, by their files, or there would be no table here.
+
+GPU: {device.name}, kernels compiled before. {describe(facts, COMMAND)}
+
+{figure_table(figures)}
+
+Growth alone counts draws, kernels, the way of the tests back, and the trees being put together; it
+begins with codes. [The guide](../guide/gpu.md) says what runs where.
+"""
+    print(page)
+    if not quick:
+        publish("gpu", page, figures, {"machine": facts})

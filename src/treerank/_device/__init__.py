@@ -1,0 +1,1 @@
+"""Work on a CUDA device: kernels as text, compiled at first use, memory and launches."""

@@ -1,0 +1,17 @@
+"""Where work is done: on the processor, or on a device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from treerank._device.cuda import cuda_device
+from treerank._device.device import Device
+
+DEVICES = ["cpu", "cuda"]
+
+
+def device_of(given: Any) -> Device | None:
+    """Return the device of that name; None for the processor."""
+    if not isinstance(given, str) or given not in DEVICES:
+        raise ValueError(f"Got device={given!r}; expected 'cpu' or 'cuda'.")
+    return None if given == "cpu" else cuda_device()

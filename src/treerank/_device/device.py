@@ -1,0 +1,111 @@
+"""What the rest of the library asks of a device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+
+class Memory(Protocol):
+    """A stretch of the device's memory, given back when nobody holds it any more."""
+
+    @property
+    def address(self) -> int:
+        """Where it begins."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Size."""
+
+
+class Kernels(Protocol):
+    """The kernels for one type of code, with or without weights."""
+
+    def launch(
+        self,
+        name: str,
+        grid: int | tuple[int, int],
+        block: int,
+        *arguments: Any,
+        shared_bytes: int = 0,
+    ) -> None:
+        """Run a kernel; an int is passed as 32 bits, memory by its address."""
+
+
+class Device(Protocol):
+    """A device, or what emulates one in the tests."""
+
+    @property
+    def name(self) -> str:
+        """Name in words."""
+
+    @property
+    def n_processors(self) -> int:
+        """Multiprocessors."""
+
+    @property
+    def free_bytes(self) -> int:
+        """Memory that nobody has taken."""
+
+    def kernels(self, code_bytes: int, wide: bool) -> Kernels:
+        """Return the kernels for codes of so many bytes."""
+
+    def empty(self, n_bytes: int) -> Memory:
+        """Take memory, whatever it holds."""
+
+    def fill(self, memory: Memory, byte: int, n_bytes: int, first: int = 0) -> None:
+        """Set some bytes."""
+
+    def write(self, memory: Memory, values: NDArray[Any], first: int = 0) -> None:
+        """Copy an array to the device, from byte `first` on."""
+
+    def read(self, memory: Memory, values: NDArray[Any], first: int = 0) -> None:
+        """Copy to an array, once all kernels before have ended."""
+
+
+def upload(device: Device, values: NDArray[Any]) -> Memory:
+    """Take memory for an array, and copy it there."""
+    values = np.ascontiguousarray(values)
+    memory = device.empty(max(values.nbytes, 16))
+    if values.nbytes:
+        device.write(memory, values)
+    return memory
+
+
+def download(
+    device: Device, memory: Memory, dtype: DTypeLike, n: int, first: int = 0
+) -> NDArray[Any]:
+    """Copy `n` values from the device, the `first` before them left out."""
+    values = np.empty(n, dtype=dtype)
+    if n:
+        device.read(memory, values, first * values.itemsize)
+    return values
+
+
+def stretches_of(
+    firsts: NDArray[Any], lasts: NDArray[Any], rows_per_block: int
+) -> NDArray[np.uint32]:
+    """Cut the rows of each job into stretches, one a block: (job, first row)."""
+    n_blocks = -(-(lasts.astype(np.int64) - firsts.astype(np.int64)) // rows_per_block)
+    jobs = np.repeat(np.arange(len(firsts)), n_blocks)
+    within = np.arange(len(jobs)) - np.repeat(np.cumsum(n_blocks) - n_blocks, n_blocks)
+    rows = firsts.astype(np.int64)[jobs] + within * rows_per_block
+    return np.ascontiguousarray(np.column_stack([jobs, rows]).astype(np.uint32))
+
+
+def check_room(device: Device, needed: int, what: str, remedy: str) -> None:
+    """Refuse work that the device's memory cannot hold, before it begins."""
+    free = device.free_bytes
+    if needed > free:
+        raise MemoryError(
+            f"Got {what}, which needs {needed / 2**30:.1f} GiB of the memory of {device.name}; "
+            f"expected at most the {free / 2**30:.1f} GiB that are free. {remedy}"
+        )
+
+
+def addresses(memories: Sequence[Memory | None]) -> list[int]:
+    """Where stretches of memory begin; 0 for none."""
+    return [0 if memory is None else memory.address for memory in memories]

@@ -1,0 +1,140 @@
+// What follows a node's split: its record, and its children where they may be split in turn.
+DEVICE bool may_split(const Growth& g, i32 depth, ClassWeight weight) {
+    const bool deep = g.max_depth >= 0 && depth >= g.max_depth;
+    const bool pure = weight.negative == 0 || weight.positive == 0;
+    return !deep && !pure && total_of(weight) >= g.min_weight_split &&
+           total_of(weight) >= 2 * g.min_weight_leaf;
+}
+
+// A record of a tree; where there is no room left, which the host has ruled out, the loss is noted.
+DEVICE i32 new_record(const Growth& g, i64 tree) {
+    const u32 at = atomicAdd(g.n_records + tree, 1u);
+    if ((i64)at < g.trees[tree].capacity) {
+        Record* record = g.records + g.trees[tree].first + at;
+        record->feature = -1;
+        record->left = record->right = -1;
+        return (i32)at;
+    }
+    atomicAdd(g.counters + N_LOST, 1u);
+    return -1;
+}
+
+struct Children {
+    Node left, right;
+    bool has_left, has_right;  // whether it may be split
+};
+
+// Children of a node, whose rows are not parted yet: by one thread.
+DEVICE Children make_children(const Growth& g, const Node& node, const Trial& trial,
+                              const Search& search, const Split& split) {
+    Children children;
+    const ClassWeight right = less(search.node, split.left);
+    children.left = node;
+    children.left.depth = node.depth + 1;
+    children.left.attempt = 0;
+    children.left.buffer = 1 - node.buffer;
+    children.right = children.left;
+    children.left.key = key_of(node.key, 0);
+    children.right.key = key_of(node.key, 1);
+    children.left.negative = split.left.negative;
+    children.left.positive = split.left.positive;
+    children.right.negative = right.negative;
+    children.right.positive = right.positive;
+    const i32 sign = g.monotonic[split.feature];
+    if (sign != 0) {
+        const double mid = (bounded_value(search, split.left) + bounded_value(search, right)) / 2;
+        (sign > 0 ? children.left : children.right).upper = mid;
+        (sign > 0 ? children.right : children.left).lower = mid;
+    }
+    children.has_left = may_split(g, node.depth + 1, split.left);
+    children.has_right = may_split(g, node.depth + 1, right);
+    children.left.record = children.has_left ? new_record(g, trial.tree) : -1;
+    children.right.record = children.has_right ? new_record(g, trial.tree) : -1;
+    children.has_left = children.left.record >= 0;
+    children.has_right = children.right.record >= 0;
+    return children;
+}
+
+// Writes down what becomes of a node; by one thread.
+DEVICE void write_record(const Growth& g, const Node& node, const Trial& trial, const Split& split,
+                         const Children& children) {
+    Record record;
+    record.feature = split.feature | (split.missing_left ? IS_MISSING_LEFT : 0);
+    record.cut = split.cut;
+    if (split.categorical) {
+        record.feature |= IS_CATEGORICAL;
+        record.cut = (i32)atomicAdd(g.counters + N_SETS, 1u);
+        if (record.cut < g.set_capacity)
+            g.sets[record.cut] = split.set;
+        else
+            atomicAdd(g.counters + N_LOST, 1u);
+    }
+    record.left = children.left.record;
+    record.right = children.right.record;
+    record.negative = split.left.negative;
+    record.positive = split.left.positive;
+    g.records[g.trees[trial.tree].first + node.record] = record;
+}
+
+// Puts a node on the list of its size; by one thread.
+DEVICE void open_node(const Growth& g, const Node& node) {
+    const i64 n = (i64)node.last - node.first;
+    if (n <= g.tiny_rows)
+        g.tiny[atomicAdd(g.counters + N_TINY, 1u)] = node;
+    else if (n <= g.mid_rows)
+        g.next_mid[atomicAdd(g.counters + N_MID, 1u)] = node;
+    else
+        g.next_large[atomicAdd(g.counters + N_LARGE, 1u)] = node;
+}
+
+DEVICE void open_children(const Growth& g, Children& children, u32 first, u32 middle, u32 last) {
+    children.left.first = first;
+    children.left.last = children.right.first = middle;
+    children.right.last = last;
+    if (children.has_left) open_node(g, children.left);
+    if (children.has_right) open_node(g, children.right);
+}
+
+// Adds rows [first, last) of a node to the counters of some features, `max_codes` apart.
+DEVICE void count_rows(const Growth& g, const u32* rows, u32 first, u32 last, const u16* features,
+                       i32 n_features, Count* counters) {
+    for (u32 i = first + threadIdx.x; i < last; i += blockDim.x) {
+        const u32 row = rows[i];
+        const CODE* codes = codes_of(g, row);
+        const Units units = units_of(g, row);
+        const i32 label = (row & LABEL_BIT) != 0;
+        Atom* words = (Atom*)counters + label;
+        for (i32 k = 0; k < n_features; ++k)
+            atomicAdd(words + 2 * (k * g.max_codes + codes[features[k]]), (Atom)units);
+    }
+}
+
+DEVICE void clear(Count* counters, i64 n) {
+    for (i64 i = threadIdx.x; i < n; i += blockDim.x) counters[i] = {0, 0};
+}
+
+// Parts rows [first, last) by a test, those that pass it from `to_left` on, the others down to
+// `to_right`; the cursors say how many there are already. Their order within a part decides
+// nothing: all that is made of rows are sums of whole numbers.
+DEVICE void part_rows(const Growth& g, const u32* from, u32* to, u32 first, u32 last,
+                      const Split& split, u32 to_left, u32 to_right, u32* n_left, u32* n_right) {
+    const u32 start = first + (threadIdx.x & ~31u);
+    for (u32 base = start; base < last; base += blockDim.x) {
+        const u32 i = base + lane_of();
+        const bool is_row = i < last;
+        const u32 row = is_row ? from[i] : 0;
+        const bool left = is_row && goes_left(split, codes_of(g, row)[split.feature]);
+        const u32 lefts = __ballot_sync(FULL_WARP, left);
+        const u32 rights = __ballot_sync(FULL_WARP, is_row && !left);
+        u32 left_at = 0, right_at = 0;
+        if (lane_of() == 0) {
+            left_at = atomicAdd(n_left, (u32)__popc(lefts));
+            right_at = atomicAdd(n_right, (u32)__popc(rights));
+        }
+        left_at = __shfl_sync(FULL_WARP, left_at, 0);
+        right_at = __shfl_sync(FULL_WARP, right_at, 0);
+        const u32 below = (1u << lane_of()) - 1;
+        if (left) to[to_left + left_at + __popc(lefts & below)] = row;
+        if (is_row && !left) to[to_right - 1 - right_at - __popc(rights & below)] = row;
+    }
+}

@@ -1,0 +1,113 @@
+// Large nodes: many blocks share one. Features are drawn, rows counted, the test searched for, rows
+// parted, children opened: a launch each.
+#define LARGE_WARPS 8
+
+struct LargeNode {
+    Node node;
+    Children children;
+    Split split;
+    u32 n_left, n_right;
+    i32 n_drawn, unused;
+};
+static_assert(sizeof(LargeNode) == 312, "the host takes so much memory");
+
+KERNEL draw_large(Growth g, const Node* nodes, i32 n_nodes, LargeNode* large, u16* drawn_features,
+                  i32 max_drawn) {
+    u16* room = g.draws + (i64)warp_number() * 2 * g.n_features;
+    const i32 n_warps = (i32)(gridDim.x * (blockDim.x >> 5));
+    for (i32 i = (i32)warp_number(); i < n_nodes; i += n_warps) {
+        const Node node = nodes[i];
+        const Trial trial = g.trials[node.trial];
+        const u16* drawn = 0;
+        const i32 n = draw_features(g, trial, node.key, node.attempt, room, &drawn);
+        for (i32 k = (i32)lane_of(); k < n; k += 32) drawn_features[i * max_drawn + k] = drawn[k];
+        if (lane_of() == 0) {
+            large[i].node = node;
+            large[i].n_drawn = n;
+            large[i].n_left = large[i].n_right = 0;
+        }
+        __syncwarp();
+    }
+}
+
+// One block counts a stretch of a node's rows for some of its features. `stretches` has a node and
+// a first row each; blockIdx.y says which features.
+KERNEL count_large(Growth g, const LargeNode* large, const u16* drawn_features, i32 max_drawn,
+                   const uint2* stretches, i32 rows_per_block, i32 n_together, Count* histograms) {
+    DYNAMIC_SHARED(shared_words);
+    const uint2 stretch = stretches[blockIdx.x];
+    const Node& node = large[stretch.x].node;
+    const i32 n_drawn = large[stretch.x].n_drawn;
+    const i32 at_once = n_together > 0 ? n_together : 1;
+    const i32 first = (i32)blockIdx.y * at_once;
+    if (first >= n_drawn) return;
+    const i32 k = n_drawn - first < at_once ? n_drawn - first : at_once;
+    const u16* features = drawn_features + (i64)stretch.x * max_drawn + first;
+    const u32 end = stretch.y + rows_per_block < node.last ? stretch.y + rows_per_block : node.last;
+    Count* target = histograms + ((i64)stretch.x * max_drawn + first) * g.max_codes;
+    if (n_together == 0) {
+        count_rows(g, g.rows[node.buffer], stretch.y, end, features, k, target);
+        return;
+    }
+    Count* counters = (Count*)shared_words;
+    clear(counters, k * g.max_codes);
+    __syncthreads();
+    count_rows(g, g.rows[node.buffer], stretch.y, end, features, k, counters);
+    __syncthreads();
+    const Atom* words = (const Atom*)counters;
+    for (i64 i = threadIdx.x; i < 2 * k * g.max_codes; i += blockDim.x)
+        if (words[i] != 0) atomicAdd((Atom*)target + i, words[i]);
+}
+
+KERNEL search_large(Growth g, LargeNode* large, const u16* drawn_features, i32 max_drawn,
+                    i32 n_nodes, const Count* histograms) {
+    __shared__ Split bests[LARGE_WARPS];
+    const i32 n_warps = (i32)(blockDim.x >> 5);
+    for (i32 b = (i32)blockIdx.x; b < n_nodes; b += (i32)gridDim.x) {
+        const Node node = large[b].node;
+        const Trial trial = g.trials[node.trial];
+        const Search search = search_of(g, node, trial);
+        const Count* counters = histograms + (i64)b * max_drawn * g.max_codes;
+        Split best = {};
+        for (i32 f = (i32)warp_of(); f < large[b].n_drawn; f += n_warps)
+            consider(g, counters + f * g.max_codes, drawn_features[(i64)b * max_drawn + f], node,
+                     trial, search, best);
+        if (lane_of() == 0) bests[warp_of()] = best;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            Split split = bests[0];
+            for (i32 w = 1; w < n_warps; ++w)
+                if (is_better(bests[w], split)) split = bests[w];
+            large[b].split = split;
+            if (split.gain > 0) {
+                large[b].children = make_children(g, node, trial, search, split);
+                write_record(g, node, trial, split, large[b].children);
+            }
+        }
+        __syncthreads();
+    }
+}
+
+KERNEL part_large(Growth g, LargeNode* large, const uint2* stretches, i32 rows_per_block) {
+    const uint2 stretch = stretches[blockIdx.x];
+    LargeNode& at = large[stretch.x];
+    if (!(at.split.gain > 0)) return;
+    if (!at.children.has_left && !at.children.has_right) return;
+    const Node& node = at.node;
+    const u32 end = stretch.y + rows_per_block < node.last ? stretch.y + rows_per_block : node.last;
+    part_rows(g, g.rows[node.buffer], g.rows[1 - node.buffer], stretch.y, end, at.split, node.first,
+              node.last, &at.n_left, &at.n_right);
+}
+
+KERNEL open_large(Growth g, LargeNode* large, i32 n_nodes) {
+    const i32 i = (i32)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i >= n_nodes) return;
+    LargeNode& at = large[i];
+    if (at.split.gain > 0) {
+        open_children(g, at.children, at.node.first, at.node.first + at.n_left, at.node.last);
+    } else if (at.n_drawn > 0) {  // the next feature, at the next level
+        Node node = at.node;
+        ++node.attempt;
+        open_node(g, node);
+    }
+}

@@ -1,0 +1,199 @@
+// The levels of a category, searched by one warp: src/core/split/criterion.hpp's best_levels and
+// random_split.hpp's random_levels.
+struct Levels {
+    i32 code[MAX_LEVELS];   // ascending
+    i32 order[MAX_LEVELS];  // best first
+    ClassWeight weight[MAX_LEVELS];
+    ClassWeight believed[MAX_LEVELS];
+    ClassWeight left[MAX_LEVELS];  // sums along the order
+    ClassWeight believed_left[MAX_LEVELS];
+    ClassWeight believed_node;
+    i32 is_believed, unused;
+};
+static_assert(sizeof(Levels) == 18456, "the host takes so much memory");
+
+DEVICE Levels* levels_of(const Growth& g) {
+    return (Levels*)g.levels + warp_number();
+}
+
+DEVICE i32 list_levels(const Count* counters, i32 n_codes, Levels* levels) {
+    i32 n = 0;
+    for (i32 start = 0; start < n_codes; start += 32) {
+        const i32 code = start + (i32)lane_of();
+        const bool occurs = code < n_codes && !is_empty(counters[code]);
+        const u32 found = __ballot_sync(FULL_WARP, occurs);
+        if (occurs) {
+            const i32 at = n + __popc(found & ((1u << lane_of()) - 1));
+            levels->code[at] = code;
+            levels->weight[at] = weight_of(counters[code].negative, counters[code].positive);
+        }
+        n += __popc(found);
+    }
+    __syncwarp();
+    return n;
+}
+
+// What is believed of the levels (level_evidence.hpp): sums in their order, by one lane.
+DEVICE void believe(Levels* levels, i32 n, const Search& search) {
+    const double share = search.node.positive / total_of(search.node);
+    double count = 0, rows = 0, square_rows = 0, between = 0;
+    for (i32 i = 0; i < n; ++i) {
+        const ClassWeight weight = levels->weight[i];
+        const double level_rows = total_of(weight) / search.independent_weight;
+        const double deviation =
+            (weight.positive - share * total_of(weight)) / search.independent_weight;
+        count += 1;
+        rows += level_rows;
+        square_rows += level_rows * level_rows;
+        between += deviation * deviation / level_rows;
+    }
+    double smoothing = 0;
+    const double charged = count - 1 - 6;
+    levels->is_believed = 1;
+    if (charged > 0) {
+        const double excess = between / (share * (1 - share)) * (rows - 1) - charged * rows;
+        if (!(excess > 0)) {
+            levels->is_believed = 0;
+            return;
+        }
+        smoothing = (rows - square_rows / rows) * charged / (count - 1) * (rows - 1) / excess;
+    }
+    smoothing = smoothing * search.independent_weight;
+    levels->believed_node = {0, 0};
+    for (i32 i = 0; i < n; ++i) {
+        ClassWeight weight = levels->weight[i];
+        if (smoothing != 0) {
+            const double total = total_of(weight), expected = share * total;
+            weight.positive = expected + (weight.positive - expected) * total / (total + smoothing);
+            weight.negative = total - weight.positive;
+        }
+        levels->believed[i] = weight;
+        levels->believed_node = plus(levels->believed_node, weight);
+    }
+}
+
+DEVICE void take_levels(const Levels* levels, i32 n, i32 n_left, ClassWeight left, double gain,
+                        i32 n_codes, i32 feature, const Search& search, Split& best) {
+    if (!(gain > best.gain)) return;
+    best.gain = gain;
+    best.feature = feature;
+    best.categorical = 1;
+    best.cut = 0;
+    best.left = left;
+    // Levels that the node has not seen follow the larger side.
+    const bool others_left = 2 * total_of(left) >= total_of(search.node);
+    for (i32 w = 0; w < MAX_LEVELS / 64; ++w) {
+        const i32 bits = n_codes - 64 * w;
+        const u64 all = bits >= 64 ? ~0ull : bits <= 0 ? 0 : (1ull << bits) - 1;
+        best.set.words[w] = others_left ? all : 0;
+    }
+    for (i32 i = 0; i < n; ++i) {
+        const i32 code = levels->code[levels->order[i]];
+        const u64 bit = 1ull << (code & 63);
+        if (i < n_left)
+            best.set.words[code >> 6] |= bit;
+        else
+            best.set.words[code >> 6] &= ~bit;
+    }
+    best.missing_left = contains(best.set, 0);
+}
+
+SELDOM Split search_levels(Levels* levels, i32 n, i32 n_codes, i32 feature, Search search) {
+    Split best = {};
+    if (n < 2) return best;
+    if (lane_of() == 0) believe(levels, n, search);
+    __syncwarp();
+    if (!levels->is_believed) return best;
+    for (i32 i = (i32)lane_of(); i < n; i += 32) {
+        const ClassWeight mine = levels->believed[i];
+        i32 rank = 0;
+        for (i32 j = 0; j < n; ++j) {
+            const ClassWeight other = levels->believed[j];
+            const double theirs = other.positive * mine.negative;
+            const double own = mine.positive * other.negative;
+            rank += theirs != own ? theirs > own : j < i;
+        }
+        levels->order[rank] = i;
+    }
+    __syncwarp();
+    if (lane_of() == 0) {
+        ClassWeight left = {0, 0}, believed_left = {0, 0};
+        for (i32 i = 0; i < n; ++i) {
+            left = plus(left, levels->weight[levels->order[i]]);
+            believed_left = plus(believed_left, levels->believed[levels->order[i]]);
+            levels->left[i] = left;
+            levels->believed_left[i] = believed_left;
+        }
+    }
+    __syncwarp();
+    Search believing = search;
+    believing.node = levels->believed_node;
+    LaneCut mine = {0, 0, 0x7fffffff, {0, 0}};
+    for (i32 i = (i32)lane_of(); i + 1 < n; i += 32) {
+        if (!admissible(search, levels->left[i])) continue;
+        const double gain = gain_of(believing, levels->believed_left[i]);
+        if (gain > mine.gain) mine = {gain, 0, i, levels->left[i]};
+    }
+    const LaneCut cut = best_of_lanes(mine);
+    take_levels(levels, n, cut.code + 1, cut.left, cut.gain, n_codes, feature, search, best);
+    __syncwarp();
+    return best;
+}
+
+// A random half of the levels, by one bit each; at least one on either side.
+SELDOM Split search_random_levels(Levels* levels, i32 n, i32 n_codes, i32 feature, u64 node_key,
+                                  Search search) {
+    Split best = {};
+    if (n < 2) return best;
+    const u64 key = key_of(node_key, RANDOM_CUT_BRANCH + (u64)feature);
+    i32 ones = 0;
+    for (i32 i = 0; i < n; ++i) ones += (i32)(key_of(key, (u64)levels->code[i]) >> 63);
+    const i32 turned = ones == 0 || ones == n ? (i32)uniform_below(mix(key), (u32)n) : -1;
+    ClassWeight left = {0, 0};
+    i32 n_left = 0;
+    for (i32 side = 1; side >= 0; --side) {
+        i32 at = side == 1 ? 0 : n_left;
+        for (i32 i = 0; i < n; ++i) {
+            const i32 own = (i32)(key_of(key, (u64)levels->code[i]) >> 63) ^ (i == turned);
+            if (own != side) continue;
+            if (side == 1) left = plus(left, levels->weight[i]);
+            if (lane_of() == 0) levels->order[at] = i;
+            ++at;
+        }
+        if (side == 1) n_left = at;
+    }
+    __syncwarp();
+    if (admissible(search, left))
+        take_levels(levels, n, n_left, left, gain_of(search, left), n_codes, feature, search, best);
+    __syncwarp();
+    return best;
+}
+
+// Levels of a category that are listed: the better of what they give and the best so far.
+DEVICE void consider_levels(const Growth& g, i32 n, i32 feature, const Node& node,
+                            const Trial& trial, const Search& search, Split& best) {
+    Levels* levels = levels_of(g);
+    const i32 n_codes = g.n_codes[feature];
+    const Split found =
+        trial.random_cuts ? search_random_levels(levels, n, n_codes, feature, node.key, search)
+                          : search_levels(levels, n, n_codes, feature, search);
+    if (found.gain > best.gain) best = found;
+}
+
+// Looks at one feature of a node whose histogram is there.
+DEVICE void consider(const Growth& g, const Count* counters, i32 feature, const Node& node,
+                     const Trial& trial, Search search, Split& best) {
+    const i32 n_codes = g.n_codes[feature];
+    search.monotonic = g.monotonic[feature];
+    if (!g.categorical[feature]) {
+        if (trial.random_cuts) {
+            const Split found = search_random_cut(counters, n_codes, feature, node.key, search);
+            if (found.gain > best.gain) best = found;
+        } else {
+            search_cuts(counters, n_codes, feature, search, best);
+        }
+        return;
+    }
+    const i32 n = list_levels(counters, n_codes, levels_of(g));
+    consider_levels(g, n, feature, node, trial, search, best);
+}

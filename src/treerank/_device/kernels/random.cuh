@@ -1,0 +1,47 @@
+// Draws keyed by the place in the tree, as in the core (src/core/data/random.hpp).
+DEVICE u64 mix(u64 x) {
+    x += 0x9e3779b97f4a7c15ull;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+DEVICE u64 key_of(u64 parent, u64 branch) { return mix(parent ^ mix(branch)); }
+DEVICE u32 uniform_below(u64 bits, u32 n) { return (u32)(((bits >> 32) * n) >> 32); }
+
+#define RANDOM_CUT_BRANCH (1ull << 32)
+
+// Features of a node, ascending, by one warp: all, as many as are to be drawn, or at a later
+// attempt the next one. `room` is for two lists. 0 where none is left.
+DEVICE i32 draw_features(const Growth& g, const Trial& trial, u64 key, i32 attempt, u16* room,
+                         const u16** drawn) {
+    const u16* features = g.trial_features + trial.first_feature;
+    const i32 n = (i32)trial.n_features, wanted = (i32)g.max_features;
+    if (wanted < 0 || wanted >= n) {
+        *drawn = features;
+        return attempt == 0 ? n : 0;
+    }
+    const i32 first = attempt == 0 ? 0 : wanted + attempt - 1;
+    const i32 k = attempt == 0 ? wanted : 1;
+    if (first >= n) return 0;
+    for (i32 i = (i32)lane_of(); i < n; i += 32) room[i] = features[i];
+    __syncwarp();
+    if (lane_of() == 0) {
+        for (i32 i = 0; i < first + k && i + 1 < n; ++i) {
+            const i32 other = i + (i32)uniform_below(key_of(key, (u64)i), (u32)(n - i));
+            const u16 kept = room[i];
+            room[i] = room[other];
+            room[other] = kept;
+        }
+    }
+    __syncwarp();
+    u16* sorted = room + n;
+    for (i32 i = (i32)lane_of(); i < k; i += 32) {
+        const u16 mine = room[first + i];
+        i32 rank = 0;
+        for (i32 j = 0; j < k; ++j) rank += room[first + j] < mine;
+        sorted[rank] = mine;
+    }
+    __syncwarp();
+    *drawn = sorted;
+    return k;
+}

@@ -1,0 +1,134 @@
+// What the kernels know of tables, trees and nodes. CODE is the type of a code, WIDE whether rows
+// carry weights in fixed point rather than small whole numbers.
+//
+// The same text is compiled for a device and, with a shim in the place of its words, as C++ for the
+// tests. Everything that decides a model is a whole number, or a double computed as the core
+// computes it: no fused multiply-add, the same order of operations, the same ties.
+typedef unsigned char u8;
+typedef signed char i8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef int i32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+#define DEVICE static __device__ inline
+// What few fits need is called, not copied: the common paths then keep their registers.
+#define SELDOM static __device__ __noinline__
+#define KERNEL extern "C" __global__ void
+#define BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
+#ifndef DYNAMIC_SHARED
+#define DYNAMIC_SHARED(name) extern __shared__ u64 name[]
+#endif
+#define FULL_WARP 0xffffffffu
+
+// A row: 27 bits number, 1 bit label, 4 bits repeats.
+#define ROW_SHIFT 5
+#define LABEL_BIT 16u
+#define REPEAT_MASK 15u
+#define MAX_LEVELS 256  // codes of a category
+
+#if WIDE
+typedef i64 Units;
+typedef u64 Atom;
+#else
+typedef u32 Units;
+typedef u32 Atom;
+#endif
+struct Count {
+    Units negative, positive;
+};
+
+struct ClassWeight {
+    double negative, positive;
+};
+DEVICE double total_of(ClassWeight weight) { return weight.negative + weight.positive; }
+DEVICE ClassWeight less(ClassWeight a, ClassWeight b) {
+    return {a.negative - b.negative, a.positive - b.positive};
+}
+DEVICE ClassWeight plus(ClassWeight a, ClassWeight b) {
+    return {a.negative + b.negative, a.positive + b.positive};
+}
+DEVICE ClassWeight weight_of(Units negative, Units positive) {
+    return {(double)negative, (double)positive};
+}
+
+// One LeafRank tree that grows: the weight of its cell, and the features that it may use.
+struct Trial {
+    double cell_negative, cell_positive;
+    i64 tree;
+    i64 first_feature, n_features;  // a stretch of the list of all trials
+    i64 random_cuts;
+};
+
+// A node that may be split: rows [first, last) of one of the two buffers.
+struct Node {
+    u32 first, last;
+    i32 trial, depth, record, attempt, buffer, unused;
+    u64 key;
+    double negative, positive, lower, upper;
+};
+
+// What becomes of a node: its test and the weight of its left child. Children that may not be
+// split have no record (-1), and a node without a test is a leaf.
+struct Record {
+    i32 feature, cut, left, right;
+    double negative, positive;
+};
+#define IS_CATEGORICAL (1 << 30)
+#define IS_MISSING_LEFT (1 << 29)
+#define FEATURE_MASK (IS_MISSING_LEFT - 1)
+
+struct CategorySet {
+    u64 words[MAX_LEVELS / 64];
+};
+
+struct TreeRecords {
+    i64 first, capacity;  // a stretch of all records
+};
+
+enum Counter { N_MID, N_LARGE, N_TINY, N_SETS, N_LOST, N_COUNTERS = 16 };
+
+// Everything that a kernel of growth works on.
+struct Growth {
+    const CODE* codes;  // row by row, `stride` to a row
+    i64 stride;
+    const i64* units;  // by row, with WIDE
+    const i32* n_codes;
+    const u8* categorical;
+    const i8* monotonic;
+    i64 n_features, max_codes;
+    u32* rows[2];
+    const Trial* trials;
+    const u16* trial_features;
+    const TreeRecords* trees;
+    u32* n_records;  // by tree
+    Record* records;
+    CategorySet* sets;
+    i64 set_capacity;
+    u32* counters;
+    Node* next_mid;
+    Node* next_large;
+    Node* tiny;
+    i64 tiny_rows, mid_rows;  // up to so many a node is tiny, or of middle size
+    u16* draws;               // room for two lists of features a warp
+    char* levels;             // room for the levels of a category a warp
+    Count* wide_histograms;   // room for one feature a block, where shared memory has none
+    i64 criterion, max_depth, max_features;
+    double min_weight_leaf, min_weight_split, independent_weight;
+};
+
+DEVICE u32 lane_of() { return threadIdx.x & 31; }
+DEVICE u32 warp_of() { return threadIdx.x >> 5; }
+DEVICE u32 warp_number() { return blockIdx.x * (blockDim.x >> 5) + warp_of(); }
+
+DEVICE Units units_of(const Growth& g, u32 row) {
+#if WIDE
+    return g.units[row >> ROW_SHIFT] * (i64)(row & REPEAT_MASK);
+#else
+    return row & REPEAT_MASK;
+#endif
+}
+DEVICE const CODE* codes_of(const Growth& g, u32 row) {
+    return g.codes + (i64)(row >> ROW_SHIFT) * g.stride;
+}

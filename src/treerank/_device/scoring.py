@@ -1,0 +1,99 @@
+"""Rows walked through the packed trees of a forest on a device."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._device.device import Device, check_room, download, upload
+
+THREADS = 128
+BLOCK_BYTES = 2**26  # of codes at a time ...
+AT_ONCE = 4  # ... and blocks together: one is copied while another is walked through
+TREE_BYTES = 2**33  # of trees at a time
+# A launch walks through as many trees as stay close to the processors together.
+NEAR_BYTES = 24 * 2**20
+SLOT_BYTES = 12  # with its step
+
+
+@dataclass(frozen=True)
+class PackedTrees:
+    """Trees end to end, as `ForestArrays` has them, shrinkage baked in."""
+
+    starts: NDArray[np.int64]
+    slots: NDArray[np.uint8]
+    step: NDArray[np.float32]
+    set_of: NDArray[np.int32]
+    category_sets: NDArray[np.uint8]
+    at_end: NDArray[np.uint8]
+
+    def some(self, first: int, last: int) -> PackedTrees:
+        """Trees [first, last) alone."""
+        at = slice(int(self.starts[first]), int(self.starts[last]))
+        return PackedTrees(
+            self.starts[first : last + 1] - self.starts[first], self.slots[at], self.step[at],
+            self.set_of[at] if len(self.set_of) else self.set_of, self.category_sets,
+            self.at_end[first:last],
+        )  # fmt: skip
+
+
+def score_on_device(device: Device, trees: PackedTrees, codes: NDArray[Any]) -> NDArray[np.float64]:
+    """Sum of the values of each row over the trees, added in their order."""
+    n_features, n_rows = codes.shape
+    step = max(1, min(n_rows, BLOCK_BYTES // (n_features * codes.itemsize)))
+    at_once = min(AT_ONCE, -(-n_rows // step))
+    sums = np.zeros(n_rows)
+    rows_bytes = at_once * step * (n_features * codes.itemsize + 8)
+    blocks = [slice(first, first + step) for first in range(0, n_rows, step)]
+    for first_tree, last_tree in _groups(trees.starts, TREE_BYTES):
+        some = trees.some(first_tree, last_tree)
+        needed = some.slots.nbytes + some.step.nbytes + some.set_of.nbytes
+        check_room(device, needed + rows_bytes, "trees and rows to score", "Set device='cpu'.")
+        add = _PlacedTrees(device, some).add
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            done = [threads.submit(add, codes[:, rows], sums[rows]) for rows in blocks]
+        for one in done:
+            one.result()
+    return sums
+
+
+def _groups(starts: NDArray[np.int64], n_bytes: int) -> list[tuple[int, int]]:
+    """Cut trees into groups of at most so many bytes, or of one tree."""
+    groups, first = [], 0
+    for last in range(1, len(starts)):
+        is_end = last == len(starts) - 1
+        if is_end or (starts[last + 1] - starts[first]) * SLOT_BYTES > n_bytes:
+            groups.append((first, last))
+            first = last
+    return groups
+
+
+class _PlacedTrees:
+    """Trees in the memory of the device."""
+
+    def __init__(self, device: Device, trees: PackedTrees) -> None:
+        self.device, self.trees = device, trees
+        arrays = (
+            trees.slots, trees.step, trees.set_of, trees.category_sets, trees.starts, trees.at_end,
+        )  # fmt: skip
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            placed = list(threads.map(lambda values: upload(device, values), arrays))
+        self.slots, self.step, self.set_of, self.sets, self.starts, self.at_end = placed
+
+    def add(self, codes: NDArray[Any], sums: NDArray[np.float64]) -> None:
+        """Add the values of some rows to their sums."""
+        n = codes.shape[1]
+        kernels = self.device.kernels(codes.itemsize, False)
+        there = upload(self.device, np.ascontiguousarray(codes))
+        totals = upload(self.device, sums)
+        for first, last in _groups(self.trees.starts, NEAR_BYTES):
+            kernels.launch(
+                "score_rows", -(-n // THREADS), THREADS, there, np.int64(1), np.int64(n),
+                np.int64(n), self.slots, self.step, self.set_of, self.sets, self.starts,
+                self.at_end, first, last, totals,
+            )  # fmt: skip
+        sums[:] = download(self.device, totals, np.float64, n)

@@ -1,0 +1,30 @@
+"""The kernels as one text, and what of it a host must know."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+# In this order: what is used comes before what uses it.
+PARTS = (
+    "types", "random", "gain", "cuts", "levels", "children", "grow_mid", "grow_large", "grow_tiny",
+    "cells", "score",
+)  # fmt: skip
+KERNELS = (
+    "draw_large", "count_large", "search_large", "part_large", "open_large", "grow_mid",
+    "grow_tiny", "pack_rows", "place_trials", "part_cells", "weigh_trials", "weigh_classes",
+    "transpose",
+    "score_rows",
+)  # fmt: skip
+
+
+@cache
+def source() -> str:
+    """Text of all kernels."""
+    folder = files("treerank._device") / "kernels"
+    return "\n".join((folder / f"{part}.cuh").read_text(encoding="utf-8") for part in PARTS)
+
+
+def definitions(code_bytes: int, wide: bool) -> dict[str, str]:
+    """Words that the text leaves open: the type of a code, and whether rows have weights."""
+    return {"CODE": {1: "u8", 2: "u16"}[code_bytes], "WIDE": str(int(wide))}

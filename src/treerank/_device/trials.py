@@ -1,0 +1,301 @@
+"""LeafRank trees grown on a device, those of many cells and trees together, level by level.
+
+The device draws features, counts rows, searches for the best test and parts the rows. What comes
+back are the tests. Large nodes are shared by many blocks, nodes of middle size have a block each,
+and of a node with at most 32 rows one warp grows all that is below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._device.device import Memory, addresses, check_room, download, stretches_of, upload
+from treerank._device.table import DeviceTable
+
+TRIAL = np.dtype(
+    [
+        ("cell_negative", "<f8"), ("cell_positive", "<f8"), ("tree", "<i8"),
+        ("first_feature", "<i8"), ("n_features", "<i8"), ("random_cuts", "<i8"),
+    ]
+)  # fmt: skip
+NODE = np.dtype(
+    [
+        ("first", "<u4"), ("last", "<u4"), ("trial", "<i4"), ("depth", "<i4"), ("record", "<i4"),
+        ("attempt", "<i4"), ("buffer", "<i4"), ("unused", "<i4"), ("key", "<u8"),
+        ("negative", "<f8"), ("positive", "<f8"), ("lower", "<f8"), ("upper", "<f8"),
+    ]
+)  # fmt: skip
+RECORD_BYTES, SET_BYTES, LARGE_BYTES, LEVELS_BYTES = 32, 32, 312, 18456
+TREE_RECORDS = np.dtype([("first", "<i8"), ("capacity", "<i8")])
+_POINTERS = (
+    "codes", "stride", "units", "n_codes", "categorical", "monotonic", "n_features", "max_codes",
+    "rows0", "rows1", "trials", "trial_features", "trees", "n_records", "records", "sets",
+    "set_capacity", "counters", "next_mid", "next_large", "tiny", "tiny_rows", "mid_rows", "draws",
+    "levels", "wide_histograms", "criterion", "max_depth", "max_features",
+)  # fmt: skip
+GROWTH = np.dtype(
+    [(name, "<i8") for name in _POINTERS]
+    + [(name, "<f8") for name in ("min_weight_leaf", "min_weight_split", "independent_weight")]
+)
+N_MID, N_LARGE, N_TINY, N_SETS, N_LOST, N_COUNTERS = 0, 1, 2, 3, 4, 16
+
+MID_THREADS, TINY_THREADS, LARGE_THREADS = 128, 128, 256
+ROWS_PER_BLOCK = 8192  # of a large node
+SHARED_BYTES, MOST_SHARED_BYTES = 28 * 1024, 48 * 1024  # of counters: for several features, for one
+HISTOGRAM_BYTES = 512 * 2**20  # of large nodes at a time
+BLOCKS_PER_PROCESSOR = 16
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """From when on a node is no longer tiny, or of middle size; tiny nodes that are put off."""
+
+    tiny_rows: int = 32
+    mid_rows: int = 16384
+    tiny_at_once: int = 2**20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Options of LeafRank as the core takes them, which all trials have in common."""
+
+    criterion: int
+    max_depth: int
+    max_features: int
+    min_weight_leaf: float
+    min_weight_split: float
+    independent_weight: float
+
+
+@dataclass(frozen=True)
+class Trials:
+    """The trials of a level, those of a tree side by side, and their rows in the first buffer."""
+
+    trials: NDArray[Any]  # TRIAL
+    features: NDArray[np.uint16]  # of all trials, as they say
+    roots: NDArray[Any]  # NODE
+    weights: NDArray[np.float64]  # by tree: of all its trials
+    n_trees: int
+
+
+class TrialGrower:
+    """Grows the trials of one level after another in the same memory."""
+
+    def __init__(
+        self, table: DeviceTable, limits: Limits, n_rows: int, sizes: Sizes | None = None
+    ) -> None:
+        self.table, self.limits, self.n_rows = table, limits, n_rows
+        self.sizes = Sizes() if sizes is None else sizes
+        device = table.device
+        self.n_blocks = device.n_processors * BLOCKS_PER_PROCESSOR
+        if table.features.categorical.any():
+            self.n_blocks = device.n_processors * 4
+        warps = self.n_blocks * LARGE_THREADS // 32
+        self.max_codes = int(table.features.n_codes.max())
+        most_mid = n_rows // (self.sizes.tiny_rows + 1) + 1
+        most_large = n_rows // (self.sizes.mid_rows + 1) + 1
+        self.tiny_room = self.sizes.tiny_at_once + 2 * (most_mid + most_large)
+        check_room(
+            device, memory_of(table, n_rows, self.sizes), f"trees of {n_rows:,} rows together",
+            "Fit to fewer rows, or set device='cpu'.",
+        )  # fmt: skip
+        self.rows = [device.empty(4 * n_rows) for _ in range(2)]
+        self.mid = [device.empty(NODE.itemsize * most_mid) for _ in range(2)]
+        self.large = [device.empty(NODE.itemsize * most_large) for _ in range(2)]
+        self.tiny = device.empty(NODE.itemsize * self.tiny_room)
+        self.counters = device.empty(4 * N_COUNTERS)
+        self.draws = device.empty(4 * warps * table.n_features)
+        self.levels = self.wide_histograms = None
+        if table.features.categorical.any():
+            self.levels = device.empty(LEVELS_BYTES * warps)
+        if self._together == 0:
+            n_bytes = self.n_blocks * self.max_codes * table.count_bytes
+            self.wide_histograms = device.empty(n_bytes)
+
+    @property
+    def _together(self) -> int:
+        """Features whose counters fit shared memory at once; 0: not one does."""
+        one = self.max_codes * self.table.count_bytes
+        if one > MOST_SHARED_BYTES:
+            return 0
+        return min(max(1, SHARED_BYTES // one), self._most_drawn)
+
+    @property
+    def _most_drawn(self) -> int:
+        wanted = self.limits.max_features
+        return self.table.n_features if wanted < 0 else min(wanted, self.table.n_features)
+
+    @property
+    def _shared_bytes(self) -> int:
+        return self._together * self.max_codes * self.table.count_bytes
+
+    def grow(self, trials: Trials) -> tuple[list[NDArray[np.uint8]], NDArray[np.uint8]]:
+        """Grow all trials to the end: the records of each tree, and the category sets."""
+        level = _Level(self, trials)
+        while level.n_mid or level.n_large:
+            level.step()
+        level.grow_tiny()
+        return level.result()
+
+
+def memory_of(table: DeviceTable, n_rows: int, sizes: Sizes | None = None) -> int:
+    """Bytes that growing trees of so many rows together takes, their records left out."""
+    sizes = Sizes() if sizes is None else sizes
+    nodes = sizes.tiny_at_once + 4 * (
+        n_rows // (sizes.tiny_rows + 1) + n_rows // (sizes.mid_rows + 1)
+    )
+    return 8 * n_rows + NODE.itemsize * nodes + HISTOGRAM_BYTES + 2**28
+
+
+class _Level:
+    """The nodes at hand while the trials of one level grow."""
+
+    def __init__(self, grower: TrialGrower, trials: Trials) -> None:
+        self.grower, self.trials = grower, trials
+        self.device, self.kernels = grower.table.device, grower.table.kernels
+        self.side = 0  # which of the two lists of nodes is at hand
+        device, roots = self.device, trials.roots
+        n_rows = roots["last"].astype(np.int64) - roots["first"]
+        tiny, mid = grower.sizes.tiny_rows, grower.sizes.mid_rows
+        parts = [
+            roots[(n_rows > tiny) & (n_rows <= mid)], roots[n_rows > mid], roots[n_rows <= tiny],
+        ]  # fmt: skip
+        self.n_mid, self.n_large, self.n_tiny = (len(part) for part in parts)
+        for memory, part in zip((grower.mid[0], grower.large[0], grower.tiny), parts, strict=True):
+            if len(part):
+                device.write(memory, part)
+        self._make_records(n_rows)
+        self.memory = [upload(device, trials.trials), upload(device, trials.features)]
+        self.growth = self._describe()
+        device.fill(grower.counters, 0, 4 * N_COUNTERS)
+
+    def _make_records(self, n_rows: NDArray[np.int64]) -> None:
+        """Room for what becomes of the nodes: a node with a record has a leaf's weight twice."""
+        device, trials = self.device, self.trials
+        tree = trials.trials["tree"][trials.roots["trial"]]
+        n_roots = np.bincount(tree, minlength=trials.n_trees)
+        rows = np.bincount(tree, weights=n_rows, minlength=trials.n_trees)
+        by_weight = trials.weights / max(self.grower.limits.min_weight_leaf, 1e-300)
+        trees = np.zeros(trials.n_trees, dtype=TREE_RECORDS)
+        trees["capacity"] = n_roots + 2 * np.minimum(rows, by_weight).astype(np.int64) + 2
+        trees["first"] = np.cumsum(trees["capacity"]) - trees["capacity"]
+        n_records = int(trees["capacity"].sum())
+        self.set_capacity = n_records if self.grower.table.features.categorical.any() else 0
+        check_room(
+            device, RECORD_BYTES * n_records + SET_BYTES * self.set_capacity,
+            f"{trials.n_trees} trees together", "Set a larger min_samples_leaf, or device='cpu'.",
+        )  # fmt: skip
+        self.trees = trees
+        self.tree_records = upload(device, trees)
+        self.records = device.empty(RECORD_BYTES * n_records)
+        self.sets = device.empty(SET_BYTES * self.set_capacity)
+        self.n_records = upload(device, n_roots.astype(np.uint32))
+        for first, n in zip(trees["first"], n_roots, strict=True):
+            device.fill(self.records, 0xFF, RECORD_BYTES * int(n), RECORD_BYTES * int(first))
+
+    def _describe(self) -> NDArray[Any]:
+        """Everything that a kernel works on, as it takes it."""
+        grower, table, limits = self.grower, self.grower.table, self.grower.limits
+        growth = np.zeros(1, dtype=GROWTH)
+        values: dict[str, Any] = {
+            "codes": table.codes, "stride": table.stride, "units": table.units,
+            "n_codes": table.n_codes, "categorical": table.categorical,
+            "monotonic": table.monotonic, "n_features": table.n_features,
+            "max_codes": grower.max_codes, "rows0": grower.rows[0], "rows1": grower.rows[1],
+            "trials": self.memory[0], "trial_features": self.memory[1],
+            "trees": self.tree_records, "n_records": self.n_records, "records": self.records,
+            "sets": self.sets, "set_capacity": self.set_capacity, "counters": grower.counters,
+            "tiny": grower.tiny, "tiny_rows": grower.sizes.tiny_rows,
+            "mid_rows": grower.sizes.mid_rows, "draws": grower.draws, "levels": grower.levels,
+            "wide_histograms": grower.wide_histograms, **vars(limits),
+        }  # fmt: skip
+        for name, value in values.items():
+            is_number = isinstance(value, int | float)
+            growth[name] = value if is_number else addresses([value])[0]
+        return growth
+
+    def step(self) -> None:
+        """Split the nodes at hand; their children are at hand then."""
+        grower, side = self.grower, self.side
+        self.growth["next_mid"] = grower.mid[1 - side].address
+        self.growth["next_large"] = grower.large[1 - side].address
+        # The list of tiny nodes is counted from where it ends.
+        if self.n_tiny > grower.sizes.tiny_at_once:
+            self.grow_tiny()
+        self.device.write(grower.counters, np.array([0, 0, self.n_tiny], dtype=np.uint32))
+        if self.n_large:
+            self._split_large()
+        if self.n_mid:
+            self.kernels.launch(
+                "grow_mid", min(self.n_mid, grower.n_blocks), MID_THREADS, self.growth,
+                grower.mid[side], self.n_mid, grower._together, shared_bytes=grower._shared_bytes,
+            )  # fmt: skip
+        found = download(self.device, grower.counters, np.uint32, N_COUNTERS)
+        self._check(found)
+        self.n_mid, self.n_large, self.n_tiny = (int(found[i]) for i in (N_MID, N_LARGE, N_TINY))
+        self.side = 1 - side
+
+    def _split_large(self) -> None:
+        """Split the large nodes, as many at a time as the budget has counters for."""
+        grower = self.grower
+        nodes = download(self.device, grower.large[self.side], NODE, self.n_large)
+        one = grower._most_drawn * grower.max_codes * grower.table.count_bytes
+        at_once = max(1, HISTOGRAM_BYTES // one)
+        for first in range(0, self.n_large, at_once):
+            self._split_some(nodes[first : first + at_once], one)
+
+    def _split_some(self, nodes: NDArray[Any], histogram_bytes: int) -> None:
+        grower, device, n = self.grower, self.device, len(nodes)
+        most, together = grower._most_drawn, grower._together
+        at_hand = upload(device, nodes)
+        large = device.empty(LARGE_BYTES * n)
+        drawn = device.empty(2 * most * n)
+        histograms = device.empty(histogram_bytes * n)
+        device.fill(histograms, 0, histogram_bytes * n)
+        cut = stretches_of(nodes["first"], nodes["last"], ROWS_PER_BLOCK)
+        stretches = upload(device, cut)
+        launch, growth = self.kernels.launch, self.growth
+        warps = LARGE_THREADS // 32
+        blocks = min(-(-n // warps), grower.n_blocks)
+        launch("draw_large", blocks, LARGE_THREADS, growth, at_hand, n, large, drawn, most)
+        launch(
+            "count_large", (len(cut), -(-most // max(together, 1))), LARGE_THREADS, growth, large,
+            drawn, most, stretches, ROWS_PER_BLOCK, together, histograms,
+            shared_bytes=grower._shared_bytes,
+        )  # fmt: skip
+        launch(
+            "search_large", min(n, grower.n_blocks), LARGE_THREADS, growth, large, drawn, most, n,
+            histograms,
+        )  # fmt: skip
+        launch("part_large", len(cut), LARGE_THREADS, growth, large, stretches, ROWS_PER_BLOCK)
+        launch("open_large", -(-n // LARGE_THREADS), LARGE_THREADS, growth, large, n)
+
+    def grow_tiny(self) -> None:
+        """Grow all that is below the tiny nodes that were put off."""
+        blocks = min(-(-self.n_tiny // (TINY_THREADS // 32)), self.grower.n_blocks)
+        self.kernels.launch("grow_tiny", blocks, TINY_THREADS, self.growth, self.n_tiny)
+        self.n_tiny = 0
+
+    def _check(self, counters: NDArray[np.uint32]) -> None:
+        if counters[N_LOST]:
+            raise RuntimeError(f"{counters[N_LOST]} records did not fit: please report this fault")
+
+    def result(self) -> tuple[list[NDArray[np.uint8]], NDArray[np.uint8]]:
+        """Records of each tree, and the category sets."""
+        found = download(self.device, self.grower.counters, np.uint32, N_COUNTERS)
+        self._check(found)
+        sizes = download(self.device, self.n_records, np.uint32, self.trials.n_trees)
+        records = [
+            _bytes(self.device, self.records, int(n), RECORD_BYTES, int(first))
+            for n, first in zip(sizes, self.trees["first"], strict=True)
+        ]
+        return records, _bytes(self.device, self.sets, int(found[N_SETS]), SET_BYTES, 0)
+
+
+def _bytes(device: Any, memory: Memory, n: int, size: int, first: int) -> NDArray[np.uint8]:
+    values = download(device, memory, np.dtype((np.void, size)), n, first)
+    return values.view(np.uint8).reshape(n, size)

@@ -1,0 +1,253 @@
+"""Grow: trees on a device, all of a batch together, level by level.
+
+The device grows the LeafRank trees of all cells of a level and sends back their tests. Who wins the
+tournament, and where growth ends, is decided here, by the same machine that grows trees from sums
+over shards: the trees are those that the core grows, to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank import _core
+from treerank._device.cells import CELL_ROWS, DeviceCells
+from treerank._device.table import DeviceTable
+from treerank._device.trials import NODE, TRIAL, Limits, Sizes, TrialGrower, Trials
+from treerank._growth.level_wise import GATHERED_NODE, ROOT
+from treerank._trees.ranking_tree import CELL, TEST
+
+NO_BUDGET = 0  # of histograms that the core would keep: it counts none
+
+
+@dataclass(frozen=True)
+class DeviceTree:
+    """One tree: how often each row counts (None: once), options as the core takes them, number."""
+
+    repeats: NDArray[np.uint8] | None
+    options: dict[str, Any]
+    number: int
+
+
+def can_grow(options: dict[str, Any]) -> bool:
+    """Whether the device knows how; else the core grows the same trees."""
+    leafrank = options["leafrank"]
+    return (
+        leafrank["max_leaf_nodes"] < 0 and not leafrank["pruning"]
+        and options["missing"] == "learned"
+    )  # fmt: skip
+
+
+def grow_on_device(
+    table: DeviceTable,
+    trees: Sequence[DeviceTree],
+    n_classes: int,
+    n_jobs: int,
+    sizes: Sizes | None = None,
+) -> list[_core.LevelGrowth]:
+    """Grow a batch of trees to the end."""
+    batch = _Batch(table, list(trees), n_classes, n_jobs, sizes)
+    while not batch.done:
+        batch.grow_level()
+    return batch.growths
+
+
+class _Batch:
+    """Trees that grow together."""
+
+    def __init__(
+        self,
+        table: DeviceTable,
+        trees: list[DeviceTree],
+        n_classes: int,
+        n_jobs: int,
+        sizes: Sizes | None,
+    ) -> None:
+        self.table, self.n_classes, self.n_jobs, self.sizes = table, n_classes, n_jobs, sizes
+        self.trees = trees
+        self.cells = DeviceCells(table, [tree.repeats for tree in trees])
+        features = table.features
+        self.growths = [
+            _core.LevelGrowth(
+                features.n_codes, features.categorical, features.monotonic, tree.options,
+                total.astype(np.float64), tree.number, None, float("inf"), NO_BUDGET, False,
+            )
+            for tree, total in zip(trees, self.cells.class_weights(n_classes), strict=True)
+        ]  # fmt: skip
+        # Rows of the cells of the depth at hand, in their order; those of each tree.
+        self.stretches = [np.zeros(1, dtype=CELL_ROWS) for _ in trees]
+        for t, stretch in enumerate(self.stretches):
+            stretch["first"], stretch["last"] = self.cells.firsts[t], self.cells.lasts[t]
+        self.grower: TrialGrower | None = None
+        self.depth = 0
+
+    @property
+    def done(self) -> bool:
+        return all(growth.done for growth in self.growths)
+
+    def grow_level(self) -> None:
+        """Split the cells of one depth, in all trees."""
+        open_trees = [t for t, growth in enumerate(self.growths) if not growth.done]
+        for t in open_trees:
+            self.growths[t].start_level()
+        roots = {t: _records(self.growths[t].gathered_roots(), ROOT) for t in open_trees}
+        growing = [t for t in open_trees if len(roots[t])]
+        weights: dict[int, Any] = {}
+        if growing:
+            numbers = self._part_parents(growing)
+            jobs = [self._trial_jobs(t, roots[t], numbers[t]) for t in growing]
+            self._grow_trials(growing, np.concatenate(jobs))
+            if self.n_classes > 2:
+                weights = self._trial_weights(growing)
+        for t in open_trees:
+            if self.n_classes > 2 or t not in growing:  # else it is over already
+                self.growths[t].finish_level(weights.get(t, self._no_weights(t)))
+        self.depth += 1
+
+    def _no_weights(self, t: int) -> NDArray[np.int64] | None:
+        """For trials that are single nodes; two classes know theirs."""
+        if self.n_classes == 2:
+            return None
+        return np.zeros(self.growths[t].n_trials * self.n_classes, dtype=np.int64)
+
+    def _part_parents(self, growing: list[int]) -> dict[int, NDArray[np.int64]]:
+        """Part the rows of the cells split last; return the numbers of their children."""
+        if self.depth == 0:
+            return dict.fromkeys(growing, np.zeros(1, dtype=np.int64))
+        numbers, jobs, all_tests, all_sets = {}, [], [], []
+        first_test = first_set = 0
+        for t in growing:
+            cells, _, tests, sets, _ = self.growths[t].tree()
+            cells = _records(cells, CELL)
+            numbers[t] = np.flatnonzero(cells["depth"] == self.depth)
+            above = cells[cells["depth"] == self.depth - 1]
+            is_split = above["left"] >= 0
+            job = self.stretches[t][is_split]
+            job["first_test"] = above["first_test"][is_split] + first_test
+            job["first_set"] = first_set
+            jobs.append(job)
+            ends = above["first_test"][is_split], above["last_test"][is_split]
+            all_tests.append(_local_tests(tests, *ends))
+            all_sets.append(sets)
+            first_test, first_set = first_test + len(tests), first_set + len(sets)
+        parted = self.cells.part(
+            np.concatenate(jobs), np.concatenate(all_tests), np.concatenate(all_sets)
+        )
+        for t, some in zip(growing, _cut(parted, jobs), strict=True):
+            children = np.repeat(some, 2)
+            children["buffer"] = 1 - children["buffer"]
+            children["last"][0::2] = some["first"] + some["n_left"]
+            children["first"][1::2] = some["first"] + some["n_left"]
+            self.stretches[t] = children
+        return numbers
+
+    def _trial_jobs(self, t: int, roots: NDArray[Any], numbers: NDArray[np.int64]) -> NDArray[Any]:
+        jobs = self.stretches[t][np.searchsorted(numbers, roots["cell"])]
+        jobs["worse"], jobs["better"] = roots["worse_class"], roots["better_class"]
+        return jobs
+
+    def _grow_trials(self, growing: list[int], jobs: NDArray[Any]) -> None:
+        """Grow the trials of a level on the device, and take what it found."""
+        n_rows = jobs["last"].astype(np.int64) - jobs["first"]
+        if n_rows.sum() >= 2**32:
+            raise MemoryError(f"Got {n_rows.sum():,} rows of trials together; expected below 2^32.")
+        jobs["to_first"] = np.cumsum(n_rows) - n_rows
+        grower = self._grower_for(int(n_rows.sum()))
+        placed = self.cells.place(jobs, grower.rows[0])
+        records, sets = grower.grow(self._trials(growing, placed))
+        _core.graft_splits([self.growths[t] for t in growing], records, sets, self.n_jobs)
+
+    def _grower_for(self, n_rows: int) -> TrialGrower:
+        if self.grower is None or self.grower.n_rows < n_rows:
+            self.grower = None  # its memory goes first
+            self.grower = TrialGrower(self.table, self._limits(), n_rows, self.sizes)
+        return self.grower
+
+    def _limits(self) -> Limits:
+        """Options that all trees have in common; of a forest only random cuts differ."""
+        leafrank = self.trees[0].options["leafrank"]
+        return Limits(
+            _core.CRITERIA.index(leafrank["criterion"]), leafrank["max_depth"],
+            leafrank["max_features"], leafrank["min_weight_leaf"], leafrank["min_weight_split"],
+            leafrank["independent_weight"],
+        )  # fmt: skip
+
+    def _trials(self, growing: list[int], jobs: NDArray[Any]) -> Trials:
+        all_nodes = [_records(self.growths[t].gathered_nodes(), GATHERED_NODE) for t in growing]
+        nodes = np.concatenate(all_nodes)
+        n = len(nodes)
+        sizes = [len(some) for some in all_nodes]
+        trials, roots = np.zeros(n, dtype=TRIAL), np.zeros(n, dtype=NODE)
+        tree = np.repeat(np.arange(len(growing)), sizes)
+        trials["tree"] = tree
+        trials["cell_negative"] = nodes["cell_negative"]
+        trials["cell_positive"] = nodes["cell_positive"]
+        cuts = [self.trees[t].options["leafrank"]["random_cuts"] for t in growing]
+        trials["random_cuts"] = np.repeat(cuts, sizes)
+        features, trials["first_feature"], trials["n_features"] = self._features(growing, all_nodes)
+        roots["first"] = jobs["to_first"]
+        roots["last"] = jobs["to_first"] + jobs["n_left"]
+        roots["trial"] = np.arange(n)
+        roots["record"] = np.concatenate([np.arange(size) for size in sizes])
+        for name in ("depth", "key", "negative", "positive", "lower", "upper"):
+            roots[name] = nodes[name]
+        weights = np.zeros(len(growing))
+        np.add.at(weights, tree, nodes["negative"] + nodes["positive"])
+        return Trials(trials, features, roots, weights, len(growing))
+
+    def _features(
+        self, growing: list[int], nodes: list[NDArray[Any]]
+    ) -> tuple[NDArray[np.uint16], Any, Any]:
+        """Features that each trial may use: one list for all, or one each."""
+        if self.trees[0].options["max_features"] < 0:
+            n = self.table.n_features
+            return np.arange(n, dtype=np.uint16), 0, n
+        lists = [
+            self.growths[t].trial_features(int(number))
+            for t, some in zip(growing, nodes, strict=True)
+            for number in some["trial"]
+        ]
+        sizes = np.array([len(some) for some in lists])
+        return np.concatenate(lists).astype(np.uint16), np.cumsum(sizes) - sizes, sizes
+
+    def _trial_weights(self, growing: list[int]) -> dict[int, Any]:
+        """Units of all classes in the leaves of the trials; of trials without rows, none."""
+        weights = {}
+        for t in growing:
+            cells, starts, tests, sets = self.growths[t].grown_trials()
+            numbers = np.flatnonzero(self._depths(t) == self.depth)
+            some = self.stretches[t][np.searchsorted(numbers, cells)]
+            some["first_test"], some["first_set"] = starts[:-1], 0
+            local = _local_tests(tests, starts[:-1], starts[1:])
+            weights[t] = self.cells.trial_weights(some, local, sets, self.n_classes)
+        return weights
+
+    def _depths(self, t: int) -> NDArray[np.int32]:
+        return np.asarray(_records(self.growths[t].tree()[0], CELL)["depth"])
+
+
+def _records(values: NDArray[np.uint8], dtype: Any) -> NDArray[Any]:
+    return np.asarray(values.view(dtype).reshape(len(values)))
+
+
+def _cut(values: NDArray[Any], like: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    return np.split(values, np.cumsum([len(part) for part in like])[:-1])
+
+
+def _local_tests(
+    tests: NDArray[np.uint8], firsts: NDArray[Any], lasts: NDArray[Any]
+) -> NDArray[np.uint8]:
+    """Tests of several LeafRank trees, those of each numbered from 0."""
+    shift = np.zeros(len(tests) + 1, dtype=np.int64)
+    np.add.at(shift, firsts, firsts)
+    np.add.at(shift, lasts, -firsts)
+    shift = np.cumsum(shift)[:-1]
+    local = tests.copy()
+    links = _records(local, TEST)
+    for name in ("left", "right"):
+        links[name] = np.where(links[name] >= 0, links[name] - shift, links[name])
+    return local

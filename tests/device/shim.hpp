@@ -1,0 +1,194 @@
+// The words of CUDA that the kernels use, as C++: a block at a time, each of its threads a fiber
+// that gives way at barriers and where lanes of a warp exchange values.
+#pragma once
+
+#include <setjmp.h>
+#include <ucontext.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#define __global__
+#define __device__
+#define __noinline__
+#define __launch_bounds__(threads, blocks)
+#define __shared__ static
+#define DYNAMIC_SHARED(name) u64* name = reinterpret_cast<u64*>(emulation::shared.data())
+
+struct Dim {
+    unsigned x = 1, y = 1;
+};
+struct uint2 {
+    unsigned x, y;
+};
+inline Dim blockIdx, blockDim, gridDim, threadIdx;
+
+namespace emulation {
+
+inline std::vector<std::uint64_t> shared;
+
+// A fiber begins on a stack of its own by swapcontext; from then on it is left and entered again by
+// jumps, which make no system call.
+struct Fiber {
+    ucontext_t context;
+    jmp_buf place;
+    std::vector<char> stack;
+    bool begun = false;
+    bool ended = false;
+    unsigned block_rounds = 0, warp_rounds = 0;
+};
+inline std::vector<Fiber> fibers;
+inline ucontext_t scheduler;
+inline jmp_buf scheduler_place;
+inline unsigned current = 0;
+inline void (*body)() = nullptr;
+
+inline void run_fiber() {
+    body();
+    fibers[current].ended = true;
+    _longjmp(scheduler_place, 1);
+}
+
+inline void give_way() {
+    if (_setjmp(fibers[current].place) == 0) _longjmp(scheduler_place, 1);
+}
+
+// Waits until all fibers [first, last) that have not ended have come as far.
+inline void wait(unsigned Fiber::* rounds, unsigned first, unsigned last) {
+    const unsigned mine = ++(fibers[current].*rounds);
+    for (;;) {
+        bool all = true;
+        for (unsigned i = first; all && i < last; ++i)
+            all = fibers[i].ended || fibers[i].*rounds >= mine;
+        if (all) return;
+        give_way();
+    }
+}
+
+inline void sync_warp() {
+    const unsigned first = current & ~31u;
+    const auto n = static_cast<unsigned>(blockDim.x);
+    wait(&Fiber::warp_rounds, first, first + 32 < n ? first + 32 : n);
+}
+
+inline std::uint64_t exchanged[64][32];
+template <class T>
+T exchange(T value, unsigned source) {
+    static_assert(sizeof(T) <= 8);
+    const unsigned warp = current >> 5, lane = current & 31;
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof value);
+    exchanged[warp][lane] = bits;
+    sync_warp();
+    bits = exchanged[warp][source & 31];
+    sync_warp();
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+inline void run_block(unsigned n) {
+    if (fibers.size() < n) fibers.resize(n);
+    for (unsigned i = 0; i < n; ++i) {
+        Fiber& fiber = fibers[i];
+        fiber.stack.resize(64 * 1024);
+        fiber.ended = fiber.begun = false;
+        fiber.block_rounds = fiber.warp_rounds = 0;
+        getcontext(&fiber.context);
+        fiber.context.uc_stack.ss_sp = fiber.stack.data();
+        fiber.context.uc_stack.ss_size = fiber.stack.size();
+        fiber.context.uc_link = nullptr;
+        makecontext(&fiber.context, run_fiber, 0);
+    }
+    static volatile unsigned left, at;  // jumps keep no registers
+    for (left = n; left > 0;) {
+        for (at = 0; at < n; at = at + 1) {
+            if (fibers[at].ended) continue;
+            current = threadIdx.x = at;
+            if (_setjmp(scheduler_place) == 0) {
+                if (fibers[at].begun) _longjmp(fibers[at].place, 1);
+                fibers[at].begun = true;
+                swapcontext(&scheduler, &fibers[at].context);
+            }
+            left = left - fibers[at].ended;
+        }
+    }
+}
+
+template <class... A, std::size_t... I>
+void call(void (*kernel)(A...), void** arguments, std::index_sequence<I...>) {
+    kernel(*static_cast<std::remove_cv_t<std::remove_reference_t<A>>*>(arguments[I])...);
+}
+
+template <class... A>
+void launch(void (*kernel)(A...), unsigned x, unsigned y, unsigned block, std::size_t shared_bytes,
+            void** arguments) {
+    gridDim = {x, y};
+    blockDim = {block, 1};
+    static void (*run)(A...);
+    static void** given;
+    run = kernel;
+    given = arguments;
+    body = [] { call(run, given, std::index_sequence_for<A...>{}); };
+    for (blockIdx.y = 0; blockIdx.y < y; ++blockIdx.y)
+        for (blockIdx.x = 0; blockIdx.x < x; ++blockIdx.x) {
+            shared.assign(shared_bytes / 8 + 1, 0xababababababababULL);  // nothing to rely on
+            run_block(block);
+        }
+}
+
+}  // namespace emulation
+
+inline void __syncthreads() {
+    emulation::wait(&emulation::Fiber::block_rounds, 0, static_cast<unsigned>(blockDim.x));
+}
+inline void __syncwarp() { emulation::sync_warp(); }
+template <class T>
+T __shfl_sync(unsigned, T value, int source) {
+    return emulation::exchange(value, static_cast<unsigned>(source));
+}
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int mask) {
+    return emulation::exchange(value, (emulation::current & 31) ^ static_cast<unsigned>(mask));
+}
+template <class T>
+T __shfl_up_sync(unsigned, T value, unsigned step) {
+    const unsigned lane = emulation::current & 31;
+    return emulation::exchange(value, lane >= step ? lane - step : lane);
+}
+inline unsigned __ballot_sync(unsigned, bool vote) {
+    const unsigned warp = emulation::current >> 5, lane = emulation::current & 31;
+    emulation::exchanged[warp][lane] = vote;
+    emulation::sync_warp();
+    unsigned votes = 0;
+    for (unsigned i = 0; i < 32; ++i) votes |= emulation::exchanged[warp][i] ? 1u << i : 0u;
+    emulation::sync_warp();
+    return votes;
+}
+inline bool __any_sync(unsigned mask, bool vote) { return __ballot_sync(mask, vote) != 0; }
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+inline int __ffs(int bits) { return __builtin_ffs(bits); }
+inline int __clz(int bits) { return bits == 0 ? 32 : __builtin_clz(static_cast<unsigned>(bits)); }
+template <class T>
+T atomicAdd(T* at, T value) {
+    const T before = *at;
+    *at = before + value;
+    return before;
+}
+inline long long __double_as_longlong(double value) {
+    long long bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+inline double __longlong_as_double(long long bits) {
+    double value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}

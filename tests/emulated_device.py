@@ -1,0 +1,120 @@
+"""A device without a device: the text of the kernels, compiled as C++ with a shim."""
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import threading
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from treerank._device.cuda import as_argument
+from treerank._device.source import KERNELS, definitions, source
+
+SHIM = Path(__file__).parent / "device" / "shim.hpp"
+BUILD = Path(__file__).parent.parent / "build" / "emulation"
+ENTRY = """
+extern "C" int emulate(const char* name, unsigned x, unsigned y, unsigned block,
+                       unsigned long long shared_bytes, void** arguments) {
+    const std::string wanted = name;
+%s
+    return 1;
+}
+"""
+
+
+def compiler():
+    return os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+
+
+def is_there():
+    return compiler() is not None and os.name == "posix"
+
+
+needs_emulation = pytest.mark.skipif(not is_there(), reason="no C++ compiler for the kernels")
+
+
+@cache
+def library(code_bytes, wide):
+    calls = "\n".join(
+        f'    if (wanted == "{name}")'
+        f" return emulation::launch({name}, x, y, block, shared_bytes, arguments), 0;"
+        for name in KERNELS
+    )
+    text = f'#include "{SHIM}"\n{source()}\n{ENTRY % calls}'
+    words = [f"-D{name}={value}" for name, value in definitions(code_bytes, wide).items()]
+    key = hashlib.sha256(repr((text, SHIM.read_text(), words)).encode()).hexdigest()[:16]
+    built = BUILD / f"kernels_{key}.so"
+    if not built.exists():
+        BUILD.mkdir(parents=True, exist_ok=True)
+        code = BUILD / f"kernels_{key}_{os.getpid()}.cpp"
+        code.write_text(text)
+        made = code.with_suffix(".so")
+        options = [
+            "-std=c++20",
+            "-O1",
+            "-ffp-contract=off",
+            "-fno-strict-aliasing",
+            "-shared",
+            "-U_FORTIFY_SOURCE",
+        ]
+        subprocess.run(
+            [compiler(), *options, "-fPIC", "-w", *words, str(code), "-o", str(made)], check=True
+        )
+        made.replace(built)
+        code.unlink()
+    return ctypes.CDLL(str(built))
+
+
+class EmulatedMemory:
+    def __init__(self, n_bytes):
+        self.bytes = np.full(max(n_bytes, 16) + 64, 0xCD, dtype=np.uint8)  # nothing to rely on
+        self.n_bytes = n_bytes
+        start = self.bytes.ctypes.data
+        self.address = start + (-start % 64)
+
+
+class EmulatedKernels:
+    at_work = threading.Lock()  # the shim has one block at a time
+
+    def __init__(self, library):
+        self.library = library
+
+    def launch(self, name, grid, block, *arguments, shared_bytes=0):
+        x, y = grid if isinstance(grid, tuple) else (grid, 1)
+        values = [as_argument(argument) for argument in arguments]
+        pointers = (ctypes.c_void_p * len(values))(*(value.ctypes.data for value in values))
+        with self.at_work:
+            status = self.library.emulate(
+                name.encode(), x, y, block, ctypes.c_ulonglong(shared_bytes), pointers
+            )
+        assert status == 0, name
+
+
+class EmulatedDevice:
+    name = "an emulated device"
+
+    def __init__(self, n_processors=1, free_bytes=2**34):
+        self.n_processors, self.free_bytes = n_processors, free_bytes
+
+    def kernels(self, code_bytes, wide):
+        return EmulatedKernels(library(code_bytes, wide))
+
+    def empty(self, n_bytes):
+        return EmulatedMemory(n_bytes)
+
+    def fill(self, memory, byte, n_bytes, first=0):
+        assert first + n_bytes <= memory.n_bytes
+        ctypes.memset(memory.address + first, byte, n_bytes)
+
+    def write(self, memory, values, first=0):
+        assert first + values.nbytes <= max(memory.n_bytes, 16)
+        ctypes.memmove(memory.address + first, values.ctypes.data, values.nbytes)
+
+    def read(self, memory, values, first=0):
+        assert first + values.nbytes <= max(memory.n_bytes, 16)
+        ctypes.memmove(values.ctypes.data, memory.address + first, values.nbytes)

@@ -105,7 +105,9 @@ def _add_strata(graph: _Graph, model: TreeRanker, walks: Walks, values: str) -> 
     if expanded is None:
         at = _walk(graph, walks, values, walks.step)[0]
         first = graph.add("Squeeze", at, graph.constant(np.array([1])))
-        stratum = graph.add("Gather", graph.constant(walks.target.astype(np.int64)), first)
+        ends = walks.target[walks.kind == END]  # the slots past them come last
+        strata = np.append(walks.target, ends).astype(np.int64)
+        stratum = graph.add("Gather", graph.constant(strata), first)
     else:
         weights = walks.target[expanded.slot].astype(np.float64)
         found = _ensemble(graph, walks, expanded, weights, _with_sets(graph, walks, values))
@@ -259,10 +261,10 @@ def _with_sets(graph: _Graph, walks: Walks, values: str) -> str:
 
 
 def _walk(graph: _Graph, walks: Walks, values: str, steps: NDArray[Any]) -> tuple[str, str]:
-    """Slots at the ends of the walks, and the sums along them: both rows x trees.
+    """Slots past the ends of the walks, and the sums along them: both rows x trees.
 
-    All walks take as many steps as the longest; one that has come to its end goes on to a slot
-    that adds nothing, from which the end can be told too.
+    All walks take as many steps as the longest, and one more; one that has come to its end goes
+    on to a slot that adds nothing.
     """
     onnx = graph.onnx
     rows = graph.add("Slice", graph.add("Shape", values), *map(graph.constant, _first_axis()))
@@ -288,10 +290,10 @@ def _walk(graph: _Graph, walks: Walks, values: str, steps: NDArray[Any]) -> tupl
     body.output("treerank/next_at", arrived, onnx.TensorProto.INT32, shaped)
     body.output("treerank/next_total", body.add("Add", summed, added), element, shaped)
     at_end, sums = graph.add(
-        "Loop", graph.constant(np.array(walks.depth)), graph.constant(np.array(True)), start, total,
+        "Loop", graph.constant(np.array(walks.depth + 1)), graph.constant(np.array(True)), start, total,
         n_outputs=2, body=body.graph("one step"),
     )  # fmt: skip
-    return graph.add("Gather", names["end"], at_end), sums
+    return at_end, sums
 
 
 def _slot_tables(walks: Walks, steps: NDArray[Any]) -> dict[str, NDArray[Any]]:
@@ -312,12 +314,15 @@ def _slot_tables(walks: Walks, steps: NDArray[Any]) -> dict[str, NDArray[Any]]:
     threshold[ends], follows[ends] = np.inf, past
     threshold[walks.kind == IN_SET] = np.inf  # the set alone decides
     set_of = np.concatenate([np.maximum(walks.set_of, 0), np.zeros(len(ends), dtype=np.int64)])
-    return {
+    tables = {
         "column": np.append(column, np.zeros(len(ends))).astype(np.int32),
         "threshold": np.append(threshold, np.full(len(ends), np.inf)),
         "follows": np.append(follows, past).astype(np.int32),
         "step": np.append(steps, np.zeros(len(ends), dtype=steps.dtype)),
-        "end": np.append(np.arange(n_slots), ends),
+    }
+    if not (walks.kind == IN_SET).any():
+        return tables
+    return tables | {
         "in_set": np.append(walks.kind == IN_SET, np.zeros(len(ends), dtype=bool)),
         "first_member": (set_of * walks.members.shape[1]).astype(np.int32),
     }

@@ -289,10 +289,10 @@ def _walk(graph: _Graph, walks: Walks, values: str, steps: NDArray[Any]) -> tupl
     shaped = ["rows", walks.n_trees]
     body.output("treerank/next_at", arrived, onnx.TensorProto.INT32, shaped)
     body.output("treerank/next_total", body.add("Add", summed, added), element, shaped)
+    n_steps, go_on = graph.constant(np.array(walks.depth + 1)), graph.constant(np.array(True))
     at_end, sums = graph.add(
-        "Loop", graph.constant(np.array(walks.depth + 1)), graph.constant(np.array(True)), start, total,
-        n_outputs=2, body=body.graph("one step"),
-    )  # fmt: skip
+        "Loop", n_steps, go_on, start, total, n_outputs=2, body=body.graph("one step")
+    )
     return at_end, sums
 
 

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import platform
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -155,9 +156,18 @@ def remember(key: str, compute: Callable[[], Any]) -> Any:
     return result
 
 
+def machine_last(page: str) -> str:
+    """Put machine and command, with which pages are made, behind what readers come for."""
+    found = re.search(r"^Machine: .*\n\nCommand: .*\n\n(?=.)", page, re.MULTILINE)
+    if found is None:  # nothing follows them
+        return page
+    rest = page[: found.start()] + page[found.end() :].rstrip("\n")
+    return f"{rest}\n\n## Where it was measured\n\n{found[0].rstrip()}\n"
+
+
 def publish(name: str, page: str, figures: list[Figure], details: dict[str, Any]) -> None:
     """Write the page and the JSON of a benchmark."""
     record = {"figures": [asdict(f) | {"met": f.met} for f in figures], **details}
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
-    (PAGES / f"{name}.md").write_text(page)
+    (PAGES / f"{name}.md").write_text(machine_last(page))

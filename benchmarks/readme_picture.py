@@ -41,7 +41,7 @@ def run() -> None:
     places = np.arange(len(rules))[::-1]
     left.barh(places, rates, color=BLUE, height=0.42)
     for place, rate, size, rule in zip(places, rates, sizes, rules, strict=True):
-        left.text(0, place + 0.3, rule, fontsize=7.5, va="bottom")
+        left.text(0.006, place + 0.3, rule, fontsize=7.5, va="bottom")
         left.text(rate + 0.008, place, f"{rate:.0%} of {size}", fontsize=8, va="center")
     left.set(
         yticks=[], xlim=(0, max(rates) * 1.25), ylim=(-0.5, len(rules)),

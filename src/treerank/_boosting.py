@@ -76,9 +76,9 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         Added to the curvature of a leaf: leaves of few rows move less. "auto": 5 for two classes,
         1 beyond.
     subsample : float, default=1.0
-        Share of the rows, drawn anew for each tree.
+        Share of the rows, drawn at random for each tree.
     max_features : int, float, "sqrt", "log2" or None, default=0.5
-        Features drawn anew for each tree; None: all.
+        Features drawn at random for each tree; None: all.
     leaf_values : {"stratum", "leaf"}, default="leaf"
         One value for each stratum of a ranking tree, or one for each leaf of the LeafRank trees
         that make it up, which is finer.

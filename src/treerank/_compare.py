@@ -66,7 +66,7 @@ def compare(
     cv : int or cross-validation splitter, default=10
         Number of stratified folds, or an object of scikit-learn that makes them.
     n_repeats : int, default=1
-        How often the rows are dealt into folds anew, where `cv` is a number.
+        How often the rows are divided into folds, where `cv` is a number.
     groups : array-like of shape (n_samples,), optional
         Rows of one group, such as a customer, stay in one fold: a model is judged on groups that
         it has not seen.

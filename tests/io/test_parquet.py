@@ -331,7 +331,7 @@ class TestKeptCodes:
             path = tmp_path / "codes" / name
             path.write_bytes(path.read_bytes()[:50])
             del passes[:]
-            with pytest.warns(UserWarning, match="Got damaged codes in .* made anew"):
+            with pytest.warns(UserWarning, match="Got damaged codes in .* made again"):
                 assert digest(self.fit(data, tmp_path / "codes")) == expected
             assert len(passes) == 3
             self.fit(data, tmp_path / "codes")  # without a warning
@@ -443,7 +443,7 @@ class TestBadInput:
     def test_folders_parted_by_a_column(self, folder):
         (folder / "year=2020").mkdir()
         write(loans(), folder / "year=2020")
-        self.refuse(folder, match="parted by a column")
+        self.refuse(folder, match="partitioned by a column")
 
     def test_pyarrow_that_is_absent(self, folder, monkeypatch):
         monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)

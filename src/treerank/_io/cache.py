@@ -154,7 +154,7 @@ def find_kept(
     except Exception as error:  # whatever it is, the codes are not to be used
         warn(
             f"Got damaged codes in {str(folder)!r} ({error}); the files are read again, and their "
-            "codes made anew.",
+            "codes made again.",
         )
         return None
 

@@ -128,7 +128,7 @@ class CodedFit:
         cache_dir : path, optional
             Folder where the coded rows are kept: another fit to the same files with the same
             target, weights, columns, categories and `max_bins` does not read them again. Codes
-            that are damaged are made anew, with a warning. By default they are in a temporary
+            that are damaged are made again, with a warning. By default they are in a temporary
             folder, gone when the fit ends.
 
         Returns

@@ -120,8 +120,9 @@ def _find_one(path: str) -> list[Path]:
         parts = {part for p in inside for part in p.relative_to(path).parts[:-1] if "=" in part}
         if parts:
             raise ValueError(
-                f"Got the folder {path!r}, parted by a column ({min(parts)!r}), which its files "
-                "lack; expected files with all columns. Pass a list of files to do without it."
+                f"Got the folder {path!r}, partitioned by a column ({min(parts)!r}), which its "
+                "files lack; expected files with all columns. Pass a list of files to do without "
+                "it."
             )
         found = [p for p in inside if not p.name.startswith((".", "_"))]
     else:

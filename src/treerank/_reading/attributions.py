@@ -174,7 +174,7 @@ def _attribute(
     elif trees.left_share is None:
         raise ValueError(
             "Got a model saved by version 0.1.0, which did not keep the training weights of its "
-            "trees; expected a baseline to compare with, or a model that is fitted anew."
+            "trees; expected a baseline to compare with, or a model that is fitted again."
         )
     else:
         if interactions:

@@ -26,6 +26,7 @@ from treerank.export._onnx_ensemble import (
     set_tables,
 )
 from treerank.export._walks import (
+    END,
     IN_SET,
     MISSING_GOES_LEFT,
     Walks,
@@ -104,7 +105,9 @@ def _add_strata(graph: _Graph, model: TreeRanker, walks: Walks, values: str) -> 
     if expanded is None:
         at = _walk(graph, walks, values, walks.step)[0]
         first = graph.add("Squeeze", at, graph.constant(np.array([1])))
-        stratum = graph.add("Gather", graph.constant(walks.target.astype(np.int64)), first)
+        ends = walks.target[walks.kind == END]  # the slots past them come last
+        strata = np.append(walks.target, ends).astype(np.int64)
+        stratum = graph.add("Gather", graph.constant(strata), first)
     else:
         weights = walks.target[expanded.slot].astype(np.float64)
         found = _ensemble(graph, walks, expanded, weights, _with_sets(graph, walks, values))
@@ -258,64 +261,100 @@ def _with_sets(graph: _Graph, walks: Walks, values: str) -> str:
 
 
 def _walk(graph: _Graph, walks: Walks, values: str, steps: NDArray[Any]) -> tuple[str, str]:
-    """Slots at the ends of the walks, and the sums along them: both rows x trees."""
+    """Slots past the ends of the walks, and the sums along them: both rows x trees.
+
+    All walks take as many steps as the longest, and one more; one that has come to its end goes
+    on to a slot that adds nothing.
+    """
     onnx = graph.onnx
     rows = graph.add("Slice", graph.add("Shape", values), *map(graph.constant, _first_axis()))
     shape = graph.add("Concat", rows, graph.constant(np.array([walks.n_trees])), axis=0)
-    start = graph.add("Expand", graph.constant(walks.roots[np.newaxis]), shape)
-    step = graph.constant(steps)
-    total = graph.add("Gather", step, start)
+    tables = _slot_tables(walks, steps)
+    names = {name: graph.constant(table) for name, table in tables.items()}
+    start = graph.add("Expand", graph.constant(walks.roots[np.newaxis].astype(np.int32)), shape)
+    total = graph.add("Gather", names["step"], start)
     element = onnx.TensorProto.FLOAT if steps.dtype == np.float32 else onnx.TensorProto.DOUBLE
+    matrix = _without_missing(graph, values)
 
     body = _Graph(onnx, "treerank/body/")
     body.input("treerank/number", onnx.TensorProto.INT64, [])
     body.input("treerank/go_on", onnx.TensorProto.BOOL, [])
-    at = body.input("treerank/at", onnx.TensorProto.INT64, ["rows", walks.n_trees])
+    at = body.input("treerank/at", onnx.TensorProto.INT32, ["rows", walks.n_trees])
     summed = body.input("treerank/total", element, ["rows", walks.n_trees])
-    left = _goes_left(body, graph, walks, values, at)
-    follows = body.add("Gather", graph.constant(walks.follows), at)
-    turn = body.add("Cast", body.add("Not", left), to=onnx.TensorProto.INT64)
-    arrived = body.add("Add", follows, turn)
-    stays = body.add("Equal", arrived, at)
-    zero = body.constant(np.zeros((1, 1), dtype=steps.dtype))
-    added = body.add("Where", stays, zero, body.add("Gather", step, arrived))
+    right = _goes_right(body, graph, walks, matrix, names, at)
+    turn = body.add("Cast", right, to=onnx.TensorProto.INT32)
+    arrived = body.add("Add", body.add("Gather", names["follows"], at), turn)
+    added = body.add("Gather", names["step"], arrived)
     body.output("treerank/next_go_on", "treerank/go_on", onnx.TensorProto.BOOL, [])
     shaped = ["rows", walks.n_trees]
-    body.output("treerank/next_at", arrived, onnx.TensorProto.INT64, shaped)
+    body.output("treerank/next_at", arrived, onnx.TensorProto.INT32, shaped)
     body.output("treerank/next_total", body.add("Add", summed, added), element, shaped)
+    n_steps, go_on = graph.constant(np.array(walks.depth + 1)), graph.constant(np.array(True))
     at_end, sums = graph.add(
-        "Loop", graph.constant(np.array(walks.depth)), graph.constant(np.array(True)), start, total,
-        n_outputs=2, body=body.graph("one step"),
-    )  # fmt: skip
+        "Loop", n_steps, go_on, start, total, n_outputs=2, body=body.graph("one step")
+    )
     return at_end, sums
+
+
+def _slot_tables(walks: Walks, steps: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """What a walk looks up at a slot; each end is followed by a slot that leads to itself.
+
+    The columns of `_without_missing` are those of values whose missing ones go left, then those
+    whose missing ones go right. Past the end every value goes left.
+    """
+    ends = np.flatnonzero(walks.kind == END)
+    n_slots = len(walks.kind)
+    past = n_slots + np.arange(len(ends))
+    goes_right = (walks.kind != MISSING_GOES_LEFT) & (walks.kind != END)
+    column = walks.feature + np.where(goes_right, len(walks.names), 0)
+    column[ends] = 0
+    # A test that parts known values from missing ones has an infinite threshold.
+    threshold = np.minimum(walks.threshold, np.finfo(np.float64).max)
+    follows = walks.follows.copy()
+    threshold[ends], follows[ends] = np.inf, past
+    threshold[walks.kind == IN_SET] = np.inf  # the set alone decides
+    set_of = np.concatenate([np.maximum(walks.set_of, 0), np.zeros(len(ends), dtype=np.int64)])
+    tables = {
+        "column": np.append(column, np.zeros(len(ends))).astype(np.int32),
+        "threshold": np.append(threshold, np.full(len(ends), np.inf)),
+        "follows": np.append(follows, past).astype(np.int32),
+        "step": np.append(steps, np.zeros(len(ends), dtype=steps.dtype)),
+    }
+    if not (walks.kind == IN_SET).any():
+        return tables
+    return tables | {
+        "in_set": np.append(walks.kind == IN_SET, np.zeros(len(ends), dtype=bool)),
+        "first_member": (set_of * walks.members.shape[1]).astype(np.int32),
+    }
+
+
+def _without_missing(graph: _Graph, values: str) -> str:
+    """Put the columns beside themselves: missing values below all others, and above them."""
+    missing = graph.add("IsNaN", values)
+    below = graph.add("Where", missing, graph.constant(np.array(-np.inf)), values)
+    above = graph.add("Where", missing, graph.constant(np.array(np.inf)), values)
+    return str(graph.add("Concat", below, above, axis=1))
 
 
 def _first_axis() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.array([0]), np.array([1])
 
 
-def _goes_left(body: _Graph, graph: _Graph, walks: Walks, values: str, at: str) -> str:
-    """Whether each row goes left in each tree; the end of a walk goes left, to itself."""
-    value = body.add("GatherElements", values, _gather(body, graph, walks.feature, at), axis=1)
-    threshold = _gather(body, graph, walks.threshold, at)
-    # Ends have an infinite threshold; missing values stay there too.
-    keeps_missing = (walks.kind == MISSING_GOES_LEFT) | (walks.kind == 0)
-    missing = body.add("And", body.add("IsNaN", value), _gather(body, graph, keeps_missing, at))
-    left = body.add("Or", body.add("LessOrEqual", value, threshold), missing)
+def _goes_right(
+    body: _Graph, graph: _Graph, walks: Walks, matrix: str, names: dict[str, str], at: str
+) -> str:
+    """Whether each row goes right in each tree."""
+    column = body.add("Gather", names["column"], at)
+    value = body.add("GatherElements", matrix, column, axis=1)
+    right = body.add("Greater", value, body.add("Gather", names["threshold"], at))
     if not (walks.kind == IN_SET).any():
-        return str(left)
-    in_set = _gather(body, graph, walks.kind == IN_SET, at)
+        return str(right)
+    in_set = body.add("Gather", names["in_set"], at)
     zero = body.constant(np.zeros((1, 1)))
-    code = body.add("Cast", body.add("Where", in_set, value, zero), to=body.onnx.TensorProto.INT64)
-    first = np.maximum(walks.set_of, 0) * walks.members.shape[1]
-    place = body.add("Add", _gather(body, graph, first, at), code)
-    member = body.add("And", in_set, _gather(body, graph, walks.members.ravel(), place))
-    by_number = body.add("And", body.add("Not", in_set), left)
-    return str(body.add("Or", member, by_number))
-
-
-def _gather(body: _Graph, graph: _Graph, column: NDArray[Any], at: str) -> str:
-    return str(body.add("Gather", graph.constant(column), at))
+    code = body.add("Cast", body.add("Where", in_set, value, zero), to=body.onnx.TensorProto.INT32)
+    place = body.add("Add", body.add("Gather", names["first_member"], at), code)
+    outside = body.add("Gather", graph.constant(~walks.members.ravel()), place)
+    return str(body.add("Or", right, body.add("And", in_set, outside)))
 
 
 def _mean(graph: _Graph, walks: Walks, values: str, steps: NDArray[Any], offset: float) -> str:

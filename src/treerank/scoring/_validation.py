@@ -181,7 +181,7 @@ def validate(
     ----------
     estimator : estimator
         The procedure, yet to be fitted: a model of this library, any classifier of two classes, or
-        a search over its parameters. Copies of a row are never parted by folds inside: models of
+        a search over its parameters. Copies of a row stay in the same inner fold: models of
         this library take them as weights, and a search with ``cv`` as a number gets folds that
         keep them together; other procedures get repeated rows.
     X : array-like or data frame of shape (n_samples, n_features)

@@ -40,7 +40,17 @@ def test_the_command_prints_what_python_finds(judged):
     result = run("evaluate", folder / "model.json", folder / "new.csv", "--target", "default")
     assert result.exit_code == 0, result.output
     assert result.output == f"{found}\n"
-    for word in ("AUC", "95% interval", "local AUC, top 10%", "KS", "Brier score", "lift"):
+    for word in (
+        "AUC",
+        "95% interval",
+        "local AUC, top 10%",
+        "precision, top 10%",
+        "recall, top 10%",
+        "lift, top 10%",
+        "KS",
+        "Brier score",
+        "lift",
+    ):
         assert word in result.output
 
 

@@ -99,3 +99,19 @@ def test_what_cannot_be_kept_back_is_said_in_one_line(train, tmp_path):
     result = run("fit", single, "--target", "y", "--report", tmp_path / "r.html")
     assert result.exit_code == 2
     assert "one of the classes has a single row" in result.stderr
+
+
+@pytest.mark.parametrize(("text", "focus"), [("0.1", 0.1), ("0,0.05", (0.0, 0.05))])
+def test_a_focus_on_the_command_line_is_that_of_the_model(train, tmp_path, text, focus):
+    path = tmp_path / "model.treerank"
+    done = run("fit", train, "--target", "default", "--focus", text, "--cv", 0, "--save", path)
+    assert done.exit_code == 0, done.output
+    assert treerank.load(path).focus == focus
+
+
+@pytest.mark.parametrize("text", ["ten", "2", "0.2,0.1", ""])
+def test_what_is_no_focus_is_one_line(train, text):
+    done = run("fit", train, "--target", "default", "--focus", text)
+    assert done.exit_code == 2
+    assert "focus" in done.output
+    assert "share of the rows" in " ".join(done.output.split())

@@ -29,8 +29,9 @@ TreeRankOptions small_tree() {
 
 Options options_for_two_classes() {
     Options all;
-    for (const char* name : {"gini", "entropy", "auc", "hellinger", "best-first", "drawn-in-cell",
-                             "drawn-in-node", "random-cuts", "pruned", "deep"})
+    for (const char* name :
+         {"gini", "entropy", "auc", "hellinger", "best-first", "drawn-in-cell", "drawn-in-node",
+          "random-cuts", "pruned", "deep", "top-rows", "top-negatives"})
         all[name] = small_tree();
     all["entropy"].leafrank.criterion = Criterion::kEntropy;
     all["auc"].leafrank.criterion = Criterion::kAuc;
@@ -42,6 +43,8 @@ Options options_for_two_classes() {
     all["pruned"].leafrank.pruning = true;
     all["deep"].max_depth = -1;
     all["deep"].leafrank.max_depth = -1;
+    all["top-rows"].focus = {Focus::Of::kRows, 0, 0.1};
+    all["top-negatives"].focus = {Focus::Of::kNegatives, 0.05, 0.2};
     return all;
 }
 
@@ -78,7 +81,7 @@ std::vector<double> cut_shares(const std::vector<double>& weight, std::size_t n_
 // Nested subtrees, the cells of all rows, and partial dependence.
 template <class Code>
 void add_reading(Digest& digest, const CodedTable<Code>& coded, const RankTree& tree,
-                 ThreadPool& pool) {
+                 const Focus& focus, ThreadPool& pool) {
     const std::size_t n = tree.cells.size(), n_classes = coded.from.n_classes;
     std::vector<std::int32_t> left(n), right(n);
     std::vector<double> gain(n), value(n), penalty(50);
@@ -105,7 +108,7 @@ void add_reading(Digest& digest, const CodedTable<Code>& coded, const RankTree& 
     const PathWorth path =
         held_out_paths({{left.data(), right.data(), sequence.collapsed_at.data(),
                          tree.cell_weight.data(), n, n_classes, sequence.lambdas.size()}},
-                       {{value.data(), share.data(), 1}}, {}, pool)[0];
+                       {{value.data(), share.data(), 1}}, focus, pool)[0];
     digest.add(path.auc);
     digest.add(path.brier);
     const FlatTree flat = compile_tree(tree, is_split.data());
@@ -137,7 +140,7 @@ void add_for_codes(Results& results, const RandomTable& table, const Options& op
                             const RankTree tree = grow(coded, named.second, weighted, pool);
                             Digest digest;
                             add_tree(digest, tree);
-                            add_reading(digest, coded, tree, pool);
+                            add_reading(digest, coded, tree, named.second.focus, pool);
                             return digest;
                         });
 }

@@ -537,6 +537,8 @@ def test_bad_input_gives_one_clear_error(threads):
         DaskTreeRank(LogisticRegression(), client=threads).fit(lazy_x, lazy_y)
     with pytest.raises(ValueError, match="pruning=None"):
         DaskTreeRank(LeafRank(pruning="cv"), client=threads).fit(lazy_x, lazy_y)
+    with pytest.raises(ValueError, match=r"Got focus=0.1; expected None: on a cluster"):
+        DaskTreeRank(focus=0.1, client=threads).fit(lazy_x, lazy_y)
     with pytest.raises(ValueError, match="aggregation='kendall'"):
         DaskRankingForest(aggregation="kendall", client=threads).fit(lazy_x, lazy_y)
     with pytest.raises(ValueError, match="warm_start"):

@@ -15,8 +15,10 @@ from treerank.metrics import (
     calibration_slope,
     gains_table,
     ks_score,
+    local_auc_interval,
     local_auc_score,
     pairwise_auc_scores,
+    top_measures,
     vus_interval,
 )
 from treerank.scoring import evaluate
@@ -93,3 +95,19 @@ def test_bad_rows_are_named(rows):
         evaluate(model, x, y[:10])
     with pytest.raises(ValueError, match="rate=0"):
         evaluate(model, x, y, rate=0)
+
+
+def test_the_top_is_that_of_the_metrics():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = (X[:, 0] + rng.normal(size=400) > 1).astype(int)
+    model = TreeRank().fit(X[:200], y[:200])
+    found = evaluate(model, X[200:], y[200:], rate=0.2)
+    scores = model.score_samples(X[200:])
+    local = local_auc_interval(y[200:], scores, rate=0.2)
+    assert (found.local_auc, *found.local_auc_limits) == (local.auc, local.lower, local.upper)
+    top = top_measures(y[200:], scores, rate=0.2)
+    for name in ("precision", "recall", "lift"):
+        measure = getattr(top, name)
+        assert found.top[name] == [measure.value, measure.lower, measure.upper]
+        assert f"{name}, top 20%" in str(found)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import oracles
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -286,3 +287,16 @@ def test_a_focus_says_what_it_counts():
     assert check_focus(None, 5) is None
     assert check_focus(np.float64(0.2), 2) == Focus("rows", 0.0, 0.2)
     assert check_focus([0, 1], 2) == Focus("negatives", 0.0, 1.0)
+
+
+@pytest.mark.parametrize("make", [TreeRank, RankingForest, BoostedTreeRank])
+def test_parquet_files_give_the_model_of_memory(make, tmp_path):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    x, y = sample(400)
+    table = pd.DataFrame(x, columns=list("abcd")).assign(y=y)
+    table.to_parquet(tmp_path / "rows.parquet")
+    few = {} if make is TreeRank else {"n_estimators": 10}
+    stored = make(focus=0.1, **few).fit_parquet(tmp_path / "rows.parquet", "y")
+    frame = table.drop(columns="y")
+    fitted = make(focus=0.1, **few).fit(frame, y)
+    assert np.array_equal(stored.score_samples(frame), fitted.score_samples(frame))

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from treerank.cli._errors import BadInput
+
 Delimiter = Annotated[
     str | None, typer.Option(help="Column separator, 'tab' for a tab; found if not given.")
 ]
@@ -26,5 +28,25 @@ Missing = Annotated[
     list[str] | None, typer.Option(help="A text that stands for a missing value; repeatable.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
+Focus = Annotated[
+    str | None,
+    typer.Option(
+        help="The top that counts: a share of the rows, as 0.1, or false positive rates, as 0,0.05."
+    ),
+]
 Threads = Annotated[int, typer.Option(help="Threads; -1 for all cores.")]
 Group = Annotated[str | None, typer.Option(help="Column with groups of the rows, to be compared.")]
+
+
+def parse_focus(text: str | None) -> float | tuple[float, ...] | None:
+    """Return the focus as the models take it; what is no focus they refuse themselves."""
+    if text is None:
+        return None
+    try:
+        rates = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise BadInput(
+            f"Got --focus {text}; expected a share of the rows, as 0.1, or two false positive "
+            "rates, as 0,0.05."
+        ) from None
+    return rates[0] if len(rates) == 1 else tuple(rates)

@@ -36,8 +36,10 @@ from treerank.cli._options import (
     Decimal,
     Delimiter,
     Encoding,
+    Focus,
     Missing,
     Threads,
+    parse_focus,
 )
 from treerank.cli._out_of_core import (
     OutOfCoreTraining,
@@ -110,6 +112,7 @@ def fit(
         int | None,
         typer.Option(help="Trees of a forest, by default 200; of boosting, by default as needed."),
     ] = None,
+    focus: Focus = None,
     max_depth: Annotated[int, typer.Option(help="Largest depth of a tree.")] = 10,
     small: Annotated[
         bool, typer.Option(help="Fewer strata: the smallest tree within one standard error.")
@@ -158,7 +161,7 @@ def fit(
         )
         # Names of columns and classes are printed as they are, whatever is in them.
         console = Console(highlight=False, markup=False, emoji=False)
-        make = _Maker(model, trees, max_depth, small, seed, threads)
+        make = _Maker(model, trees, parse_focus(focus), max_depth, small, seed, threads)
         graded = GradeOptions(
             grades, grade_names, points, pdo, base_score, base_odds, calibration,
             population_rate, reverse,
@@ -212,6 +215,7 @@ class _Maker:
 
     kind: ModelKind
     trees: int | None
+    focus: float | tuple[float, ...] | None
     max_depth: int
     small: bool
     seed: int
@@ -223,6 +227,7 @@ class _Maker:
             "categorical_features": data.categories or None,
             "random_state": self.seed,
             "n_jobs": self.threads,
+            "focus": self.focus,
         }
         if self.kind is not ModelKind.tree and self.trees is not None:
             shared["n_estimators"] = self.trees

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import auc as area
 
-from ._input import FloatArray, check_binary, check_rate
+from ._input import BinarySample, FloatArray, check_binary, check_rate
 from ._ties import cumulated_weights
 
 
@@ -57,7 +57,11 @@ def local_auc_score(
     0.75
     """
     rate = check_rate(rate)
-    sample = check_binary(y, s, sample_weight, pos_label)
+    return local_auc_of(check_binary(y, s, sample_weight, pos_label), rate)
+
+
+def local_auc_of(sample: BinarySample, rate: float) -> float:
+    """Local AUC of rows that are checked already."""
     negative, positive, _ = cumulated_weights(sample)
     a, b = _cut_at_rate(negative, positive, rate)
     a, b = a / negative[-1], b / positive[-1]

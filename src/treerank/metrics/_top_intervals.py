@@ -14,6 +14,7 @@ from ._partial import check_region, partial_placements
 from ._proportion import normal_quantile, rows_per_weight, wilson_for_share
 from ._structural import interval_within_unit, spread_of_mean
 from ._ties import cumulated_weights, tie_groups
+from ._top import local_auc_of
 
 MEASURES = ("local_auc", "partial_auc", "precision", "recall", "lift")
 
@@ -300,13 +301,12 @@ def _local_placements(sample: BinarySample, rate: float) -> tuple[float, FloatAr
     across = top.ahead_positive + inside * (top.until_positive - top.ahead_positive)
     as_negative = inside * (top.ahead_positive + across) / 2 + (1 - inside) * top.tpr
     placement = np.where(sample.positive, as_positive, as_negative)
-    auc = float(np.average(as_positive[sample.positive], weights=sample.weight[sample.positive]))
     # The end of the top moves so that it keeps its share of the rows.
     odds = np.where(sample.positive, 1.0, (1 - top.base_rate) / top.base_rate)
     placement -= (1 - top.fpr) * top.share_at_end * odds * inside
     for here in (sample.positive, ~sample.positive):
         placement[here] -= np.average(placement[here], weights=sample.weight[here])
-    return auc, placement
+    return local_auc_of(sample, rate), placement
 
 
 def _share_deviations(

@@ -12,8 +12,9 @@ from treerank.metrics import (
     calibration_slope,
     gini_score,
     ks_score,
-    local_auc_score,
+    local_auc_interval,
     pairwise_auc_scores,
+    top_measures,
     vus_interval,
 )
 from treerank.metrics._delong import auc_interval
@@ -45,6 +46,9 @@ class Evaluation:
     local_auc, local_rate : float or None
         AUC of the top of the ranking, and the share of rows that this is. Two classes only, as
         all that follows but `pairs`.
+    local_auc_limits : tuple of two floats or None
+    top : dict or None
+        "precision", "recall" and "lift" of that top, each with its confidence limits.
     ks, gini : float or None
     brier : float or None
         None for a model without probabilities; so are slope and intercept.
@@ -66,7 +70,9 @@ class Evaluation:
     upper: float
     level: float
     local_auc: float | None = None
+    local_auc_limits: tuple[float, float] | None = None
     local_rate: float | None = None
+    top: dict[str, list[float]] | None = None
     ks: float | None = None
     gini: float | None = None
     brier: float | None = None
@@ -103,7 +109,7 @@ class Evaluation:
             return lines
         lines += [
             ["Gini", f"{self.gini:.4f}", ""],
-            [f"local AUC, top {self.local_rate:.0%}", f"{self.local_auc:.4f}", ""],
+            *self._top_measures(percent),
             ["KS", f"{self.ks:.4f}", ""],
         ]
         if self.brier is None:
@@ -117,6 +123,15 @@ class Evaluation:
             interval = "" if limits is None else f"{percent} {limits[0]:.3f} to {limits[1]:.3f}"
             lines.append([name, said, interval])
         return lines
+
+    def _top_measures(self, percent: str) -> list[list[str]]:
+        local = [] if self.local_auc is None else [self.local_auc, *(self.local_auc_limits or ())]
+        measures = {"local AUC": local} | (self.top or {})
+        return [
+            [f"{name}, top {self.local_rate:.0%}", f"{found[0]:.4f}",
+             f"{percent} {found[1]:.4f} to {found[2]:.4f}"]
+            for name, found in measures.items()
+        ]  # fmt: skip
 
     @staticmethod
     def _bands(gains: dict[str, Any]) -> list[list[str]]:
@@ -152,8 +167,9 @@ def evaluate(
 ) -> Evaluation:
     """Measure how well a model ranks rows that it has not been fitted to.
 
-    AUC with DeLong's interval, local AUC, KS, Gini, Brier score, calibration slope and intercept
-    with intervals, and gains; beyond two classes VUS with its interval and the AUC of each pair.
+    AUC with DeLong's interval; local AUC, precision, recall and lift of the top with intervals; KS,
+    Gini, Brier score, calibration slope and intercept with intervals, and gains; beyond two classes
+    VUS with its interval and the AUC of each pair.
 
     Parameters
     ----------
@@ -166,7 +182,7 @@ def evaluate(
     sample_weight : array-like of shape (n_samples,), optional
         Sampling weights, as in :func:`treerank.metrics.auc_interval`.
     rate : float, default=0.1
-        Share of the rows that the local AUC looks at.
+        Share of the rows that counts as the top.
     level : float, default=0.95
         Confidence level.
 
@@ -207,12 +223,23 @@ def _two_classes(rows: LabelledScores, rate: float, level: float) -> dict[str, A
     y, s, weight = rows.code, rows.score, rows.weight
     auc = auc_interval(y, s, sample_weight=weight, level=level)
     n_bands = min(MAX_BANDS, len(y))
+    options: dict[str, Any] = {"rate": rate, "sample_weight": weight, "level": level}
+    local, top = local_auc_interval(y, s, **options), top_measures(y, s, **options)
     return {
         "metric": "AUC",
         "value": auc.auc,
         "lower": auc.lower,
         "upper": auc.upper,
-        "local_auc": local_auc_score(y, s, rate=rate, sample_weight=weight),
+        "local_auc": local.auc,
+        "local_auc_limits": (local.lower, local.upper),
+        "top": {
+            name: [found.value, found.lower, found.upper]
+            for name, found in (
+                ("precision", top.precision),
+                ("recall", top.recall),
+                ("lift", top.lift),
+            )
+        },
         "local_rate": rate,
         "ks": ks_score(y, s, sample_weight=weight),
         "gini": gini_score(y, s, sample_weight=weight),

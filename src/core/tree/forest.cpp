@@ -213,9 +213,6 @@ ForestTree compile_monotone(const RankTree& tree, const std::vector<double>& shr
     return compile_strata(tree, sets);
 }
 
-// A pool that works on one tree after another is hardly more than so many times faster than a
-// thread: small nodes are not shared out.
-constexpr std::size_t kTeamGain = 4;
 // Codes beyond this do not fit a core's own cache.
 constexpr std::size_t kCacheBytes = 512 * 1024;
 
@@ -289,10 +286,7 @@ std::vector<ForestTree> grow_forest(const Table<Code>& given, const ForestOption
         trees[t] = keep_tree(grow_on_sample(table, options, t, helpers, monitor), options,
                              table.features.size());
     };
-    if (n_trees * kTeamGain >= pool.size())
-        pool.run(n_trees, [&](std::size_t t) { grow(t, nullptr); });
-    else
-        for (std::size_t t = 0; t < n_trees; ++t) grow(t, &pool);
+    run_in_teams(pool, n_trees, grow);
     return trees;
 }
 

@@ -12,7 +12,7 @@ import joblib
 
 from benchmarks.common import Figure, Times, describe, figure_table, machine, publish
 from benchmarks.speed import Data, make_data
-from treerank import BoostedTreeRank, LeafRank, TreeRank
+from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank
 
 RIVAL = "LightGBM"
 RATE, LEAST_ROWS, L2 = 0.05, 5, 5.0
@@ -88,12 +88,45 @@ def trees(data: Data, repetitions: int) -> list[Figure]:
     return figures
 
 
-def stages(data: Data) -> str:
-    """Seconds by stage of the default tree, as `verbose=2` prints them."""
+def stages(model: Any, data: Data) -> str:
+    """Seconds by stage of a fit, as `verbose=2` prints them."""
     said = io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
-        tree(1, verbose=2).fit(*data)
+        model.set_params(verbose=2).fit(*data)
     return "seconds by stage\n" + said.getvalue().split("seconds by stage\n")[-1].rstrip("\n")
+
+
+# ---- Forests ----
+
+
+def forests(data: Data, repetitions: int) -> list[Figure]:
+    """A forest of 50 trees beside LightGBM's 100 rounds, and gain by threads."""
+    n = len(data[1])
+    figures, alone = [], 0.0
+    for threads in threads_to_try():
+        calls = {
+            "forest": partial(timed, lambda t=threads: forest(t).fit(*data)),
+            RIVAL: partial(timed, lambda t=threads: rival(100, t).fit(*data)),
+        }
+        times = take_turns(calls, repetitions)
+        own, of_rival = (middle(found, threads) for found in times.values())
+        alone = own if threads == 1 else alone
+        name = f"forest of 50 trees, {n:,} x 20, {threads} thread{'s' if threads > 1 else ''}"
+        note = f"{own:.2f} s against {of_rival:.2f} s"
+        figures.append(Figure(f"{name}, over the time of 100 rounds of {RIVAL}",
+                              own / of_rival, target=1 if threads == 2 else None, note=note)
+        )  # fmt: skip
+        if threads > 1:
+            note = f"{alone:.2f} s against {own:.2f} s"
+            figures.append(Figure(f"{name}: times faster than one", alone / own, bound="at least",
+                                  target=8 if threads >= 16 else None, note=note)
+            )  # fmt: skip
+    return figures
+
+
+def forest(n_jobs: int) -> RankingForest:
+    """Return the forest of the figures."""
+    return RankingForest(n_estimators=50, n_jobs=n_jobs)
 
 
 # ---- Boosting ----
@@ -130,7 +163,8 @@ def boosting(data: Data, rounds: int, repetitions: int) -> list[Figure]:
         **{name: partial(ours, settings) for name, settings in OURS.items()},
         RIVAL: rival,
     }
-    figures = []
+    figures: list[Figure] = []
+    alone: dict[str, float] = {}
     for threads in threads_to_try():
         times = take_turns(
             {
@@ -142,6 +176,13 @@ def boosting(data: Data, rounds: int, repetitions: int) -> list[Figure]:
         of_rival = middle(times[RIVAL], threads)
         for name in OURS:
             own = middle(times[name], threads)
+            alone.setdefault(name, own)
+            if threads >= 16:
+                figures.append(
+                    Figure(f"a round, {name}, {len(data[1]):,} x 20, {threads} threads: times "
+                           "faster than one", alone[name] / own, target=6, bound="at least",
+                           note=f"{1e3 * alone[name]:.1f} ms against {1e3 * own:.1f} ms")
+                )  # fmt: skip
             figures.append(
                 Figure(f"a round, {name}, {len(data[1]):,} x 20, "
                        f"{threads} thread{'s' if threads > 1 else ''}, over {RIVAL}'s time",
@@ -156,19 +197,30 @@ PAGE = """# Every core at work
 {machine}
 
 Rows as on the page [Speed](speed.md). The tree is `TreeRank(LeafRank())`; unpruned, with
-`pruning=None, shrinkage=None`. Boosting: trees of 32 leaves on all features, either ordinary ones
-(`max_depth=5, leafrank_depth=1`) or ranking trees (`max_depth=2, leafrank_depth=4`), beside
-LightGBM's of 31, with the same learning rate, least number of rows in a leaf and penalty; the
-time of a round is what further rounds add to a fit, so that validation and binning do not count.
-Fits that are compared take turns, and the median of {repetitions} counts: processor seconds on
-one thread, seconds on the wall on several.
+`pruning=None, shrinkage=None`. The forest is `RankingForest(n_estimators=50)`, which tries three
+plans of trees and draws half of the features on these rows. Boosting: trees of 32 leaves on all
+features, either ordinary ones (`max_depth=5, leafrank_depth=1`) or ranking trees (`max_depth=2,
+leafrank_depth=4`), beside LightGBM's of 31, with the same learning rate, least number of rows in a
+leaf and penalty; the time of a round is what further rounds add to a fit, so that validation and
+binning do not count. Fits that are compared take turns, and the median of {repetitions} counts:
+processor seconds on one thread, seconds on the wall on several.
 
 {figures}
 
-Where the time of the default tree goes, {n_large:,} rows, one thread (`verbose=2`):
+Where the time of the default tree goes, {n_large:,} rows, one thread and {threads} (`verbose=2`):
 
 ```text
 {stages}
+```
+
+```text
+{shared}
+```
+
+Where the time of the forest goes, {n_small:,} rows, {threads} threads:
+
+```text
+{forest}
 ```
 """
 
@@ -176,15 +228,18 @@ Where the time of the default tree goes, {n_large:,} rows, one thread (`verbose=
 def run(quick: bool) -> None:
     """Measure, print, and unless `quick` write the page."""
     facts = machine()
-    scale, repetitions = (20, 1) if quick else (1, 5)
-    figures = []
-    for n_rows, rounds in ((200_000, 20), (1_000_000, 8)):
-        data = make_data(n_rows // scale)
-        figures += trees(data, repetitions)
-        figures += boosting(data, rounds, repetitions)
+    scale, repetitions = (20, 1) if quick else (1, 3)
+    figures: list[Figure] = []
+    small, data = make_data(200_000 // scale), make_data(1_000_000 // scale)
+    figures += trees(small, repetitions) + forests(small, repetitions)
+    figures += boosting(small, 20, repetitions)
+    figures += trees(data, repetitions) + boosting(data, 8, repetitions)
+    threads = threads_to_try()[-1]
     page = PAGE.format(
         machine=describe(facts, "python -m benchmarks cores"), figures=figure_table(figures),
-        repetitions=repetitions, n_large=len(data[1]), stages=stages(data),
+        repetitions=repetitions, n_large=len(data[1]), n_small=len(small[1]),
+        threads=threads, stages=stages(tree(1), data), shared=stages(tree(threads), data),
+        forest=stages(forest(threads), small),
     )  # fmt: skip
     print(page)
     if not quick:

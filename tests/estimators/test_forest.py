@@ -239,6 +239,40 @@ def test_out_of_bag_scores_use_only_trees_that_have_not_seen_the_row():
 
 
 @pytest.mark.not_sanitized
+@pytest.mark.parametrize("depth", [3, None])  # several ways to a slot, or one
+def test_out_of_bag_sums_of_few_rows_are_those_of_all(depth):
+    """Many rows look their sums up by the slot where they end, few add them up as they walk."""
+    x, y = table(3_000, missing=0.1)
+    splitter = LeafRank(max_depth=depth, max_features=2)
+    model = RankingForest(splitter, n_estimators=6, shrinkage=1.0, warm_start=True).fit(x, y)
+    codes, _ = model._codes(x)
+    trees, sampling = model._before_shrinkage, model._plan.sampling
+    shrinkages = [0.0, 2.0, 50.0]
+    numbers = np.arange(len(y), dtype=np.uint32)
+    means, _ = trees.out_of_bag(codes, sampling, numbers, shrinkages, 2)
+    for row in (0, 17, 2_999):
+        alone, _ = trees.out_of_bag(codes, sampling, numbers[row : row + 1], shrinkages, 1)
+        np.testing.assert_array_equal(alone[0], means[row])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_laid_side_by_side_make_the_same_trees(weighted):
+    """Constant columns make the table so large that rows of small nodes are copied together."""
+    rng = np.random.default_rng(3)
+    x, y = table(20_000, 4, missing=0.05)
+    x[:, 3] = rng.normal(size=len(y))
+    wide = np.column_stack([x, np.zeros((len(y), 40))])
+    weight = rng.uniform(0.5, 2.0, len(y)) if weighted else None
+    splitter = LeafRank(max_depth=None, min_samples_leaf=2)
+    narrow, large = (
+        RankingForest(splitter, n_estimators=2, max_depth=2, random_cut_share=0.5)
+        .fit(table, y, sample_weight=weight)
+        .score_samples(table)
+        for table in (x, wide)
+    )
+    np.testing.assert_array_equal(narrow, large)
+
+
 def test_out_of_bag_auc_of_noise_is_one_half():
     aucs = []
     for seed in range(20):

@@ -264,6 +264,29 @@ def test_sums_of_many_rows_are_exact_on_any_number_of_threads(weighted, dtype):
         assert np.array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("monotonic", [[0, 0, 0, 0], [1, -1, 0, 0]])
+@pytest.mark.parametrize("depths", [(6, 1), (2, 4)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_nodes_of_one_depth_grown_together_make_the_tree_of_one_after_another(
+    depths, weighted, monotonic
+):
+    """Many threads share the nodes of a depth out; a thread alone grows a branch to its end."""
+    rng = np.random.default_rng(7)
+    n = 80_000
+    codes = rng.integers(0, 30, size=(4, n)).astype(np.uint8)
+    wave = np.sin(codes[0] * codes[1] / 40.0) + 0.4 * (codes[2] % 5 == 3)
+    derivatives = (rng.normal(size=n) - wave, rng.uniform(0.1, 1.0, n))
+    weights = rng.integers(1, 4, n) if weighted else None
+    options = {**STUMP, "max_depth": depths[0], "leafrank_depth": depths[1]}
+    setting = (weights, [0, 0, 1, 0], monotonic, None, np.arange(4, dtype=np.int32), options)
+    values, importance = grow(codes, derivatives, *setting, n_jobs=1)
+    assert len(np.unique(values)) > 3
+    for n_jobs in (2, 3, 16):
+        found, of_features = grow(codes, derivatives, *setting, n_jobs=n_jobs)
+        assert np.array_equal(found, values)
+        assert np.array_equal(of_features, importance)
+
+
 def test_huge_weights_leave_room_for_gradients():
     units, scale = boosting_units(Weights(units=np.array([2**50, 2**49, 3])))
     assert units.sum() <= 2**40

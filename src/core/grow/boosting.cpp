@@ -1,18 +1,18 @@
 #include "core/grow/boosting.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <iterator>
 #include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include "core/grow/boosted_cell.hpp"
+#include "core/grow/gradient_squares.hpp"
 #include "core/grow/growing_boosted_tree.hpp"
 #include "core/grow/part_segments.hpp"
 #include "core/histogram/histogram_pool.hpp"
 #include "core/split/newton_split.hpp"
+#include "core/util/stretches.hpp"
 
 namespace treerank {
 
@@ -35,53 +35,6 @@ struct Move {
     std::size_t n = 0;
     float value = 0;
 };
-
-// Sums of products of gradient and curvature.
-struct Squares {
-    std::int64_t gg = 0, gh = 0, hh = 0;
-
-    Squares& operator+=(const Squares& other) {
-        gg += other.gg;
-        gh += other.gh;
-        hh += other.hh;
-        return *this;
-    }
-};
-
-// A node of the tree inside a cell.
-struct InnerNode {
-    Segment at;
-    NewtonCut cut{};
-    std::size_t n_left = 0;
-    std::int32_t left = -1;  // the right one comes next; -1: a leaf
-};
-
-// A cell as it is grown, whichever comes first.
-struct BoostedCell {
-    Segment at;
-    std::int32_t depth = 0;
-    std::vector<InnerNode> nodes{};      // none: it stays whole
-    std::int32_t left = -1, right = -1;  // its halves
-};
-
-// The halves of a cell, made of the leaves of the tree inside it: the first `n_left` and the
-// others. None on the left: the cell cannot be parted.
-struct Halves {
-    std::int32_t first_test = -1;
-    std::vector<BoostedLeaf> leaves{};
-    std::size_t n_left = 0;
-    Segment left{}, right{};
-};
-
-// Cuts a list into stretches of at most so many, and calls job with each.
-template <class Item, class Job>
-void in_stretches(std::vector<Item>& items, std::size_t most, const Job& job) {
-    for (std::size_t first = 0; first < items.size(); first += most) {
-        const auto from = items.begin() + static_cast<std::ptrdiff_t>(first);
-        const auto n = static_cast<std::ptrdiff_t>(std::min(most, items.size() - first));
-        job(std::vector<Item>(std::make_move_iterator(from), std::make_move_iterator(from + n)));
-    }
-}
 
 // Nodes of one depth are grown together, so that their work fills the pool and its threads seldom
 // wait for each other; the tree is then put together as if one had been grown after another.
@@ -174,8 +127,7 @@ class Grower : public BoostingRounds {
         auto weight = static_cast<std::int64_t>(n_rows_);
         if constexpr (Weighted)
             weight = sum_over(0, n_rows_, [&](Row row) { return table_.weights[row_id(row)]; });
-        const int room = 62 - std::bit_width(static_cast<std::uint64_t>(weight));
-        square_shift_ = std::max(0, kGradientBits + 1 - room / 2);  // with the sign
+        square_shift_ = GradientSquares::shift_for(weight);
     }
 
     ThreadPool* pool_for(std::size_t n, std::size_t least) const {
@@ -221,45 +173,15 @@ class Grower : public BoostingRounds {
     }
 
     // How much the gradients of rows vary about the node's mean, where levels are judged by it.
-    // In whole numbers of as many digits as their squares can be summed in.
     double row_variance(const Segment& at) const {
         if (!many_levels_) return 0;
-        const auto short_of = [&](std::int32_t number) {
-            return (std::int64_t{number} + (std::int64_t{1} << square_shift_ >> 1)) >>
-                   square_shift_;
-        };
-        const Squares squares = sum_over(at.first, at.n, [&](Row at_row) {
+        const auto squares = sum_over(at.first, at.n, [&](Row at_row) {
             const std::uint32_t row = row_id(at_row);
-            const std::int64_t weight = Weighted ? table_.weights[row] : 1;
-            const RowGradient gradient = rows.gradient(row);
-            const std::int64_t g = short_of(gradient.gradient);
-            const std::int64_t h = short_of(gradient.hessian);
-            return Squares{weight * g * g, weight * g * h, weight * h * h};
+            return GradientSquares::of_row(rows.gradient(row), Weighted ? table_.weights[row] : 1,
+                                           square_shift_);
         });
-        const double mean = growing_.scale.gradient(at.sum) /
-                            std::max(growing_.scale.hessian(at.sum), kLeastHessian);
-        const double short_unit = std::ldexp(growing_.options.independent_weight, square_shift_);
-        const double g_unit = growing_.scale.gradient_unit * short_unit;
-        const double h_unit = mean * growing_.scale.hessian_unit * short_unit;
-        const double sum = g_unit * g_unit * static_cast<double>(squares.gg) -
-                           2 * g_unit * h_unit * static_cast<double>(squares.gh) +
-                           h_unit * h_unit * static_cast<double>(squares.hh);
-        return sum / static_cast<double>(at.sum.weight);
-    }
-
-    // The best of the cuts of the chosen features.
-    NewtonCut best_of(const NewtonCut* cuts) const {
-        NewtonCut best;
-        for (std::size_t i = 0; i < chosen_.size(); ++i) {
-            if (cuts[i].feature < 0) continue;
-            const bool better =
-                cuts[i].gain > best.gain ||
-                (cuts[i].gain == best.gain && best.feature >= 0 && chosen_[i] < best.feature);
-            if (!better) continue;
-            best = cuts[i];
-            best.feature = chosen_[i];
-        }
-        return best;
+        return squares.variance(at.sum, growing_.scale, growing_.options.independent_weight,
+                                square_shift_);
     }
 
     void find_cuts(const std::vector<OpenNode>& open) {
@@ -285,7 +207,7 @@ class Grower : public BoostingRounds {
             }
         });
         for (std::size_t i = 0; i < open.size(); ++i)
-            inner(open[i]).cut = best_of(cuts.data() + i * p);
+            inner(open[i]).cut = best_of(cuts.data() + i * p, chosen_);
     }
 
     // Parts the rows of nodes that have a cut.
@@ -356,32 +278,6 @@ class Grower : public BoostingRounds {
     std::int32_t add_cell(const Segment& at, std::int32_t depth) {
         cells_.push_back({at, depth});
         return static_cast<std::int32_t>(cells_.size()) - 1;
-    }
-
-    // Adds the tree inside a cell to `to`, below a node of it, the left branch first.
-    static void add_nodes(GrowingBoostedTree& to, std::int32_t node, const BoostedCell& cell,
-                          std::int32_t number, std::vector<BoostedLeaf>& leaves) {
-        const InnerNode& from = cell.nodes[number];
-        if (from.left < 0) {
-            leaves.push_back({node, from.at});
-            return;
-        }
-        const auto [left, right] = to.split_node(node, from.cut, from.n_left);
-        add_nodes(to, left, cell, from.left, leaves);
-        add_nodes(to, right, cell, from.left + 1, leaves);
-    }
-
-    static Halves make_halves(GrowingBoostedTree& to, const BoostedCell& cell,
-                              std::vector<MovedRows>& moved) {
-        Halves halves;
-        halves.first_test = to.add_node(cell.at);
-        add_nodes(to, halves.first_test, cell, 0, halves.leaves);
-        const bool constrained = to.is_constrained(halves.first_test);
-        halves.n_left = to.order_leaves(halves.leaves, cell.at, constrained);
-        if (halves.n_left > 0)
-            std::tie(halves.left, halves.right) =
-                to.merge(halves.leaves, halves.n_left, cell.at, constrained, moved);
-        return halves;
     }
 
     // Grows the trees inside cells of the same depth; their halves, which may be grown in turn.

@@ -226,10 +226,7 @@ std::vector<RankTree> grow_trees(const Table<Code>& table, std::size_t n_trees,
         trees[t] = grow_tree(table, sample(t), key, options, helpers, monitor);
     };
     monitor.expect(static_cast<double>(n_trees) * static_cast<double>(table.codes.rows));
-    if (n_trees >= pool.size() && n_trees > 1)
-        pool.run(n_trees, [&](std::size_t t) { grow(t, nullptr); });
-    else
-        for (std::size_t t = 0; t < n_trees; ++t) grow(t, &pool);
+    run_in_teams(pool, n_trees, grow);
     return trees;
 }
 

@@ -67,6 +67,21 @@ struct NewtonCut {
     }
 };
 
+// The best of the cuts of several features; of equal ones that of the first feature.
+inline NewtonCut best_of(const NewtonCut* cuts, const std::vector<std::int32_t>& features) {
+    NewtonCut best;
+    for (std::size_t i = 0; i < features.size(); ++i) {
+        if (cuts[i].feature < 0) continue;
+        const bool better =
+            cuts[i].gain > best.gain ||
+            (cuts[i].gain == best.gain && best.feature >= 0 && features[i] < best.feature);
+        if (!better) continue;
+        best = cuts[i];
+        best.feature = features[i];
+    }
+    return best;
+}
+
 // Looks at the cuts of one node, feature by feature.
 class NewtonSearch {
   public:

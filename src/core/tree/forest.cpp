@@ -286,10 +286,7 @@ std::vector<ForestTree> grow_forest(const Table<Code>& given, const ForestOption
         trees[t] = keep_tree(grow_on_sample(table, options, t, helpers, monitor), options,
                              table.features.size());
     };
-    if (n_trees >= pool.size())
-        pool.run(n_trees, [&](std::size_t t) { grow(t, nullptr); });
-    else
-        for (std::size_t t = 0; t < n_trees; ++t) grow(t, &pool);
+    run_in_teams(pool, n_trees, grow);
     return trees;
 }
 

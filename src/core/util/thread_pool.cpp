@@ -116,4 +116,15 @@ void ThreadPool::run(std::size_t n, const std::function<void(std::size_t)>& job)
     if (error_) std::rethrow_exception(error_);
 }
 
+void run_in_teams(ThreadPool& pool, std::size_t n,
+                  const std::function<void(std::size_t, ThreadPool*)>& job) {
+    if (n == 1) return job(0, &pool);
+    pool.run(n, [&](std::size_t i) {
+        const std::size_t size = (i + 1) * pool.size() / n - i * pool.size() / n;
+        if (size <= 1) return job(i, nullptr);
+        ThreadPool team(size, pool.monitor());
+        job(i, &team);
+    });
+}
+
 }  // namespace treerank

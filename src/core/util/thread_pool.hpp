@@ -56,6 +56,7 @@ class ThreadPool {
     ThreadPool& operator=(const ThreadPool&) = delete;
 
     std::size_t size() const { return workers_.size() + 1; }
+    ProgressMonitor* monitor() const { return monitor_; }
 
     // Calls job(i) for i in [0, n), the next free thread taking the next i; the
     // caller works too, and does not wait for threads that come when nothing is left. The first
@@ -90,6 +91,11 @@ class ThreadPool {
     std::exception_ptr error_;
     std::vector<std::thread> workers_;
 };
+
+// Calls job(i, team) for i in [0, n): by a thread each, without a team, or where there are more
+// threads than jobs, all of which may call pools, by teams that share them out.
+void run_in_teams(ThreadPool& pool, std::size_t n,
+                  const std::function<void(std::size_t, ThreadPool*)>& job);
 
 // The same by the caller alone where there is no pool.
 template <class Job>

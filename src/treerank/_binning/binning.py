@@ -154,7 +154,7 @@ def fit_binning(sample: BinningSample, seen: ColumnStats, max_bins: int, n_jobs:
     return Binning(thresholds, levels, code_type, seen.has_missing)
 
 
-def _as_matrix(column: Column) -> NDArray[np.float64]:
+def _as_matrix(column: Column) -> NDArray[Any]:
     return np.asarray(column.values)[:, np.newaxis]
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from treerank._input.categories import Factor
 
 Levels = list[Any]
+Numbers = NDArray[np.float64] | NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Column:
     """One column of a data frame, or one column of an array that holds categories."""
 
     name: str
-    values: NDArray[np.float64] | Levels  # numbers, or one level a row
+    values: Numbers | Levels  # numbers (of any stride), or one level a row
     is_guess: bool = False  # text that nobody has called a category
     factor: Factor | None = None  # the levels of a block of rows, in place of `values`
 
@@ -91,7 +92,7 @@ def _number_column(name: str, values: NDArray[np.float64]) -> Column:
     is_infinite = np.isinf(values)
     if is_infinite.any():
         raise_infinite(name, int(is_infinite.sum()), len(values), int(np.argmax(is_infinite)))
-    return Column(name, np.ascontiguousarray(values, dtype=np.float64))
+    return Column(name, values)
 
 
 def raise_infinite(name: str, n_infinite: int, n_rows: int, first: int) -> None:
@@ -143,8 +144,12 @@ def _type_name(series: nw.Series[Any]) -> str:
     return str(series.dtype if series.dtype != nw.Unknown else getattr(native, "dtype", "unknown"))
 
 
-def as_numbers(series: nw.Series[Any], name: str) -> NDArray[np.float64]:
-    """Numbers of a column, NaN for missing."""
+def as_numbers(series: nw.Series[Any], name: str) -> Numbers:
+    """Numbers of a column, NaN for missing; floats as they lie in the data frame."""
+    if series.dtype in (nw.Float64, nw.Float32):
+        numbers = series.to_numpy()
+        if numbers.dtype in (np.float64, np.float32):
+            return numbers
     if series.dtype.is_integer():  # a cast of pyarrow's refuses those that double would round
         return np.asarray(series.to_numpy(), dtype=np.float64)
     if series.dtype != nw.Object:

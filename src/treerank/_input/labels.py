@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 from treerank._input.columns import is_missing
 from treerank._input.warn import warn
 
+FEW_LABELS = 20  # of more, scikit-learn asks how many rows they have
 SEVERAL_TYPES = ValueError(
     "Got labels of several types that have no order; expected numbers or text throughout."
 )
@@ -41,7 +42,8 @@ def check_labels(
         places = np.searchsorted(distinct, values)
     except TypeError:
         raise SEVERAL_TYPES from None
-    check_classification_targets(values)
+    # Few distinct labels are of the kind that all are, and looked at sooner.
+    check_classification_targets(distinct if len(distinct) <= FEW_LABELS else values)
     classes = finalize_classes(distinct, declared, label_order, max_classes)
     return class_numbers(distinct, classes)[places], classes
 

@@ -78,7 +78,7 @@ class RankerSource(TreeSource):
             column.values if levels is None else _level_codes(column, levels)
             for column, levels in zip(table.columns, binning.levels, strict=True)
         ]
-        return np.column_stack(columns)
+        return np.column_stack(columns).astype(np.float64, copy=False)
 
     @property
     def names(self) -> list[str]:

@@ -105,7 +105,7 @@ class ArraySource(TreeSource):
             column = frame_column(frame[name], name, j, wanted, fitted=True)
             known = levels[j]
             columns.append(column.values if known is None else _level_codes(column, known))
-        return np.column_stack(columns)
+        return np.column_stack(columns).astype(np.float64, copy=False)
 
     @property
     def names(self) -> list[str]:

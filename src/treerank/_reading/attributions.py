@@ -233,7 +233,8 @@ def data_of(table: Table) -> NDArray[Any]:
     if table.matrix is not None:
         return np.asarray(table.matrix, dtype=np.float64)
     if not table.is_categorical.any():
-        return np.column_stack([np.asarray(column.values) for column in table.columns])
+        columns = [np.asarray(column.values, dtype=np.float64) for column in table.columns]
+        return np.column_stack(columns)
     data = np.empty((table.n_rows, table.n_features), dtype=object)
     for j, column in enumerate(table.columns):
         data[:, j] = np.fromiter(column.values, object, table.n_rows)

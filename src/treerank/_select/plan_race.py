@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treerank._select.quality import ranking_quality
+from treerank._select.quality import held_out_quality
 from treerank._select.shrinkage import CHOOSING_ROWS
 
 if TYPE_CHECKING:
@@ -73,10 +73,11 @@ def _out_of_bag_auc(plan: ForestPlan, trees: Trees, rows: ForestRows) -> float:
     some = rows.unseen(trees, plan.sampling, numbers, plan.shrinkages)
     used = np.isfinite(some.means[:, 0])
     labels = some.labels[used]
-    if len(np.unique(labels)) < len(rows.sizes):
+    n_classes = len(rows.sizes)
+    if len(np.unique(labels)) < n_classes:
         return 0.5
     weight = None if some.units is None else some.units[used]
-    classes = np.arange(len(rows.sizes))
     return max(
-        ranking_quality(labels, means, classes, weight, plan.focus) for means in some.means[used].T
+        held_out_quality(labels, means, n_classes, weight, plan.focus)
+        for means in some.means[used].T
     )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from treerank._select.quality import ranking_quality
+from treerank._select.quality import held_out_quality
 from treerank._trees.ranking_tree import cut_weights, upper_shares
 
 if TYPE_CHECKING:
@@ -38,18 +38,18 @@ def choose_shrinkage(
     n_rows, shrinkages = plan.n_rows, plan.shrinkages
     numbers = np.arange(0, n_rows, max(1, n_rows // CHOOSING_ROWS))
     some = rows.unseen(trees, plan.sampling, numbers, shrinkages)
-    classes = np.arange(len(rows.sizes))
+    n_classes = len(rows.sizes)
 
     def best(part: NDArray[np.bool_]) -> float:
         used = part & np.isfinite(some.means[:, 0])
         labels = some.labels[used]
         if len(shrinkages) == 1:
             return shrinkages[0]
-        if len(np.unique(labels)) < len(classes):
+        if len(np.unique(labels)) < n_classes:
             return USUAL_SHRINKAGE
         weight = None if some.units is None else some.units[used]
         worth = [
-            ranking_quality(labels, m, classes, weight, plan.focus) for m in some.means[used].T
+            held_out_quality(labels, m, n_classes, weight, plan.focus) for m in some.means[used].T
         ]
         return shrinkages[int(np.argmax(worth))]
 

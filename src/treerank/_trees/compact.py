@@ -41,13 +41,16 @@ def keep_used_in_trees(binning: Binning, trees: list[RankTree]) -> tuple[Binning
 
 def keep_used_in_forest(binning: Binning, forest: ForestArrays) -> tuple[Binning, ForestArrays]:
     """Binning with the thresholds that the forest cuts at, and the forest on its codes."""
-    slots = np.ascontiguousarray(forest.slots).view(SLOT).ravel().copy()
+    slots = np.ascontiguousarray(forest.slots).view(SLOT).ravel()
     tests = (slots["cut"] != NO_CUT) & (slots["next"] & CATEGORICAL == 0)
     features = slots["feature"][tests].astype(np.int64)
     # A slot that sends missing values right holds its cut less one.
     shift = ((slots["next"][tests] & MISSING_RIGHT) != 0).astype(np.int64)
     cuts = slots["cut"][tests].astype(np.int64) + shift
     kept, new_cut = _choose(binning, features, cuts)
+    if kept.equals(binning):  # as a rule in a large forest: every threshold is in use
+        return kept, forest
+    slots = slots.copy()
     slots["cut"][tests] = new_cut(features, cuts) - shift
     return kept, replace(forest, slots=slots.view(np.uint8).reshape(-1, SLOT.itemsize))
 

@@ -1,0 +1,49 @@
+// How much the gradients of rows vary about the mean of their node.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "core/histogram/gradient_histogram.hpp"
+#include "core/split/newton_split.hpp"
+
+namespace treerank {
+
+// Sums of products of gradient and curvature, in whole numbers of as many digits as can be summed:
+// the last `shift` are left out.
+struct GradientSquares {
+    std::int64_t gg = 0, gh = 0, hh = 0;
+
+    // For rows of so much weight together.
+    static int shift_for(std::int64_t weight) {
+        const int room = 62 - std::bit_width(static_cast<std::uint64_t>(weight));
+        return std::max(0, kGradientBits + 1 - room / 2);  // with the sign
+    }
+    static GradientSquares of_row(const RowGradient& row, std::int64_t weight, int shift) {
+        const std::int64_t half = std::int64_t{1} << shift >> 1;
+        const std::int64_t g = (row.gradient + half) >> shift, h = (row.hessian + half) >> shift;
+        return {weight * g * g, weight * g * h, weight * h * h};
+    }
+    GradientSquares& operator+=(const GradientSquares& other) {
+        gg += other.gg;
+        gh += other.gh;
+        hh += other.hh;
+        return *this;
+    }
+    // Of the rows of a node, whose sum is given.
+    double variance(const GradientSum& node, const NewtonScale& scale, double independent_weight,
+                    int shift) const {
+        const double mean = scale.gradient(node) / std::max(scale.hessian(node), kLeastHessian);
+        const double short_unit = std::ldexp(independent_weight, shift);
+        const double g_unit = scale.gradient_unit * short_unit;
+        const double h_unit = mean * scale.hessian_unit * short_unit;
+        const double sum = g_unit * g_unit * static_cast<double>(gg) -
+                           2 * g_unit * h_unit * static_cast<double>(gh) +
+                           h_unit * h_unit * static_cast<double>(hh);
+        return sum / static_cast<double>(node.weight);
+    }
+};
+
+}  // namespace treerank

@@ -98,7 +98,7 @@ def measure(quick: bool) -> list[Figure]:
     return [
         *figures,
         seconds(f"the default forest ({default.plan_.name})", default, x, n, SECONDS),
-        seconds(f"the same against {BASELINE} rows", default, x, n // 500, **against),
+        seconds(f"the same against {BASELINE} rows", default, x, max(n // 500, 1), **against),
         seconds(
             f"merged cells of {MERGED_ROWS:,} rows and {FEW} columns", narrow, x[:, :FEW], n // 50
         ),

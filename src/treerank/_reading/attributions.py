@@ -210,9 +210,9 @@ def _check_paths(trees: TreeSum, max_paths: int) -> None:
     paths = _core.estimated_paths(starts, slots, set_of, sets, at_end, max_paths)
     if len(paths):
         raise ValueError(
-            f"Got interactions=True and a tree with {paths.max():,.0f} paths to its merged cells and "
-            f"many features; expected at most max_paths={max_paths:,} paths. Give a baseline: against one, interactions "
-            "are exact for any tree."
+            f"Got interactions=True and a tree with {paths.max():,.0f} paths to its merged cells "
+            f"and many features; expected at most max_paths={max_paths:,} paths. Give a baseline: "
+            "against one, interactions are exact for any tree."
         )
 
 

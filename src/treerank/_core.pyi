@@ -360,5 +360,5 @@ def attribute_baseline(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,
     Interventional attributions against the rows of a baseline, in the same form.
     """
 
-def count_paths(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], at_end: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
-    """The number of paths through each tree."""
+def estimated_paths(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], at_end: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], max_paths: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """The number of paths through each tree that is to be estimated."""

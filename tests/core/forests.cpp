@@ -1,4 +1,6 @@
 // Forests: trees on drawn rows, their values, and scores of all rows.
+#include "core/tree/attributions.hpp"
+#include "core/tree/feature_sets.hpp"
 #include "core/tree/forest.hpp"
 #include "digest.hpp"
 #include "random_table.hpp"
@@ -29,6 +31,7 @@ struct Forest {
     std::vector<std::int64_t> starts{0};
     std::vector<Slot> slots;
     std::vector<float> step, weight;
+    std::vector<double> left_share;
     std::vector<std::int32_t> set_of;
     std::vector<CategorySet> sets;
 
@@ -40,6 +43,7 @@ struct Forest {
                 slots.push_back(tree.slots[s]);
                 step.push_back(tree.step[s]);
                 weight.push_back(tree.weight[s]);
+                left_share.push_back(tree.left_share[s]);
                 set_of.push_back(tested ? tree.set_of[s] + static_cast<std::int32_t>(sets.size())
                                         : -1);
             }
@@ -91,6 +95,34 @@ void add_scores(Digest& digest, const CodedTable<Code>& coded, const Forest& for
     digest.add(each);
 }
 
+// Attributions in each of the ways that a tree can take.
+template <class Code>
+void add_attributions(Results& results, const std::string& name, const CodedTable<Code>& coded,
+                      const ForestOptions& options) {
+    results.add(name, [&](ThreadPool& pool) {
+        ProgressMonitor monitor;
+        const Forest trees(grow_forest(coded.table(false), options, pool, monitor));
+        const std::vector<double> step(trees.step.begin(), trees.step.end());
+        const std::vector<std::uint8_t> at_end(trees.starts.size() - 1, 0);
+        AttributedForest forest{trees.view(), step.data(), trees.left_share.data()};
+        forest.walks.at_end = at_end.data();
+        Digest digest;
+        for (const std::size_t max_paths : {std::size_t{1}, std::size_t{1} << 30}) {
+            const Attributions found =
+                attribute_paths(forest, coded.matrix(), {max_paths, 4, false}, pool);
+            digest.add(found.values);
+            digest.add(&found.expected, 1);
+        }
+        const std::size_t n = 20, p = coded.matrix().features;
+        std::vector<double> values(n * p), pairs(n * p * p);
+        for (std::size_t t = 0; t < at_end.size(); ++t)
+            enumerate_sets(forest, t, coded.matrix(), 0, n, pool, values.data(), pairs.data());
+        digest.add(values);
+        digest.add(pairs);
+        return digest;
+    });
+}
+
 template <class Code>
 void add_forest(Results& results, const std::string& name, const CodedTable<Code>& coded,
                 const ForestOptions& options, bool weighted, bool scored) {
@@ -128,6 +160,8 @@ void add_forests(Results& results) {
     add_forest(results, "forest-monotone", narrow, options_of(TreeValue::kMonotone, true), false,
                false);
     add_forest(results, "three-forest", grades, options_of(TreeValue::kPath, true), false, false);
+    add_attributions(results, "attributions-8", narrow, options_of(TreeValue::kPath, true));
+    add_attributions(results, "attributions-16", wide, options_of(TreeValue::kPath, false));
 }
 
 }  // namespace treerank

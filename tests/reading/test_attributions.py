@@ -6,7 +6,7 @@ import numpy as np
 import oracles
 import pytest
 import samples
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis_examples import examples
 
@@ -121,11 +121,48 @@ def test_a_tree_with_too_many_paths_is_estimated_and_still_sums_to_the_score():
     assert np.abs(rough.values - exact.values).max() < 0.1 * np.abs(exact.values).max()
 
 
+FEW_SETS = 16 * 2**4  # the paths that allow for all sets of four features
+
+
+@given(seed=st.integers(0, 10_000))
+@examples(3)
+def test_trees_of_few_features_are_exact_however_many_paths_they_have(seed):
+    x, y = samples.frame(150, seed)
+    model, row = RankingForest(n_estimators=1).fit(x, y), x.iloc[:1]
+    trees = tree_sum(model)
+    starts, slots, _, set_of, sets, at_end = trees.walks
+    assume(len(_core.estimated_paths(starts, slots, set_of, sets, at_end, FEW_SETS - 1)))
+    found = attributions(model, row, interactions=True, max_paths=FEW_SETS)
+    assert found.exact
+    np.testing.assert_allclose(found.scores, model.score_samples(row), atol=1e-9)
+    game = oracles.path_game(trees, codes_of(model, row)[:, 0])
+    # The tree adds up its steps in single precision.
+    pairs = oracles.shapley_interactions(game, x.shape[1])
+    np.testing.assert_allclose(found.interactions[0], pairs, atol=1e-7)
+    np.testing.assert_allclose(found.values[0], pairs.sum(axis=1), atol=1e-7)
+    assert found.expected_value == pytest.approx(game(set()), abs=1e-7)
+
+
+def test_paths_of_many_features_are_exact_beside_paths_of_few():
+    # One long path and many short ones: these do with fewer points of the quadrature.
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(300, 10)).round(1)
+    y = ((x > 0.3).sum(axis=1) + x[:, 0] > 4).astype(int)
+    splitter = LeafRank(max_depth=None, min_samples_leaf=1, max_features=1)
+    model = RankingForest(splitter, n_estimators=1, max_depth=1).fit(x, y)
+    trees, codes = tree_sum(model), codes_of(model, x)
+    assert trees.at_end.all()
+    found = attributions(model, x[:1])
+    values, expected = oracles.shapley_values(oracles.path_game(trees, codes[:, 0]), x.shape[1])
+    np.testing.assert_allclose(found.values[0], values, atol=1e-9)
+    assert found.expected_value == pytest.approx(expected, abs=1e-9)
+
+
 def test_results_depend_neither_on_threads_nor_on_the_other_rows():
     x, y = samples.frame(400, 6)
     one = RankingForest(n_estimators=10, n_jobs=1).fit(x, y)
     three = RankingForest(n_estimators=10, n_jobs=3).fit(x, y)
-    for options in ({}, {"baseline": x.iloc[:70]}, {"max_paths": 1}):
+    for options in ({}, {"baseline": x.iloc[:70]}, {"max_paths": 1}, {"max_paths": FEW_SETS}):
         values = attributions(one, x, **options).values
         np.testing.assert_array_equal(values, attributions(three, x, **options).values)
         some = attributions(one, x.iloc[100:107], **options).values

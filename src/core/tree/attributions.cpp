@@ -27,7 +27,7 @@ void copy_codes(const CodeMatrix<Code>& codes, const std::vector<std::uint32_t>&
 // Adds the attributions of one tree for the rows [begin, end).
 template <class Code>
 void add_paths(const PathTree& tree, const CodeMatrix<Code>& codes, std::size_t begin,
-              std::size_t end, double* values) {
+               std::size_t end, double* values) {
     const AttributeBlock attribute = attribute_block();
     const PathView view = view_of(tree);
     LineBuffer<double> room(path_room(tree)), sums(tree.features.size() * kRowsAbreast);

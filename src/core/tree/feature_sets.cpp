@@ -27,8 +27,8 @@ SetValues<Real, Code>::SetValues(const AttributedForest& forest, std::size_t tre
             std::fill_n(values_.data() + s * kRows, kRows, static_cast<Real>(step_[s]));
             continue;
         }
-        const auto found = std::lower_bound(features_.begin(), features_.end(),
-                                            std::uint32_t{slots_[s].feature});
+        const auto found =
+            std::lower_bound(features_.begin(), features_.end(), std::uint32_t{slots_[s].feature});
         SetTest<Real> test;
         test.slot = static_cast<std::uint32_t>(s);
         test.next = slots_[s].next & kNextMask;
@@ -153,7 +153,8 @@ class SetTable {
             if (set & bit) continue;
             const double weight = single_[static_cast<std::size_t>(std::popcount(set))];
             const double *with = at(set | bit), *without = at(set);
-            for (std::size_t r = 0; r < kExactRows; ++r) gains[r] += weight * (with[r] - without[r]);
+            for (std::size_t r = 0; r < kExactRows; ++r)
+                gains[r] += weight * (with[r] - without[r]);
         }
     }
 
@@ -178,7 +179,8 @@ class SetTable {
 
 // Goes through all sets, one feature coming or going at a time (a Gray code), and back to none.
 template <class Code>
-void fill_table(SetValues<double, Code>& tree, const std::vector<std::uint32_t>& order, SetTable& table) {
+void fill_table(SetValues<double, Code>& tree, const std::vector<std::uint32_t>& order,
+                SetTable& table) {
     const std::size_t n_sets = std::size_t{1} << order.size();
     std::size_t set = 0;
     std::fill_n(table.at(0), kExactRows, tree.expected());
@@ -273,13 +275,16 @@ double sample_orders(const AttributedForest& forest, std::size_t tree,
     return expected;
 }
 
-template double enumerate_sets(const AttributedForest&, std::size_t, const CodeMatrix<std::uint8_t>&,
-                               std::size_t, std::size_t, const ThreadPool&, double*, double*);
+template double enumerate_sets(const AttributedForest&, std::size_t,
+                               const CodeMatrix<std::uint8_t>&, std::size_t, std::size_t,
+                               const ThreadPool&, double*, double*);
 template double sample_orders(const AttributedForest&, std::size_t, const CodeMatrix<std::uint8_t>&,
                               std::size_t, std::size_t, std::size_t, const ThreadPool&, double*);
-template double enumerate_sets(const AttributedForest&, std::size_t, const CodeMatrix<std::uint16_t>&,
-                               std::size_t, std::size_t, const ThreadPool&, double*, double*);
-template double sample_orders(const AttributedForest&, std::size_t, const CodeMatrix<std::uint16_t>&,
-                              std::size_t, std::size_t, std::size_t, const ThreadPool&, double*);
+template double enumerate_sets(const AttributedForest&, std::size_t,
+                               const CodeMatrix<std::uint16_t>&, std::size_t, std::size_t,
+                               const ThreadPool&, double*, double*);
+template double sample_orders(const AttributedForest&, std::size_t,
+                              const CodeMatrix<std::uint16_t>&, std::size_t, std::size_t,
+                              std::size_t, const ThreadPool&, double*);
 
 }  // namespace treerank

@@ -76,7 +76,8 @@ class SetValues : private AttributedTree {
   private:
     static constexpr std::size_t kRows = kSetRows<Real>;
     void update(const std::vector<std::uint32_t>& tests) {
-        update_({tests_.data(), left_.data(), state_.data(), values_.data()}, tests.data(), tests.size());
+        update_({tests_.data(), left_.data(), state_.data(), values_.data()}, tests.data(),
+                tests.size());
     }
 
     const CodeMatrix<Code>& codes_;

@@ -148,8 +148,9 @@ class Walk {
         RowBits left = 0;
         if (test.set != nullptr) {
             for (std::size_t r = 0; r < kRowsAbreast; ++r)
-                left |= static_cast<RowBits>((test.set->words[(codes[r] >> 6) & 3] >>
-                                              (codes[r] & 63)) & 1) << r;
+                left |= static_cast<RowBits>(
+                            (test.set->words[(codes[r] >> 6) & 3] >> (codes[r] & 63)) & 1)
+                        << r;
             return left;
         }
 #ifdef __AVX512BW__

@@ -56,7 +56,8 @@ class Expansion : private AttributedTree {
             if (!is_end(next)) {
                 test.child[side] = expand(next, total, reach * test.share[side], depth + 1);
                 if (test.child[side] >= 0)
-                    points_below_[number] |= points_below_[static_cast<std::size_t>(test.child[side])];
+                    points_below_[number] |=
+                        points_below_[static_cast<std::size_t>(test.child[side])];
                 continue;
             }
             const std::size_t n_points = points_of(n_distinct_);
@@ -87,7 +88,8 @@ class Expansion : private AttributedTree {
         test.z_before = z_[test.feature];
         test.share[0] = share_[s];
         test.share[1] = 1.0 - share_[s];
-        for (std::size_t side = 0; side < 2; ++side) test.z[side] = test.z_before * test.share[side];
+        for (std::size_t side = 0; side < 2; ++side)
+            test.z[side] = test.z_before * test.share[side];
         return test;
     }
 

@@ -14,11 +14,11 @@ inline constexpr std::int32_t kEnd = -1, kNoPath = -2;
 // A test on a path. `z` is the product of the shares of the tests of its feature so far.
 struct PathTest {
     Slot slot;
-    const CategorySet* set = nullptr;  // of a categorical test
-    std::uint32_t feature = 0;         // number among the features of the tree
+    const CategorySet* set = nullptr;            // of a categorical test
+    std::uint32_t feature = 0;                   // number among the features of the tree
     std::int32_t child[2] = {kNoPath, kNoPath};  // tests that follow
     double value[2] = {0, 0};                    // at an end
-    double share[2] = {0, 0};          // of the weight, that goes to each side
+    double share[2] = {0, 0};                    // of the weight, that goes to each side
     double z_before = 1;
     double z[2] = {0, 0};
 

@@ -41,7 +41,8 @@ class Attributions:
     feature_names : list of str
     method : {"path-dependent", "interventional"}
     exact : bool
-        False where some trees have too many paths and were estimated; see `attributions`.
+        False where some trees have too many paths and features and were estimated; see
+        `attributions`.
     """
 
     values: Floats
@@ -107,7 +108,9 @@ def attributions(
         Also compute the values of pairs of features.
     max_paths : int, default=20_000
         Without a baseline: cells that are merged and split again are reached by many paths. A
-        tree with more paths than this is estimated from the contributions along random orders of
+        tree with more paths than this is computed from the values of all sets of its features
+        if these sets are few: ``max_paths / 16`` or fewer, which by default are trees of ten
+        features. Other such trees are estimated from the contributions along random orders of
         the features, some 400 over all trees; they sum to the score all the same, and `exact` is
         False. Against a baseline all trees are exact.
 
@@ -207,9 +210,9 @@ def _check_paths(trees: TreeSum, max_paths: int) -> None:
     paths = _core.estimated_paths(starts, slots, set_of, sets, at_end, max_paths)
     if len(paths):
         raise ValueError(
-            f"Got interactions=True and a tree with {paths.max():,.0f} paths to its merged cells; "
-            f"expected at most max_paths={max_paths:,}. Give a baseline: against one, interactions "
-            "are exact for any tree."
+            f"Got interactions=True and a tree with {paths.max():,.0f} paths to its merged cells "
+            f"and many features; expected at most max_paths={max_paths:,} paths. Give a baseline: "
+            "against one, interactions are exact for any tree."
         )
 
 

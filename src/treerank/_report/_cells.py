@@ -29,6 +29,7 @@ from treerank.metrics._ties import class_weights
 MAX_STRATA = 120
 MAX_STEPS = 60
 MAX_RULE = 800  # letters of the rule of a cell that is no stratum of the model
+LONG_RULE = 500  # letters of a rule that is folded
 
 
 @dataclass(frozen=True)
@@ -228,6 +229,7 @@ def cell_rows(view: CellView, model: TreeRanker, names: list[str]) -> list[dict[
             "closes": _closes(view, cell),
         } | {name: column[cell] for name, column in rates.items()}
         row["ways"] = alternatives(rule)
+        row["is_long"] = len(rule) > LONG_RULE
         row["side"] = _side(tree, model, names, cell)
         if row["is_split"]:
             row["point"] = points[cell].tolist()

@@ -12,31 +12,27 @@ STRIP = 46  # height of the strip of a class, in pixels
 
 
 def score_histogram(sample: ScoredRows, names: list[str]) -> Picture:
-    """Draw a strip for each class, the highest on top, all at one scale.
+    """Draw a strip for each class, the highest on top.
 
-    The bars of a class add up to all of its rows, so that rare classes can be read as well.
+    The tallest bar of each fills its strip, so that rare classes can be read as well.
     """
     edges = np.linspace(*widened(float(sample.score.min()), float(sample.score.max())), N_BINS + 1)
     n_classes = len(names)
-    totals = sample.totals(n_classes)
-    shares = np.array(
-        [
-            np.histogram(sample.score, edges, weights=sample.weight * (sample.code == k))[0]
-            / totals[k]
-            for k in range(n_classes)
-        ]
-    )  # fmt: skip
+    counts = [
+        np.histogram(sample.score, edges, weights=sample.weight * (sample.code == k))[0]
+        for k in range(n_classes)
+    ]
     labels = [short_name(name) for name in names]
     picture = Picture(
-        "Histogram of the scores of each class: share of the class in each range of scores",
+        "Histogram of the scores of each class",
         "score", "", x_range=(float(edges[0]), float(edges[-1])), y_range=(0.0, float(n_classes)),
         y_ticks=list(zip(np.arange(float(n_classes)).tolist(), labels, strict=True)),
         full_names=dict(zip(labels, names, strict=True)),
         width=460, height=STRIP * n_classes + 58, left=int(22 + 6.8 * max(map(len, labels))),
     )  # fmt: skip
-    for k, row in enumerate(shares):
+    for k, row in enumerate(counts):
         for i in np.flatnonzero(row):
-            top = k + 0.94 * float(row[i] / shares.max())
+            top = k + 0.94 * float(row[i] / row.max())
             picture.rectangle((edges[i], edges[i + 1]), (float(k), top), "bar", shade(k, n_classes))
     return picture
 

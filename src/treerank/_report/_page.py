@@ -67,11 +67,13 @@ def report(
     """Write one HTML file that a committee can read: how well a model ranks, and by what.
 
     The file holds all it needs, loads nothing, and runs no code but its own small script. It
-    has the ROC curve with a simultaneous band and a cut-off to drag; for a ranking tree the
-    strata with their rules, the tree to unfold, and a slider that prunes it live; importance,
-    partial dependence, gains, calibration, stability and reasons for single rows; for three
-    and more classes VUS, class distributions and the ROC surface. Every name and value of the
-    data is shown as text, whatever it contains.
+    opens with a summary written from its numbers and ends with lines to sign on. It has the ROC
+    curve with a simultaneous band and a cut-off to drag, a histogram of the scores; for a ranking
+    tree the strata with their rules, a picture of it, the tree to unfold, and a slider that prunes
+    it live; importance by shuffling with intervals, partial dependence, gains, calibration,
+    stability, reasons for single rows and rows to look up; for three and more classes
+    concordance, VUS, mean grades, class distributions, gains and calibration by cut, and the ROC
+    surface. Every name and value of the data is shown as text, whatever it contains.
 
     A model flatters itself on the rows it has learned from. Without new rows, with `train` alone,
     every figure comes from held-out rows: the same kind of model is fitted again without each of

@@ -23,13 +23,15 @@ $(eval $(call install,bench))
 $(eval $(call install,docs))
 # Who works on the code sees every warning; `make WERROR=OFF` for a compiler that has new ones.
 WERROR ?= ON
-$(eval $(call install,dev,--config-settings=cmake.define.TREERANK_WERROR=$(WERROR)))
+$(eval $(call install,dev,--no-build-isolation \
+  --config-settings=cmake.define.TREERANK_WERROR=$(WERROR)))
 
-# What the sanitizer build needs; it comes before the rest, so that the two are made side by side.
+# What builds the core. It comes before the rest, so that the sanitizer build is made beside that;
+# and it stays where it is, so that after a change only the files concerned are compiled again.
 $(VENV)/.dev-installed: | $(VENV)/.tools-installed
 $(VENV)/.tools-installed:
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) install --no-compile cmake nanobind ninja
+	$(PIP) install --no-compile cmake nanobind ninja scikit-build-core setuptools-scm
 	touch $@
 
 demo: $(VENV)/.demo-installed

@@ -19,6 +19,9 @@ for entry in "$libraries"/*; do
 done
 # Files without such tests need not even be imported.
 files=$(grep -rl 'mark\.core' --include='test_*.py' tests | sort)
+# Byte code is compiled here, once: the sanitizers would slow that down in every process.
+PYTHONPATH="$copy:$build/libraries" HYPOTHESIS_PROFILE=quick \
+    python -S -m pytest $files --collect-only -qq -p no:cacheprovider > /dev/null
 # Python itself leaks on exit, and NumPy and friends are not instrumented. What a sanitizer says
 # before it stops the process is not captured. A short stack for each allocation, and less memory
 # that waits after it was freed, halve the time.

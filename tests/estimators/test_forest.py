@@ -644,7 +644,7 @@ except KeyboardInterrupt:
 def test_shares_are_stretched_to_fit_and_the_order_stays(splitter, monkeypatch):
     monkeypatch.setattr("treerank._forest_plan.SHRINKAGES", [200.0, 500.0])  # far too strong
     x, y = table(1_500, 4, seed=3)
-    given = {"splitter": splitter, "n_estimators": 30, "max_depth": 4}
+    given = {"splitter": splitter, "n_estimators": 12, "max_depth": 4}
     chosen = RankingForest(**given).fit(x[:1000], y[:1000])
     plain = RankingForest(**given, shrinkage=chosen.shrinkage_).fit(x[:1000], y[:1000])
     stretched, shrunk = (m.predict_proba(x)[:, 1] for m in (chosen, plain))

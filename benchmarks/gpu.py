@@ -68,10 +68,10 @@ def make_rows(n: int) -> Data:
     return Data(np.asfortranarray(x.T), y.astype(np.int64))
 
 
-def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+def timed(call: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
     """Seconds of a call, and what it gives."""
     start = time.perf_counter()
-    result = call()
+    result = call(*arguments)
     return time.perf_counter() - start, result
 
 
@@ -127,7 +127,7 @@ def grown_forests(data: Data, n_trees: int, device: CudaDevice) -> list[Figure]:
     size = f"{n_trees} trees, {len(data.y):,} rows"
     figures = [Figure(f"table of {len(data.y):,} rows to the device", transfer, "s")]
     for plan in (usual, half):
-        seconds, trees = timed(lambda plan=plan: rows.grow(plan, None))
+        seconds, trees = timed(rows.grow, plan, None)
         note = f"{len(trees.slots) / n_trees / 1e6:.2f} million slots a tree"
         figures += [
             Figure(f"{size}: growth ({plan.name})", seconds, "s", 5.0, note=note),
@@ -142,9 +142,9 @@ def whole_fits(data: Data, n_trees: int, device: CudaDevice) -> list[Figure]:
     tree_seconds, _ = timed(TreeRank(n_jobs=-1, device="cuda").fit, *data)
     forest = RankingForest(n_estimators=n_trees, n_jobs=-1, device="cuda")
     forest_seconds, _ = timed(forest.fit, *data)
-    scoring, _ = timed(lambda: forest.score_samples(data.X))
+    scoring, _ = timed(forest.score_samples, data.X)
     codes, n_jobs = forest._codes(data.X)
-    walking, _ = timed(lambda: forest._trees.total(codes, n_jobs, device))
+    walking, _ = timed(forest._trees.total, codes, n_jobs, device)
     return [
         Figure(f"TreeRank().fit, {size}", tree_seconds, "s", 1.0,
                note="checking and coding of the rows, six trees, pruning"),

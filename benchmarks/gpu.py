@@ -18,6 +18,7 @@ from treerank._binning.binning import code_table
 from treerank._device.cuda import CudaDevice, cuda_device
 from treerank._device.device import Memory, upload
 from treerank._forest_plan import plan_forest
+from treerank._growth.device_rows import BATCH
 from treerank._growth.forest import ForestPlan
 from treerank._growth.forest_rows import LocalForestRows
 from treerank._growth.trees import TreeRankOptions
@@ -156,6 +157,52 @@ def whole_fits(data: Data, n_trees: int, device: CudaDevice) -> list[Figure]:
     ]  # fmt: skip
 
 
+class TimedKernels:
+    """Kernels that are waited for, and their seconds by name."""
+
+    def __init__(self, device: CudaDevice, kernels: Any) -> None:
+        self.device, self.kernels = device, kernels
+        self.seconds: dict[str, float] = {}
+
+    def launch(self, name: str, *arguments: Any, **more: Any) -> None:
+        """Run a kernel alone."""
+        self._wait()
+        start = time.perf_counter()
+        self.kernels.launch(name, *arguments, **more)
+        self._wait()
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+    def _wait(self) -> None:
+        self.device.check(self.device.driver.cuCtxSynchronize())
+
+
+def kernel_figures(data: Data, device: CudaDevice) -> list[Figure]:
+    """Seconds of the kernels of one batch of trees, which says what the rest waits for."""
+    rows, plans = forest_rows(data, BATCH, device)
+    rows.grow(plans[0], None)
+    whole, _ = timed(rows.grow, plans[0], None)
+    timed_kernels = TimedKernels(device, rows._on_device.table.kernels)
+    table = replace(rows._on_device.table, kernels=timed_kernels)
+    rows._on_device.__dict__["table"] = table
+    rows.grow(plans[0], None)
+    seconds = timed_kernels.seconds
+    parts = {
+        "large nodes": [name for name in seconds if name.endswith("_large")],
+        "nodes of middle size": ["grow_mid"],
+        "nodes of at most 32 rows": ["grow_tiny"],
+    }
+    note = ", ".join(
+        f"{what} {sum(seconds[name] for name in names):.2f} s" for what, names in parts.items()
+    )
+    size = f"{BATCH} trees, {len(data.y):,} rows"
+    return [
+        Figure(
+            f"{size}: growth ({plans[0].name})", whole, "s", note="one batch, nothing beside it"
+        ),
+        Figure("of which kernels", sum(seconds.values()), "s", note=note),
+    ]
+
+
 def bare_rates(device: CudaDevice) -> dict[str, float]:
     """Atomic additions in shared memory, and bytes copied, a second."""
     options = [f"-arch={device.architecture}", f"-DWORDS={WORDS}", f"-DUPDATES={UPDATES}"]
@@ -197,14 +244,14 @@ def histogram_figures(data: Data, device: CudaDevice) -> list[Figure]:
     updates, seconds = count_once(table, n, DRAWN)
     gathered = n * (4 + table.stride)
     return [
-        Figure("atomic additions in shared memory, bare", rates["atomics"] / 1e9, " billion/s"),
-        Figure("memory copied, bare", rates["bytes"] / 1e9, " GB/s"),
-        Figure(f"histogram of all rows, {DRAWN} features", updates / seconds / 1e9, " billion/s",
+        Figure("atomic additions in shared memory, bare", rates["atomics"] / 1e9, "billion/s"),
+        Figure("memory copied, bare", rates["bytes"] / 1e9, "GB/s"),
+        Figure(f"histogram of all rows, {DRAWN} features", updates / seconds / 1e9, "billion/s",
                note="rows in the order of a bootstrap sample's list"),
         Figure("its share of the bare atomic rate", 100 * updates / seconds / rates["atomics"],
-               " %"),
+               "%"),
         Figure("its share of the bare memory rate", 100 * gathered / seconds / rates["bytes"],
-               " %", note="a row's number and its line of codes"),
+               "%", note="a row's number and its line of codes"),
     ]  # fmt: skip
 
 
@@ -255,6 +302,7 @@ def run(quick: bool) -> None:
     figures = [
         *same_models(Data(data.X[:hashed], data.y[:hashed]), n_trees),
         *grown_forests(data, n_trees, device),
+        *kernel_figures(data, device),
         *whole_fits(data, n_trees, device),
         *histogram_figures(data, device),
     ]
@@ -268,7 +316,15 @@ GPU: {device.name}, kernels compiled before. {describe(facts, COMMAND)}
 {figure_table(figures)}
 
 Growth alone counts draws, kernels, the way of the tests back, and the trees being put together; it
-begins with codes. [The guide](../guide/gpu.md) says what runs where.
+begins with codes. What the kernels do not take of it is the processor's: a tree of this size has
+some two million slots, which a core takes about half a second to put together, while the GPU finds
+its tests in some 30 milliseconds. Of a whole fit most is the processor's, too: checking, coding,
+out-of-bag scores, and the slots being packed. The histogram kernel is bound by memory, not by its
+additions: rows of a node are scattered, and each brings a line of codes of which a forest looks at
+a few. [The guide](../guide/gpu.md) says what runs where.
+
+Not here: boosting, whose trees are grown on the processor, and forests and boosting of other
+libraries on the same GPU.
 """
     print(page)
     if not quick:

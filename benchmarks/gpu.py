@@ -247,7 +247,7 @@ def histogram_figures(data: Data, device: CudaDevice) -> list[Figure]:
         Figure("atomic additions in shared memory, bare", rates["atomics"] / 1e9, "billion/s"),
         Figure("memory copied, bare", rates["bytes"] / 1e9, "GB/s"),
         Figure(f"histogram of all rows, {DRAWN} features", updates / seconds / 1e9, "billion/s",
-               note="rows in the order of a bootstrap sample's list"),
+               note="rows in their order"),
         Figure("its share of the bare atomic rate", 100 * updates / seconds / rates["atomics"],
                "%"),
         Figure("its share of the bare memory rate", 100 * gathered / seconds / rates["bytes"],
@@ -320,8 +320,8 @@ begins with codes. What the kernels do not take of it is the processor's: a tree
 some two million slots, which a core takes about half a second to put together, while the GPU finds
 its tests in some 30 milliseconds. Of a whole fit most is the processor's, too: checking, coding,
 out-of-bag scores, and the slots being packed. The histogram kernel is bound by memory, not by its
-additions: rows of a node are scattered, and each brings a line of codes of which a forest looks at
-a few. [The guide](../guide/gpu.md) says what runs where.
+additions: a row brings its whole line of codes, of which a forest looks at a few.
+[The guide](../guide/gpu.md) says what runs where.
 
 Not here: boosting, whose trees are grown on the processor, and forests and boosting of other
 libraries on the same GPU.

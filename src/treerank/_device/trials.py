@@ -49,6 +49,7 @@ ROWS_PER_BLOCK = 8192  # of a large node
 SHARED_BYTES, MOST_SHARED_BYTES = 28 * 1024, 48 * 1024  # of counters: for several features, for one
 HISTOGRAM_BYTES = 512 * 2**20  # of large nodes at a time
 BLOCKS_PER_PROCESSOR = 16
+SHALLOW = 24  # LeafRank trees up to this depth: how many nodes they can have
 
 
 @dataclass(frozen=True)
@@ -186,6 +187,9 @@ class _Level:
         by_weight = trials.weights / max(self.grower.limits.min_weight_leaf, 1e-300)
         trees = np.zeros(trials.n_trees, dtype=TREE_RECORDS)
         trees["capacity"] = n_roots + 2 * np.minimum(rows, by_weight).astype(np.int64) + 2
+        if 0 <= self.grower.limits.max_depth < SHALLOW:
+            shallow = n_roots << self.grower.limits.max_depth
+            trees["capacity"] = np.minimum(trees["capacity"], shallow)
         trees["first"] = np.cumsum(trees["capacity"]) - trees["capacity"]
         n_records = int(trees["capacity"].sum())
         self.set_capacity = n_records if self.grower.table.features.categorical.any() else 0

@@ -18,6 +18,7 @@ from treerank._binning.binning import code_table
 from treerank._device.cuda import CudaDevice, cuda_device
 from treerank._device.device import Memory, upload
 from treerank._forest_plan import plan_forest
+from treerank._growth.device_rows import BATCH
 from treerank._growth.forest import ForestPlan
 from treerank._growth.forest_rows import LocalForestRows
 from treerank._growth.trees import TreeRankOptions
@@ -68,10 +69,10 @@ def make_rows(n: int) -> Data:
     return Data(np.asfortranarray(x.T), y.astype(np.int64))
 
 
-def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+def timed(call: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
     """Seconds of a call, and what it gives."""
     start = time.perf_counter()
-    result = call()
+    result = call(*arguments)
     return time.perf_counter() - start, result
 
 
@@ -127,7 +128,7 @@ def grown_forests(data: Data, n_trees: int, device: CudaDevice) -> list[Figure]:
     size = f"{n_trees} trees, {len(data.y):,} rows"
     figures = [Figure(f"table of {len(data.y):,} rows to the device", transfer, "s")]
     for plan in (usual, half):
-        seconds, trees = timed(lambda plan=plan: rows.grow(plan, None))
+        seconds, trees = timed(rows.grow, plan, None)
         note = f"{len(trees.slots) / n_trees / 1e6:.2f} million slots a tree"
         figures += [
             Figure(f"{size}: growth ({plan.name})", seconds, "s", 5.0, note=note),
@@ -142,9 +143,9 @@ def whole_fits(data: Data, n_trees: int, device: CudaDevice) -> list[Figure]:
     tree_seconds, _ = timed(TreeRank(n_jobs=-1, device="cuda").fit, *data)
     forest = RankingForest(n_estimators=n_trees, n_jobs=-1, device="cuda")
     forest_seconds, _ = timed(forest.fit, *data)
-    scoring, _ = timed(lambda: forest.score_samples(data.X))
+    scoring, _ = timed(forest.score_samples, data.X)
     codes, n_jobs = forest._codes(data.X)
-    walking, _ = timed(lambda: forest._trees.total(codes, n_jobs, device))
+    walking, _ = timed(forest._trees.total, codes, n_jobs, device)
     return [
         Figure(f"TreeRank().fit, {size}", tree_seconds, "s", 1.0,
                note="checking and coding of the rows, six trees, pruning"),
@@ -154,6 +155,52 @@ def whole_fits(data: Data, n_trees: int, device: CudaDevice) -> list[Figure]:
                note="checking and coding of the rows included"),
         Figure(f"the same of codes, {size}", walking, "s", 1.0, note="transfers included"),
     ]  # fmt: skip
+
+
+class TimedKernels:
+    """Kernels that are waited for, and their seconds by name."""
+
+    def __init__(self, device: CudaDevice, kernels: Any) -> None:
+        self.device, self.kernels = device, kernels
+        self.seconds: dict[str, float] = {}
+
+    def launch(self, name: str, *arguments: Any, **more: Any) -> None:
+        """Run a kernel alone."""
+        self._wait()
+        start = time.perf_counter()
+        self.kernels.launch(name, *arguments, **more)
+        self._wait()
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+    def _wait(self) -> None:
+        self.device.check(self.device.driver.cuCtxSynchronize())
+
+
+def kernel_figures(data: Data, device: CudaDevice) -> list[Figure]:
+    """Seconds of the kernels of one batch of trees, which says what the rest waits for."""
+    rows, plans = forest_rows(data, BATCH, device)
+    rows.grow(plans[0], None)
+    whole, _ = timed(rows.grow, plans[0], None)
+    timed_kernels = TimedKernels(device, rows._on_device.table.kernels)
+    table = replace(rows._on_device.table, kernels=timed_kernels)
+    rows._on_device.__dict__["table"] = table
+    rows.grow(plans[0], None)
+    seconds = timed_kernels.seconds
+    parts = {
+        "large nodes": [name for name in seconds if name.endswith("_large")],
+        "nodes of middle size": ["grow_mid"],
+        "nodes of at most 32 rows": ["grow_tiny"],
+    }
+    note = ", ".join(
+        f"{what} {sum(seconds[name] for name in names):.2f} s" for what, names in parts.items()
+    )
+    size = f"{BATCH} trees, {len(data.y):,} rows"
+    return [
+        Figure(
+            f"{size}: growth ({plans[0].name})", whole, "s", note="one batch, nothing beside it"
+        ),
+        Figure("of which kernels", sum(seconds.values()), "s", note=note),
+    ]
 
 
 def bare_rates(device: CudaDevice) -> dict[str, float]:
@@ -197,14 +244,14 @@ def histogram_figures(data: Data, device: CudaDevice) -> list[Figure]:
     updates, seconds = count_once(table, n, DRAWN)
     gathered = n * (4 + table.stride)
     return [
-        Figure("atomic additions in shared memory, bare", rates["atomics"] / 1e9, " billion/s"),
-        Figure("memory copied, bare", rates["bytes"] / 1e9, " GB/s"),
-        Figure(f"histogram of all rows, {DRAWN} features", updates / seconds / 1e9, " billion/s",
-               note="rows in the order of a bootstrap sample's list"),
+        Figure("atomic additions in shared memory, bare", rates["atomics"] / 1e9, "billion/s"),
+        Figure("memory copied, bare", rates["bytes"] / 1e9, "GB/s"),
+        Figure(f"histogram of all rows, {DRAWN} features", updates / seconds / 1e9, "billion/s",
+               note="rows in their order"),
         Figure("its share of the bare atomic rate", 100 * updates / seconds / rates["atomics"],
-               " %"),
+               "%"),
         Figure("its share of the bare memory rate", 100 * gathered / seconds / rates["bytes"],
-               " %", note="a row's number and its line of codes"),
+               "%", note="a row's number and its line of codes"),
     ]  # fmt: skip
 
 
@@ -255,6 +302,7 @@ def run(quick: bool) -> None:
     figures = [
         *same_models(Data(data.X[:hashed], data.y[:hashed]), n_trees),
         *grown_forests(data, n_trees, device),
+        *kernel_figures(data, device),
         *whole_fits(data, n_trees, device),
         *histogram_figures(data, device),
     ]
@@ -268,7 +316,15 @@ GPU: {device.name}, kernels compiled before. {describe(facts, COMMAND)}
 {figure_table(figures)}
 
 Growth alone counts draws, kernels, the way of the tests back, and the trees being put together; it
-begins with codes. [The guide](../guide/gpu.md) says what runs where.
+begins with codes. What the kernels do not take of it is the processor's: a tree of this size has
+some two million slots, which a core takes about half a second to put together, while the GPU finds
+its tests in some 30 milliseconds. Of a whole fit most is the processor's, too: checking, coding,
+out-of-bag scores, and the slots being packed. The histogram kernel is bound by memory, not by its
+additions: a row brings its whole line of codes, of which a forest looks at a few.
+[The guide](../guide/gpu.md) says what runs where.
+
+Not here: boosting, whose trees are grown on the processor, and forests and boosting of other
+libraries on the same GPU.
 """
     print(page)
     if not quick:

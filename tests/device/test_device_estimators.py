@@ -84,6 +84,46 @@ def test_missing_bindings_are_named(monkeypatch, model):
         clone(model).set_params(device="cuda").fit(x, y)
 
 
+class NoDriver:
+    """Bindings that find no driver, or a driver that finds no GPU."""
+
+    class CUresult:
+        CUDA_SUCCESS, CUDA_ERROR_OUT_OF_MEMORY = 0, 2
+
+    def __init__(self, error=None):
+        self.error = error
+
+    def cuInit(self, _):  # noqa: N802
+        if self.error is not None:
+            raise self.error
+        return (0,)
+
+    def cuDeviceGetCount(self):  # noqa: N802
+        return 0, 0
+
+
+@pytest.mark.parametrize(
+    ("driver", "reason"),
+    [(NoDriver(RuntimeError("no libcuda")), "no libcuda"), (NoDriver(), "the driver sees none")],
+)
+def test_a_gpu_that_is_not_there_is_said(driver, reason):
+    with pytest.raises(RuntimeError, match=rf"{reason}; expected an NVIDIA GPU.*device='cpu'"):
+        cuda.CudaDevice(driver, None)
+
+
+def test_compiled_kernels_are_kept_and_a_folder_that_cannot_be_written_is_no_error(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", "linux")
+    kept = cuda.cache_folder() / "some.cubin"
+    cuda._keep(kept, b"compiled")
+    assert kept.read_bytes() == b"compiled"
+    assert [path.name for path in kept.parent.iterdir()] == ["some.cubin"]
+    cuda._keep(kept / "below a file", b"compiled")
+    assert kept.read_bytes() == b"compiled"
+
+
 @pytest.mark.parametrize("device", ["gpu", 0, None])
 def test_unknown_devices_are_refused(device):
     x, y, _ = table()

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._device.device import Device, check_room, download, upload
+from treerank._device.table import row_stride
 
 THREADS = 128
 BLOCK_BYTES = 2**26  # of codes at a time ...
@@ -47,7 +48,8 @@ def score_on_device(device: Device, trees: PackedTrees, codes: NDArray[Any]) -> 
     step = max(1, min(n_rows, BLOCK_BYTES // (n_features * codes.itemsize)))
     at_once = min(AT_ONCE, -(-n_rows // step))
     sums = np.zeros(n_rows)
-    rows_bytes = at_once * step * (n_features * codes.itemsize + 8)
+    stride = row_stride(n_features, codes.itemsize)
+    rows_bytes = at_once * step * ((n_features + stride) * codes.itemsize + 8)
     blocks = [slice(first, first + step) for first in range(0, n_rows, step)]
     for first_tree, last_tree in _groups(trees.starts, TREE_BYTES):
         some = trees.some(first_tree, last_tree)
@@ -86,14 +88,21 @@ class _PlacedTrees:
 
     def add(self, codes: NDArray[Any], sums: NDArray[np.float64]) -> None:
         """Add the values of some rows to their sums."""
-        n = codes.shape[1]
+        n_features, n = codes.shape
         kernels = self.device.kernels(codes.itemsize, False)
-        there = upload(self.device, np.ascontiguousarray(codes))
+        columns = upload(self.device, np.ascontiguousarray(codes))
+        # Row by row: the way of a row through all trees then stays in one line of its codes.
+        stride = row_stride(n_features, codes.itemsize)
+        there = self.device.empty(n * stride * codes.itemsize)
+        kernels.launch(
+            "transpose", -(-n // THREADS), THREADS, columns, np.int64(n), np.int64(0),
+            np.int64(n_features), np.int64(stride), np.int64(n), there,
+        )  # fmt: skip
         totals = upload(self.device, sums)
         for first, last in _groups(self.trees.starts, NEAR_BYTES):
             kernels.launch(
-                "score_rows", -(-n // THREADS), THREADS, there, np.int64(1), np.int64(n),
-                np.int64(n), self.slots, self.step, self.set_of, self.sets, self.starts,
+                "score_rows", -(-n // THREADS), THREADS, there, np.int64(stride), np.int64(n),
+                self.slots, self.step, self.set_of, self.sets, self.starts,
                 self.at_end, first, last, totals,
             )  # fmt: skip
         sums[:] = download(self.device, totals, np.float64, n)

@@ -7,13 +7,14 @@ and of a node with at most 32 rows one warp grows all that is below.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._device.device import Memory, addresses, check_room, download, stretches_of, upload
+from treerank._device.device import addresses, check_room, download, stretches_of, upload
 from treerank._device.table import DeviceTable
 
 TRIAL = np.dtype(
@@ -48,6 +49,7 @@ ROWS_PER_BLOCK = 8192  # of a large node
 SHARED_BYTES, MOST_SHARED_BYTES = 28 * 1024, 48 * 1024  # of counters: for several features, for one
 HISTOGRAM_BYTES = 512 * 2**20  # of large nodes at a time
 BLOCKS_PER_PROCESSOR = 16
+SHALLOW = 24  # LeafRank trees up to this depth: how many nodes they can have
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,10 @@ class TrialGrower:
         return self._together * self.max_codes * self.table.count_bytes
 
     def grow(self, trials: Trials) -> tuple[list[NDArray[np.uint8]], NDArray[np.uint8]]:
-        """Grow all trials to the end: the records of each tree, and the category sets."""
+        """Grow all trials to the end: the records of each tree, and the category sets.
+
+        The records are this thread's until it grows the next.
+        """
         level = _Level(self, trials)
         while level.n_mid or level.n_large:
             level.step()
@@ -182,6 +187,9 @@ class _Level:
         by_weight = trials.weights / max(self.grower.limits.min_weight_leaf, 1e-300)
         trees = np.zeros(trials.n_trees, dtype=TREE_RECORDS)
         trees["capacity"] = n_roots + 2 * np.minimum(rows, by_weight).astype(np.int64) + 2
+        if 0 <= self.grower.limits.max_depth < SHALLOW:
+            shallow = n_roots << self.grower.limits.max_depth
+            trees["capacity"] = np.minimum(trees["capacity"], shallow)
         trees["first"] = np.cumsum(trees["capacity"]) - trees["capacity"]
         n_records = int(trees["capacity"].sum())
         self.set_capacity = n_records if self.grower.table.features.categorical.any() else 0
@@ -289,13 +297,25 @@ class _Level:
         found = download(self.device, self.grower.counters, np.uint32, N_COUNTERS)
         self._check(found)
         sizes = download(self.device, self.n_records, np.uint32, self.trials.n_trees)
-        records = [
-            _bytes(self.device, self.records, int(n), RECORD_BYTES, int(first))
-            for n, first in zip(sizes, self.trees["first"], strict=True)
-        ]
-        return records, _bytes(self.device, self.sets, int(found[N_SETS]), SET_BYTES, 0)
+        room = _room_for(RECORD_BYTES * int(sizes.sum()))
+        ends = np.cumsum(sizes, dtype=np.int64)
+        records = []
+        for first, end, n in zip(self.trees["first"], ends, sizes, strict=True):
+            some = room[RECORD_BYTES * int(end - n) : RECORD_BYTES * int(end)]
+            self.device.read(self.records, some, RECORD_BYTES * int(first))
+            records.append(some.reshape(int(n), RECORD_BYTES))
+        sets = np.empty((int(found[N_SETS]), SET_BYTES), dtype=np.uint8)
+        if len(sets):
+            self.device.read(self.sets, sets)
+        return records, sets
 
 
-def _bytes(device: Any, memory: Memory, n: int, size: int, first: int) -> NDArray[np.uint8]:
-    values = download(device, memory, np.dtype((np.void, size)), n, first)
-    return values.view(np.uint8).reshape(n, size)
+_rooms = threading.local()
+
+
+def _room_for(n_bytes: int) -> NDArray[np.uint8]:
+    """Room of this thread, used again for the next level: new memory costs more than the copy."""
+    room = getattr(_rooms, "bytes", None)
+    if room is None or len(room) < n_bytes:
+        room = _rooms.bytes = np.empty(n_bytes, dtype=np.uint8)
+    return np.asarray(room)

@@ -6,12 +6,12 @@ struct Slot {
 #define NEXT_MASK ((1u << 30) - 1)
 
 // Adds the value of each row in one tree after another to its sum, in the order of the trees.
-KERNEL score_rows(const CODE* codes, i64 row_step, i64 feature_step, i64 n, const Slot* slots,
-                  const float* steps, const i32* set_of, const CategorySet* sets,
-                  const i64* starts, const u8* at_end, i32 first_tree, i32 last_tree,
-                  double* sums) {
+KERNEL score_rows(const CODE* codes, i64 stride, i64 n, const Slot* slots, const float* steps,
+                  const i32* set_of, const CategorySet* sets, const i64* starts, const u8* at_end,
+                  i32 first_tree, i32 last_tree, double* sums) {
     const i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
+    const CODE* row = codes + i * stride;
     double sum = sums[i];
     for (i32 t = first_tree; t < last_tree; ++t) {
         const Slot* tree = slots + starts[t];
@@ -23,7 +23,7 @@ KERNEL score_rows(const CODE* codes, i64 row_step, i64 feature_step, i64 n, cons
             const Slot slot = tree[at];
             const u32 to = slot.next & NEXT_MASK;
             u32 next;
-            const u16 code = codes[i * row_step + slot.feature * feature_step];
+            const u16 code = row[slot.feature];
             if (slot.next >> 31)
                 next = to + !contains(sets[set_of[starts[t] + at]], code);
             else

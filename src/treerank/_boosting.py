@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +22,7 @@ from treerank._growth.boosting import (
     boosting_units,
     hold_out,
 )
+from treerank._growth.boosting_choice import BoostingChoice, choose_trees
 from treerank._growth.progress import progress_bar
 from treerank._input.labels import check_labels
 from treerank._input.parameter_docs import insert_shared_docs
@@ -34,9 +34,6 @@ from treerank._io.parquet import CodedFit
 from treerank._select.log_odds import log_odds_lines
 from treerank._select.quality import class_shares
 from treerank._trees.packed_forest import ForestArrays
-
-# Of the rows, held out to choose the number of trees.
-CHOOSING_SHARE = 0.2
 
 
 @insert_shared_docs
@@ -51,13 +48,15 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     Parameters
     ----------
     n_estimators : int or "auto", default="auto"
-        Number of trees; the most of them with early stopping. "auto": 200 below 5,000 rows. From
-        there on a fifth of the rows is held out, the number of trees with the highest AUC (VUS)
-        on them is found, up to 1,500, and all rows are fitted again with that number, scaled to
-        the number of rows.
+        Number of trees; the most of them with early stopping. "auto": with two classes and the
+        logistic loss rows held out choose the number, up to 1,500, and the size of the trees: the
+        least loss on them wins, and all rows are fitted again with these trees. Below 5,000 rows
+        each fifth is held out in turn, from there on one of them. Other losses, and more classes,
+        choose the number by the AUC (VUS) from 5,000 rows on; below, and where the rarest class
+        has fewer than 50 rows, there are 200 trees.
     learning_rate : float or "auto", default="auto"
         Share of the Newton step that is taken. Smaller ones need more trees. "auto": 0.1 where
-        the number of trees is chosen on rows held out, else 0.05.
+        the number of trees is chosen for 5,000 rows and more, else 0.05.
     loss : {"auto", "logistic", "pairwise", "rankboost"}, default="auto"
         "logistic": minus the log-likelihood of two classes; beyond, of all ways to cut the
         classes in two, with one score for all of them (proportional odds). "pairwise":
@@ -65,11 +64,13 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         smooth in the AUC's place; with a `focus`, over pairs of rows in a soft top, so that rows
         far below it weigh next to nothing. "rankboost": ``exp(s_j - s_i)`` over the same pairs,
         RankBoost's weights. "auto": logistic, and pairwise with a `focus`.
-    max_depth : int, default=2
-        Depth of the ranking trees, in splits of cells.
+    max_depth : int or "auto", default="auto"
+        Depth of the ranking trees, in splits of cells. "auto": 1 to 4, where rows held out choose
+        both depths, else 2.
     leafrank_depth : int or "auto", default="auto"
-        Depth of the tree inside a split. With 1 a ranking tree is an ordinary one. "auto": 2,
-        and 3 from 20,000 rows on or beyond two classes.
+        Depth of the tree inside a split. With 1 a ranking tree is an ordinary one. "auto": 1 to 4,
+        where rows held out choose both depths; else 2, and 3 from 20,000 rows on or beyond two
+        classes.
     min_samples_leaf : int or float, default=5
         Least weight of a leaf; below 1 a share of all rows.
     l2_regularization : float or "auto", default="auto"
@@ -113,8 +114,11 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     ----------
     n_estimators_ : int
         Number of trees kept.
+    plan_ : BoostingChoice
+        Which trees were chosen: `max_depth`, `leafrank_depth`, and in `held_out_loss` and `n_trees`
+        what was tried and how it did.
     validation_scores_ : array
-        Where rows were held out: AUC (VUS) on them, after each tree.
+        With early stopping or `X_val`: AUC (VUS) on the rows held out, after each tree.
     feature_importances_ : array of shape (n_features,)
         Share of each feature in the Newton gains.
     loss_ : str
@@ -149,7 +153,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         *,
         learning_rate: Any = "auto",
         loss: str = "auto",
-        max_depth: int = 2,
+        max_depth: Any = "auto",
         leafrank_depth: Any = "auto",
         min_samples_leaf: Any = 5,
         l2_regularization: Any = "auto",
@@ -201,6 +205,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         self.verbose = verbose
 
     n_estimators_: int
+    plan_: BoostingChoice
     loss_: str
     validation_scores_: NDArray[np.float64]
     feature_importances_: NDArray[np.float64]
@@ -270,11 +275,11 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         plan: BoostingPlan,
         before: Boosted | None,
     ) -> tuple[Boosted, BoostingRows]:
-        """Choose the number of trees, if that is asked for, and grow them on rows not held out."""
-        scores = None
-        if plan.is_refitted:
-            with stage("choose the number of trees"):
-                plan, scores = self._choose_rounds(rows, plan)
+        """Choose the trees, if that is asked for, and grow them on rows not held out."""
+        self.plan_ = BoostingChoice(plan.max_depth, plan.leafrank_depth, {}, {})
+        if plan.choice is not None:
+            with stage("choose the trees"), progress_bar("choosing", self.verbose) as report:
+                plan, self.plan_ = choose_trees(rows, self._binning, plan, report)
         if validation is None:
             rows, validation = hold_out(rows, plan, float(self.validation_fraction))
         with progress_bar("boosting", self.verbose) as report:
@@ -282,7 +287,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
                 boosted = boost_bags(rows, self._binning, plan, self.n_bags, report)
             else:
                 boosted = boost(rows, validation, self._binning, plan, report, before)
-        return (boosted if scores is None else boosted._replace(validation_scores=scores)), rows
+        return boosted, rows
 
     def _before(self, data: TrainingData, binning: Binning) -> Boosted | None:
         """Trees of the last fit to go on from, with a warm start."""
@@ -318,17 +323,6 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         labels, _ = check_labels(y, n_rows, self.classes_, n_classes)
         units, scale = boosting_units(quantise(check_weights(sample_weight, n_rows)))
         return BoostingRows(codes, labels.astype(np.intp), units, scale, 1.0, n_classes)
-
-    def _choose_rounds(
-        self, rows: BoostingRows, plan: BoostingPlan
-    ) -> tuple[BoostingPlan, NDArray[np.float64]]:
-        """Plan with the number of trees that is best on rows held out, scaled to all rows."""
-        learned, held_out = hold_out(rows, plan, CHOOSING_SHARE)
-        with progress_bar("choosing", self.verbose) as report:
-            tried = boost(learned, held_out, self._binning, plan, report)
-        found = 1 if tried.trees is None else tried.trees.n_trees
-        n_rounds = max(1, round(found / (1 - CHOOSING_SHARE)))
-        return replace(plan, n_rounds=n_rounds, patience=0), tried.validation_scores
 
     def _keep(self, boosted: Boosted, rows: BoostingRows) -> None:
         """Set the fitted attributes."""

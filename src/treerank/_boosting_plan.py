@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from treerank._binning.binning import Binning
-from treerank._growth.boosting import BoostingPlan
+from treerank._growth.boosting import BoostingPlan, ChoicePlan, TreeShape
+from treerank._growth.boosting_choice import N_FOLDS
 from treerank._growth.trees import check_monotonic
 from treerank._input.focus import Focus, check_focus
 from treerank._input.parameters import (
@@ -23,14 +24,20 @@ from treerank._input.seed import seed_of
 from treerank._input.validation import TrainingData
 
 MAX_DEPTH = 20
-# From so many rows on the trees are deeper, and from so many held-out rows choose their number.
-DEEP_ROWS, MANY_ROWS = 20_000, 5_000
-# Where nothing is said: so many trees and such steps of few rows; of many rows larger steps, and as
-# many trees as rows held out ask for, up to a limit.
-FEW_ROWS_TREES, FEW_ROWS_RATE = 200, 0.05
+# From so many rows on one fold is enough to choose the trees; below, five take turns.
+MANY_ROWS = 5_000
+# Where nothing is said: so many trees and such steps where no rows can be held out; else as many
+# trees as those ask for, up to a limit. Of many rows the steps are larger, and so they are while
+# trees are being chosen.
+USUAL_TREES, FEW_ROWS_RATE = 200, 0.05
 MOST_TREES, MANY_ROWS_RATE = 1_500, 0.1
 # Of the rarest class, or the rows held out would say too little.
 LEAST_OF_CLASS = 50
+# Sizes of trees to choose from, and the place of the usual one.
+SHAPES = (TreeShape(1, 1), TreeShape(1, 2), TreeShape(2, 2), TreeShape(3, 3), TreeShape(4, 4))
+USUAL_SHAPE = 2
+# Where nothing chooses: of so many rows, and beyond two classes, deeper trees than the usual.
+DEEP_ROWS, DEEP_SHAPE = 20_000, TreeShape(2, 3)
 # Added to the curvature of a leaf: grades ask for larger steps than two classes do.
 L2_OF_TWO, L2_OF_MORE = 5.0, 1.0
 # That all rows together can have.
@@ -54,7 +61,9 @@ def plan_boosting(
     patience = check_integer("n_iter_no_change", model.n_iter_no_change, 1)
     assert patience is not None
     _check_bags(n_bags, stops, model.warm_start)
-    n_rounds, rate, chooses = _rounds(model, data, stops)
+    shape = _shape(model, data)
+    choice = _choice(model, data, stops)
+    n_rounds, rate = _rounds(model, data, stops, choice)
     for name in ("min_samples_leaf", "subsample", "validation_fraction"):
         if check_number(name, getattr(model, name)) == 0:
             raise invalid_parameter(name, getattr(model, name), "a number > 0")
@@ -71,8 +80,8 @@ def plan_boosting(
         loss=_usual_loss(focus) if model.loss == "auto" else model.loss,
         n_rounds=n_rounds,
         learning_rate=rate,
-        max_depth=check_depth("max_depth", model.max_depth),
-        leafrank_depth=_leafrank_depth(model.leafrank_depth, data),
+        max_depth=shape.max_depth,
+        leafrank_depth=shape.leafrank_depth,
         min_samples_leaf=least if least >= 1 else least * _total_weight(data),
         l2=_auto_number("l2_regularization", model.l2_regularization,
                         L2_OF_TWO if two_classes else L2_OF_MORE),
@@ -80,8 +89,8 @@ def plan_boosting(
         n_chosen=check_max_features("max_features", model.max_features, data.table.n_features),
         monotonic=check_monotonic(model.monotonic_cst, data.table.names, binning),
         by_stratum=model.leaf_values == "stratum",
-        patience=patience if stops or chooses else 0,
-        is_refitted=chooses,
+        patience=patience if stops else 0,
+        choice=choice,
         seed=seed_of(model.random_state),
         n_jobs=check_n_jobs(model.n_jobs),
         focus=focus,
@@ -102,39 +111,67 @@ def _check_bags(n_bags: Any, stops: bool, warm_start: bool) -> None:
             )
 
 
-def _rounds(model: Any, data: TrainingData, stops: bool) -> tuple[int, float, bool]:
-    """Trees at most, the learning rate, and whether rows held out choose the number."""
+def _choice(model: Any, data: TrainingData, stops: bool) -> ChoicePlan | None:
+    """How rows held out are to choose the trees; None: the parameters or few rows forbid it."""
+    if not _is_auto("n_estimators", model.n_estimators):
+        return None
+    if model.warm_start:
+        raise ValueError(
+            "Got n_estimators='auto' with warm_start=True; expected a number of trees to go on to."
+        )
+    if stops:
+        return None
+    has_many = data.table.n_rows >= MANY_ROWS
+    by_loss = len(data.classes) == 2 and model.loss in ("auto", "logistic")
+    if np.bincount(data.labels).min() < LEAST_OF_CLASS or not (by_loss or has_many):
+        return None
+    shapes: tuple[TreeShape, ...] = (_shape(model, data),)
+    usual = 0
+    if (
+        by_loss
+        and _is_auto("max_depth", model.max_depth)
+        and _is_auto("leafrank_depth", model.leafrank_depth)
+    ):
+        shapes, usual = SHAPES, USUAL_SHAPE
+    rate = _auto_number("learning_rate", model.learning_rate, MANY_ROWS_RATE)
+    return ChoicePlan(shapes, usual, by_loss, 1 if has_many else N_FOLDS, rate)
+
+
+def _rounds(
+    model: Any, data: TrainingData, stops: bool, choice: ChoicePlan | None
+) -> tuple[int, float]:
+    """Trees at most, and the learning rate."""
     given, rate = model.n_estimators, model.learning_rate
-    chooses = False
     if isinstance(given, str):
-        check_choice("n_estimators", given, ["auto"])
-        if model.warm_start:
-            raise ValueError(
-                "Got n_estimators='auto' with warm_start=True; expected a number of trees to go "
-                "on to."
-            )
-        enough = np.bincount(data.labels).min() >= LEAST_OF_CLASS
-        chooses = data.table.n_rows >= MANY_ROWS and bool(enough) and not stops
-        given = MOST_TREES if chooses or stops else FEW_ROWS_TREES
+        given = MOST_TREES if choice or stops else USUAL_TREES
     n_rounds = check_integer("n_estimators", given, 1)
     assert n_rounds is not None
-    step = _auto_number("learning_rate", rate, MANY_ROWS_RATE if chooses else FEW_ROWS_RATE)
+    has_many = choice is not None and data.table.n_rows >= MANY_ROWS
+    step = _auto_number("learning_rate", rate, MANY_ROWS_RATE if has_many else FEW_ROWS_RATE)
     if step == 0:
         raise invalid_parameter("learning_rate", rate, "a number > 0")
-    return n_rounds, step, chooses
+    return n_rounds, step
 
 
-def _leafrank_depth(given: Any, data: TrainingData) -> int:
-    if isinstance(given, str) and given == "auto":
-        return 3 if data.table.n_rows >= DEEP_ROWS or len(data.classes) > 2 else 2
-    return check_depth("leafrank_depth", given)
+def _shape(model: Any, data: TrainingData) -> TreeShape:
+    """Size of the trees that is given, or usual."""
+    is_deep = data.table.n_rows >= DEEP_ROWS or len(data.classes) > 2
+    usual = DEEP_SHAPE if is_deep else SHAPES[USUAL_SHAPE]
+    return TreeShape(*(
+        u if _is_auto(name, getattr(model, name)) else check_depth(name, getattr(model, name))
+        for name, u in zip(TreeShape._fields, usual, strict=True)
+    ))  # fmt: skip
+
+
+def _is_auto(name: str, given: Any) -> bool:
+    if isinstance(given, str):
+        check_choice(name, given, ["auto"])
+        return True
+    return False
 
 
 def _auto_number(name: str, given: Any, usual: float) -> float:
-    if isinstance(given, str):
-        check_choice(name, given, ["auto"])
-        return usual
-    return check_number(name, given)
+    return usual if _is_auto(name, given) else check_number(name, given)
 
 
 def check_depth(name: str, depth: Any) -> int:

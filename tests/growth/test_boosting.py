@@ -554,23 +554,6 @@ def many_rows(n=5_000):
     return X, y
 
 
-@pytest.mark.not_sanitized
-def test_of_many_rows_those_held_out_choose_the_number_of_trees():
-    X, y = many_rows()
-    model = BoostedTreeRank().fit(X, y)
-    chosen = int(np.argmax(model.validation_scores_)) + 1
-    assert model.n_estimators_ == round(chosen / 0.8)
-    again = BoostedTreeRank(model.n_estimators_, learning_rate=0.1).fit(X, y)
-    np.testing.assert_array_equal(model.score_samples(X), again.score_samples(X))
-
-
-def test_of_few_rows_the_number_of_trees_is_fixed():
-    X, y = many_rows(4_999)
-    model = BoostedTreeRank().fit(X, y)
-    assert model.n_estimators_ == 200
-    assert not hasattr(model, "validation_scores_")
-
-
 def test_a_class_of_few_rows_chooses_nothing():
     X, y = many_rows()
     rare = (np.arange(len(y)) < 30).astype(int)

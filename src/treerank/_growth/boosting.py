@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -30,6 +31,24 @@ GRADIENT_BITS = 30
 CATEGORICAL = np.uint32(1 << 31)  # of a slot: its test is one of levels
 
 
+class TreeShape(NamedTuple):
+    """Size of the trees."""
+
+    max_depth: int
+    leafrank_depth: int
+
+
+@dataclass(frozen=True)
+class ChoicePlan:
+    """How rows held out choose the trees."""
+
+    shapes: tuple[TreeShape, ...]  # smallest first
+    usual: int  # the place of the one to start from
+    by_loss: bool  # else by AUC or VUS
+    n_held: int  # folds of five that are held out, one after the other
+    learning_rate: float
+
+
 @dataclass(frozen=True)
 class BoostingPlan:
     """The checked parameters of a fit."""
@@ -46,7 +65,7 @@ class BoostingPlan:
     monotonic: NDArray[np.int8]  # one of -1, 0, 1 a feature
     by_stratum: bool
     patience: int  # rounds without a better AUC; 0: no early stopping
-    is_refitted: bool  # the number of rounds is chosen on rows held out, for a fit to all
+    choice: ChoicePlan | None  # rows held out choose the trees, which all rows then grow
     seed: int
     n_jobs: int
     focus: Focus | None = None  # of the loss, and of where to stop
@@ -136,33 +155,18 @@ def boost(
         start, trees = before.start, [before.trees]
         scores = start + before.trees.total(rows.codes, plan.n_jobs)
     held_out = None if validation is None else _HeldOut(validation, start, trees, plan)
-    with stage("grow"):
-        rounds = _core.BoostingRounds(
-            rows.codes, rows.units, binning.n_codes, binning.grown_as_sets, plan.monotonic,
-            plan.n_jobs,
-        )  # fmt: skip
-    with _threads(plan.n_jobs) as threads:
-        loss = make_loss(plan.loss, rows.rank, rows.weight, rows.n_classes, threads, plan.focus)
-        for number in range(sum(tree.n_trees for tree in trees), plan.n_rounds):
-            with stage("gradients"):
-                derivatives = loss(scores)
-            with stage("grow"):
-                tree = _grow_tree(rounds, rows, derivatives, plan, number, scores)
-            if tree is None:
+    first = sum(tree.n_trees for tree in trees)
+    for number, tree in enumerate(grow_rounds(rows, binning, plan, scores, first), first):
+        if tree is None:
+            continue
+        trees.append(tree)
+        if held_out is not None:
+            with stage("validation scores"):
+                held_out.add(tree)
+            if held_out.is_patience_over:
                 break
-            if len(tree.slots) == 1:  # no split of these rows and features; others may have one
-                continue
-            trees.append(tree)
-            if plan.subsample < 1:
-                with stage("update scores"):
-                    scores += tree.total(rows.codes, plan.n_jobs)
-            if held_out is not None:
-                with stage("validation scores"):
-                    held_out.add(tree)
-                if held_out.is_patience_over:
-                    break
-            if report is not None:
-                report((number + 1) / plan.n_rounds)
+        if report is not None:
+            report((number + 1) / plan.n_rounds)
     qualities = [] if held_out is None else held_out.qualities
     n_kept = len(trees)
     if qualities:
@@ -172,6 +176,36 @@ def boost(
     joined = join_trees(trees[:n_kept])
     kept = None if joined is None else forest_with_sets(joined, binning)
     return Boosted(kept, start, scores, np.array(qualities))
+
+
+def grow_rounds(
+    rows: BoostingRows, binning: Binning, plan: BoostingPlan, scores: FloatArray, first: int = 0
+) -> Iterator[ForestArrays | None]:
+    """Give the tree of each round, and move the scores by it; None where there is no split.
+
+    Ends before its time where nothing is left to be learned.
+    """
+    with stage("grow"):
+        rounds = _core.BoostingRounds(
+            rows.codes, rows.units, binning.n_codes, binning.grown_as_sets, plan.monotonic,
+            plan.n_jobs,
+        )  # fmt: skip
+    with _threads(plan.n_jobs) as threads:
+        loss = make_loss(plan.loss, rows.rank, rows.weight, rows.n_classes, threads, plan.focus)
+        for number in range(first, plan.n_rounds):
+            with stage("gradients"):
+                derivatives = loss(scores)
+            with stage("grow"):
+                tree = _grow_tree(rounds, rows, derivatives, plan, number, scores)
+            if tree is None:
+                break
+            if len(tree.slots) == 1:  # of these rows and features; others may have one
+                yield None
+                continue
+            if plan.subsample < 1:
+                with stage("update scores"):
+                    scores += tree.total(rows.codes, plan.n_jobs)
+            yield tree
 
 
 class _HeldOut:

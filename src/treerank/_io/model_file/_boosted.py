@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from treerank._boosting import BoostedTreeRank
+from treerank._boosting_plan import MAX_DEPTH
+from treerank._growth.boosting_choice import BoostingChoice
 from treerank._growth.losses import LOSSES
 from treerank._io.model_file._features import (
     pack_binning,
@@ -30,6 +32,7 @@ def pack_boosted(model: BoostedTreeRank) -> dict[str, Any]:
         "intercepts": model._intercepts,
         "importances": model.feature_importances_,
         "validation_scores": getattr(model, "validation_scores_", None),
+        "plan": _pack_choice(model),
     }
 
 
@@ -37,7 +40,7 @@ def unpack_boosted(node: Node, model: BoostedTreeRank) -> None:
     """Set on an estimator what `fit` would have set."""
     fields = node.fields(
         "features", "binning", "classes", "loss", "start", "trees", "slopes", "intercepts",
-        "importances", "validation_scores",
+        "importances", "validation_scores", optional=["plan"],
     )  # fmt: skip
     n_features = len(unpack_names(fields["features"], model))
     model._binning = unpack_binning(fields["binning"], n_features)
@@ -56,3 +59,34 @@ def unpack_boosted(node: Node, model: BoostedTreeRank) -> None:
     if not fields["validation_scores"].is_null:
         scores = fields["validation_scores"].array("<f8", (None,), low=0.0, high=1.0)
         model.validation_scores_ = scores
+    if "plan" in fields and not fields["plan"].is_null:  # files of 0.1.0 do not say
+        model.plan_ = _unpack_choice(fields["plan"])
+
+
+def _pack_choice(model: BoostedTreeRank) -> dict[str, Any] | None:
+    if not hasattr(model, "plan_"):
+        return None
+    choice = model.plan_
+    tried = [
+        {"size": list(size), "loss": loss, "trees": choice.n_trees[size]}
+        for size, loss in choice.held_out_loss.items()
+    ]
+    return {"size": [choice.max_depth, choice.leafrank_depth], "tried": tried}
+
+
+def _unpack_choice(node: Node) -> BoostingChoice:
+    fields = node.fields("size", "tried")
+    tried = [item.fields("size", "loss", "trees") for item in fields["tried"].items()]
+    sizes = [_unpack_size(item["size"]) for item in tried]
+    return BoostingChoice(
+        *_unpack_size(fields["size"]),
+        {size: item["loss"].number(0.0) for size, item in zip(sizes, tried, strict=True)},
+        {size: item["trees"].integer(1, 2**31) for size, item in zip(sizes, tried, strict=True)},
+    )
+
+
+def _unpack_size(node: Node) -> tuple[int, int]:
+    depths = [item.integer(1, MAX_DEPTH) for item in node.items()]
+    if len(depths) != 2:
+        raise node.error("two depths")
+    return depths[0], depths[1]

@@ -1,0 +1,149 @@
+"""How boosting chooses the size and the number of its trees."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import log_loss
+
+import treerank
+from treerank import BoostedTreeRank, _core
+from treerank._growth import boosting_choice
+from treerank._growth.boosting_choice import FOLD_SEED, N_FOLDS, BoostingChoice
+
+
+def whole_numbers(n, seed=0, p=4):
+    """Features of five values each, which any part of the rows has: so bins are the same."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(5, size=(n, p)).astype(float)
+    logit = 1.2 * (X[:, 0] > 1) + 0.8 * (X[:, 1] - 2) * (X[:, 2] > 2) - 0.5
+    return X, (rng.random(n) < 1 / (1 + np.exp(-logit))).astype(int)
+
+
+def given_trees(model, **others):
+    """Model of the trees that another has chosen."""
+    plan = model.plan_
+    return BoostedTreeRank(
+        model.n_estimators_, max_depth=plan.max_depth, leafrank_depth=plan.leafrank_depth, **others
+    )
+
+
+def losses_by_hand(X, y, size, n_rounds):
+    """Log-loss on rows held out after each tree, by models of the folds."""
+    codes = np.ascontiguousarray((X.T + 1).astype(np.uint8))
+    fold = _core.assign_folds(codes, y.astype(np.uint8), None, 2, N_FOLDS, FOLD_SEED, 1)
+    shares = np.empty((n_rounds, len(y)))
+    for f in range(N_FOLDS):
+        model = BoostedTreeRank(
+            n_rounds, learning_rate=0.1, max_depth=size[0], leafrank_depth=size[1]
+        ).fit(X[fold != f], y[fold != f])
+        for number, scores in enumerate(model.staged_score_samples(X[fold == f])):
+            shares[number, fold == f] = 1 / (1 + np.exp(-scores))
+    return [log_loss(y, share) for share in shares]
+
+
+def test_the_loss_of_each_size_is_that_of_models_of_the_folds():
+    X, y = whole_numbers(400)
+    plan = BoostedTreeRank().fit(X, y).plan_
+    assert (2, 2) in plan.held_out_loss
+    for size, least in plan.held_out_loss.items():
+        n_rounds = plan.n_trees[size] // 2  # rates of 0.1 to choose, 0.05 to fit
+        losses = losses_by_hand(X, y, size, n_rounds + 5)
+        assert min(losses) == pytest.approx(least, rel=1e-6)
+        assert np.argmin(losses) + 1 == n_rounds
+
+
+def test_the_size_of_least_loss_is_fitted_to_all_rows():
+    X, y = whole_numbers(400)
+    model = BoostedTreeRank().fit(X, y)
+    plan = model.plan_
+    size = min(plan.held_out_loss, key=plan.held_out_loss.get)
+    assert size == (plan.max_depth, plan.leafrank_depth)
+    assert model.n_estimators_ == plan.n_trees[size]
+    assert not hasattr(model, "validation_scores_")
+    again = given_trees(model, learning_rate=0.05).fit(X, y)
+    np.testing.assert_array_equal(model.score_samples(X), again.score_samples(X))
+    assert again.plan_ == BoostingChoice(*size, {}, {})
+
+
+@pytest.mark.not_sanitized
+def test_of_many_rows_one_fifth_is_held_out():
+    X, y = whole_numbers(5_000)
+    model = BoostedTreeRank().fit(X, y)
+    again = given_trees(model, learning_rate=0.1).fit(X, y)
+    np.testing.assert_array_equal(model.score_samples(X), again.score_samples(X))
+
+
+@pytest.mark.not_sanitized
+def test_beyond_two_classes_the_vus_chooses_the_number_alone():
+    X, y = whole_numbers(5_000)
+    grades = y + (X[:, 3] > 2)
+    model = BoostedTreeRank().fit(X, grades)
+    assert list(model.plan_.held_out_loss) == [(2, 3)]
+    assert model.n_estimators_ == model.plan_.n_trees[2, 3] < 1_500
+    assert BoostedTreeRank().fit(X[:4_999], grades[:4_999]).n_estimators_ == 200
+
+
+def test_neither_the_order_of_the_rows_nor_threads_matter():
+    X, y = whole_numbers(400)
+    model = BoostedTreeRank().fit(X, y)
+    mixed = np.random.default_rng(1).permutation(len(y))
+    for other in (
+        BoostedTreeRank().fit(X[mixed], y[mixed]),
+        BoostedTreeRank(n_jobs=2).fit(X, y),
+        BoostedTreeRank().fit(X, y, np.full(len(y), 0.3)),
+    ):
+        assert other.plan_.n_trees == model.plan_.n_trees
+        np.testing.assert_array_equal(other.score_samples(X), model.score_samples(X))
+
+
+def test_trees_are_as_large_as_the_table_asks():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, size=(400, 2))
+    additive = (rng.random(400) < 1 / (1 + np.exp(-2 * X.sum(axis=1)))).astype(int)
+    board = (np.floor(3 * X).sum(axis=1) % 2).astype(int)
+    small, large = (BoostedTreeRank(max_features=None).fit(X, y).plan_ for y in (additive, board))
+    assert (small.max_depth, small.leafrank_depth) < (2, 2)
+    assert (large.max_depth, large.leafrank_depth) > (2, 2)
+
+
+def test_labels_of_pure_noise_ask_for_few_trees():
+    X, _ = whole_numbers(800)
+    y = np.random.default_rng(4).integers(2, size=800)
+    assert BoostedTreeRank().fit(X, y).n_estimators_ < 40
+
+
+def test_what_is_given_is_not_chosen():
+    X, y = whole_numbers(400)
+    for given, sizes in (
+        ({"max_depth": 3}, [(3, 2)]),
+        ({"leafrank_depth": 1}, [(2, 1)]),
+        ({"n_estimators": 9}, []),
+        ({"early_stopping": True}, []),
+        ({"loss": "pairwise"}, []),
+    ):
+        assert list(BoostedTreeRank(**given).fit(X, y).plan_.held_out_loss) == sizes
+    for name in ("max_depth", "leafrank_depth"):
+        with pytest.raises(ValueError, match=name):
+            BoostedTreeRank(**{name: "deep"}).fit(X, y)
+
+
+def test_a_sample_chooses_the_size_and_all_rows_the_number(monkeypatch):
+    X, y = whole_numbers(1_500)
+    monkeypatch.setattr(boosting_choice, "RACE_ROWS", 500)
+    model = BoostedTreeRank().fit(X, y)
+    size = model.plan_.max_depth, model.plan_.leafrank_depth
+    alone = BoostedTreeRank(max_depth=size[0], leafrank_depth=size[1]).fit(X, y)
+    assert len(model.plan_.n_trees) > 1
+    assert model.plan_.n_trees[size] == alone.plan_.n_trees[size] == model.n_estimators_
+
+
+def test_a_file_keeps_the_choice(tmp_path):
+    X, y = whole_numbers(400)
+    model = BoostedTreeRank().fit(X, y)
+    treerank.save(model, tmp_path / "model")
+    loaded = treerank.load(tmp_path / "model")
+    assert loaded.plan_ == model.plan_
+    del loaded.plan_  # as of a file of 0.1.0
+    treerank.save(loaded, tmp_path / "again")
+    again = treerank.load(tmp_path / "again")
+    assert not hasattr(again, "plan_")
+    np.testing.assert_array_equal(again.score_samples(X), model.score_samples(X))

@@ -62,7 +62,7 @@ def plan_boosting(
     assert patience is not None
     _check_bags(n_bags, stops, model.warm_start)
     shape = _shape(model, data)
-    choice = _choice(model, data, stops)
+    choice = _choice(model, data, stops, focus)
     n_rounds, rate = _rounds(model, data, stops, choice)
     for name in ("min_samples_leaf", "subsample", "validation_fraction"):
         if check_number(name, getattr(model, name)) == 0:
@@ -111,7 +111,7 @@ def _check_bags(n_bags: Any, stops: bool, warm_start: bool) -> None:
             )
 
 
-def _choice(model: Any, data: TrainingData, stops: bool) -> ChoicePlan | None:
+def _choice(model: Any, data: TrainingData, stops: bool, focus: Focus | None) -> ChoicePlan | None:
     """How rows held out are to choose the trees; None: the parameters or few rows forbid it."""
     if not _is_auto("n_estimators", model.n_estimators):
         return None
@@ -122,7 +122,8 @@ def _choice(model: Any, data: TrainingData, stops: bool) -> ChoicePlan | None:
     if stops:
         return None
     has_many = data.table.n_rows >= MANY_ROWS
-    by_loss = len(data.classes) == 2 and model.loss in ("auto", "logistic")
+    # The likelihood of all rows says little of the top.
+    by_loss = len(data.classes) == 2 and focus is None and model.loss in ("auto", "logistic")
     if np.bincount(data.labels).min() < LEAST_OF_CLASS or not (by_loss or has_many):
         return None
     shapes: tuple[TreeShape, ...] = (_shape(model, data),)

@@ -38,8 +38,8 @@ class BoostingChoice:
         Size of the trees.
     held_out_loss : dict
         By size ``(max_depth, leafrank_depth)``: the least loss on rows held out. For two classes
-        and the logistic loss this is the log-loss, else 1 minus the AUC (VUS). Empty where nothing
-        was held out.
+        and the logistic loss this is the log-loss, else 1 minus the AUC (VUS, or what `focus`
+        asks for). Empty where nothing was held out.
     n_trees : dict
         By size: after how many trees; at the learning rate of the fit.
     """
@@ -70,7 +70,7 @@ class _Run:
     def __init__(self, part: _Part, binning: Binning, plan: BoostingPlan) -> None:
         learned = part.learned
         start = start_score(plan.loss, learned.rank, learned.weight, learned.n_classes)
-        self.held_out, self.n_jobs = part.held_out, plan.n_jobs
+        self.held_out, self.n_jobs, self.focus = part.held_out, plan.n_jobs, plan.focus
         self.rounds = grow_rounds(learned, binning, plan, np.full(len(learned.rank), start))
         self.scores = np.full(len(part.held_out.rank), start)
 
@@ -161,10 +161,11 @@ def _log_loss(runs: list[_Run]) -> float:
 
 
 def _lack(runs: list[_Run]) -> float:
-    """1 minus the AUC (VUS), in the mean of the parts."""
+    """1 minus the AUC (VUS; local or partial with a focus), in the mean of the parts."""
     classes = np.arange(runs[0].held_out.n_classes)
     qualities = [
-        ranking_quality(run.held_out.rank, run.scores, classes, run.held_out.weight) for run in runs
+        ranking_quality(run.held_out.rank, run.scores, classes, run.held_out.weight, run.focus)
+        for run in runs
     ]
     return 1.0 - float(np.mean(qualities))
 

@@ -241,10 +241,12 @@ def test_legends_cover_no_curve_however_many_there_are(display, options):
 
 def test_calibration_is_drawn_as_large_as_its_probabilities_allow(sample):
     y, p, _ = sample
-    small = CalibrationDisplay.from_predictions(y, p / 10)
+    rare = y * (np.arange(len(y)) % 10 == 0)
+    small = CalibrationDisplay.from_predictions(rare, p / 10)
     assert small.ax_.get_xlim() == small.ax_.get_ylim()
+    assert small.ax_.get_ylim()[1] < 0.7
     assert small.ax_.get_ylim()[1] >= small.table["upper"].max()
     both = CalibrationDisplay.from_predictions(y, p, ax=small.ax_)
     assert both.ax_.get_xlim()[1] >= p.max()
-    again = CalibrationDisplay.from_predictions(y, p / 10, ax=both.ax_)
+    again = CalibrationDisplay.from_predictions(rare, p / 10, ax=both.ax_)
     assert again.ax_.get_xlim()[1] >= p.max()

@@ -129,3 +129,10 @@ def test_unknown_devices_are_refused(device):
     x, y, _ = table()
     with pytest.raises(ValueError, match=r"expected 'cpu' or 'cuda'"):
         TreeRank(device=device).fit(x, y)
+
+
+@pytest.mark.parametrize("name", ["DaskTreeRank", "DaskRankingForest"])
+def test_a_cluster_refuses_a_device(name):
+    dask = pytest.importorskip("treerank.dask")
+    with pytest.raises(ValueError, match=r"expected 'cpu': workers count on their processors"):
+        getattr(dask, name)(device="cuda")._check_distributable()

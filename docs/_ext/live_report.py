@@ -24,7 +24,8 @@ def write_report(app, error) -> None:
     )
     report(
         TreeRank().fit(X_train, y_train), X_test, y_test, train=(X_train, y_train),
-        ids=[f"loan {k}" for k in X_test.index], title="Loans that fail", out=Path(app.outdir) / "guide" / "loans_report.html",
+        ids=[f"loan {k}" for k in X_test.index], title="Loans that fail",
+        out=Path(app.outdir) / "guide" / "loans_report.html",
     )  # fmt: skip
     _write_monitor(make_loans(12_000), Path(app.outdir) / "guide" / "loans_monitor.html")
 

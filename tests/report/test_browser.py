@@ -263,6 +263,11 @@ def test_paper_has_what_was_folded_and_no_controls(visit, tree):
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details:not([open])").count() == 0
     assert not page.locator("#cutoff").is_visible()
+    assert not page.locator("#lookup").is_visible()
+    for part in ("#sign-off", "#gains table", "#calibration table", ".importance", ".summary"):
+        whole = page.locator(part).first.evaluate("e => getComputedStyle(e).breakInside")
+        assert whole == "avoid", part
+    assert page.locator("h2").first.evaluate("e => getComputedStyle(e).breakAfter") == "avoid"
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert page.locator("details:not([open])").count() > 0
     assert len(page.pdf(format="A4")) > 20_000

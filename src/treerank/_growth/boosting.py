@@ -140,7 +140,9 @@ def boost(
             plan.n_jobs,
         )  # fmt: skip
     with _threads(plan.n_jobs) as threads:
-        loss = make_loss(plan.loss, rows.rank, rows.weight, rows.n_classes, threads)
+        loss = make_loss(
+            plan.loss, rows.rank, rows.weight, rows.n_classes, threads, plan.n_jobs
+        )  # fmt: skip
         for number in range(sum(tree.n_trees for tree in trees), plan.n_rounds):
             with stage("gradients"):
                 derivatives = loss(scores)

@@ -191,7 +191,9 @@ def grow_rounds(
             plan.n_jobs,
         )  # fmt: skip
     with _threads(plan.n_jobs) as threads:
-        loss = make_loss(plan.loss, rows.rank, rows.weight, rows.n_classes, threads, plan.focus)
+        loss = make_loss(
+            plan.loss, rows.rank, rows.weight, rows.n_classes, threads, plan.n_jobs, plan.focus
+        )
         for number in range(first, plan.n_rounds):
             with stage("gradients"):
                 derivatives = loss(scores)

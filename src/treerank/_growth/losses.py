@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ Loss = Callable[
 ]
 
 # Rows whose derivatives are computed at once: what is between stays in the cache.
-ROWS_AT_ONCE = 16384
+ROWS_AT_ONCE, MOST_ROWS_AT_ONCE = 16_384, 65_536
 
 # Scores apart by more than this give pairs of no weight beside the others.
 LARGEST_EXPONENT = 300.0
@@ -44,21 +45,37 @@ def logistic(
     threads: Executor | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Minus the log-likelihood of two classes, the score being the log-odds."""
-    first, second = np.empty_like(scores), np.empty_like(scores)
+    return Logistic(rank, threads)(scores)
 
-    def derive(start: int) -> None:
-        rows = slice(start, start + ROWS_AT_ONCE)
-        share = expit(scores[rows])
-        np.subtract(share, rank[rows], out=first[rows])
-        np.multiply(share, 1 - share, out=second[rows])
 
-    blocks = range(0, len(scores), ROWS_AT_ONCE)
-    if threads is None or len(blocks) == 1:
-        for start in blocks:
-            derive(start)
-    else:
-        list(threads.map(derive, blocks))  # NumPy lets go of Python's lock
-    return first, second
+class Logistic:
+    """The same round after round, in the same two arrays: fresh ones cost more than the loss."""
+
+    def __init__(self, rank: IntArray, threads: Executor | None, n_threads: int = 1) -> None:
+        self.rank = rank.astype(np.float64)
+        self.first, self.second = np.empty(len(rank)), np.empty(len(rank))
+        self.threads = threads
+        share = -(-len(rank) // n_threads)
+        self.rows_at_once = min(max(share, ROWS_AT_ONCE), MOST_ROWS_AT_ONCE)
+
+    def __call__(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """First and second derivatives by the scores, until the next call."""
+        blocks = range(0, len(scores), self.rows_at_once)
+        if self.threads is None or len(blocks) == 1:
+            for start in blocks:
+                self._derive(scores, start)
+        else:
+            # NumPy lets go of Python's lock.
+            list(self.threads.map(self._derive, repeat(scores), blocks))
+        return self.first, self.second
+
+    def _derive(self, scores: FloatArray, start: int) -> None:
+        rows = slice(start, start + self.rows_at_once)
+        first, second = self.first[rows], self.second[rows]
+        expit(scores[rows], out=first)
+        np.subtract(1, first, out=second)
+        np.multiply(first, second, out=second)
+        np.subtract(first, self.rank[rows], out=first)
 
 
 def pairwise(
@@ -173,13 +190,16 @@ def make_loss(
     weight: FloatArray,
     n_classes: int,
     threads: Executor | None,
+    n_threads: int = 1,
     focus: Focus | None = None,
 ) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
     """Derivatives of a loss as a function of the scores; pairs are those of the focus."""
     if name == "pairwise" and focus is not None:
         return lambda scores: top_pairs(scores, rank, weight, focus)
-    if name == "logistic" and n_classes > 2:
-        return CumulativeLogistic(rank, weight, n_classes)
+    if name == "logistic":
+        if n_classes > 2:
+            return CumulativeLogistic(rank, weight, n_classes)
+        return Logistic(rank, threads, n_threads)
     return lambda scores: LOSSES[name](scores, rank, weight, n_classes, threads)
 
 

@@ -36,6 +36,22 @@ def test_a_waterfall_leads_from_the_expected_value_to_the_score(found):
         assert below.get_x() + below.get_width() == pytest.approx(above.get_x())
 
 
+def test_a_beeswarm_gives_categories_no_colours_of_low_and_high(found):
+    display = BeeswarmDisplay.from_attributions(found)
+    coloured = display.ax_.collections[1::2]  # grey dots come before the coloured ones of a line
+    names = [found.feature_names[j] for j in display.order[::-1]]
+    n_coloured = {name: len(dots.get_offsets()) for name, dots in zip(names, coloured, strict=True)}
+    assert n_coloured["level"] == 0
+    assert n_coloured["a"] == np.isfinite(found.data[:, 0].astype(float)).sum()
+
+
+def test_colours_of_a_category_are_named_by_its_levels(found):
+    display = AttributionDependenceDisplay.from_attributions(found, "a", color_by="level")
+    labels = [label.get_text() for label in display.figure_.axes[1].get_yticklabels()]
+    levels = {value for value in found.data[:, 3] if isinstance(value, str)}
+    assert labels == sorted(levels)
+
+
 def test_a_beeswarm_shows_the_most_important_features_first(found):
     display = BeeswarmDisplay.from_attributions(found, max_features=3)
     size = np.abs(found.values).mean(axis=0)

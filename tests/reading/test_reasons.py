@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import samples
+from sklearn.linear_model import LogisticRegression
 
 from treerank import BoostedTreeRank, RankingForest, TreeRank
+from treerank._reading import reasons as reasons_module
 from treerank.inspection import attributions, reasons
 
 
@@ -124,6 +126,8 @@ def test_no_reason_contradicts_a_monotone_constraint():
         ({"groups": {"g": [9]}}, "position from 0 to 3"),
         ({"groups": {"g": ["a"], "h": ["a"]}}, "in groups 'g' and 'h'"),
         ({"groups": {"g": []}}, "without a feature"),
+        ({"groups": {"g": 9}}, "position from 0 to 3"),
+        ({"groups": {"g": 0.5}}, "Got feature 0.5 in group 'g'"),
         ({"groups": {"b": ["a"]}}, "another name for the group"),
         ({"groups": ["a"]}, "expected a mapping"),
         ({"codes": {"nothing": "R1"}}, "Got a code for 'nothing'"),
@@ -134,6 +138,28 @@ def test_no_reason_contradicts_a_monotone_constraint():
 def test_bad_input_gets_one_clear_error(table, forest, options, message):
     with pytest.raises(ValueError, match=message):
         reasons(forest, table[0].iloc[:2], **options)
+
+
+def test_rows_and_baselines_of_other_columns_are_an_error(table, forest):
+    x, _ = table
+    with pytest.raises(ValueError, match="seen at fit time, yet now missing:\n- b"):
+        reasons(forest, x[["a", "c", "level"]])
+    with pytest.raises(ValueError, match="Got a baseline that does not fit the model"):
+        reasons(forest, x.iloc[:2], baseline=x.rename(columns={"a": "other"}))
+
+
+def test_groups_and_models_are_checked_before_anything_is_computed(table, forest, monkeypatch):
+    x, y = table
+
+    def compute(*_):
+        raise AssertionError("attributions were computed")
+
+    monkeypatch.setattr(reasons_module, "attributions", compute)
+    with pytest.raises(ValueError, match="Got feature 'nothing' in group 'g'"):
+        reasons(forest, x.iloc[:2], groups={"g": ["nothing"]})
+    plain = x[["a", "b"]].fillna(0)
+    with pytest.raises(ValueError, match="Got a LogisticRegression; expected"):
+        reasons(LogisticRegression().fit(plain, y), plain, baseline=plain)
 
 
 def test_a_baseline_without_approved_rows_is_an_error(table, forest):

@@ -16,8 +16,9 @@ from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_integer
 from treerank._input.seed import seed_of
 from treerank._input.validation import _feature_names
-from treerank._reading.attributions import attributions
+from treerank._reading.attributions import attributions, rows_of
 from treerank._reading.reasons import check_groups
+from treerank._reading.tree_sums import tree_sum
 from treerank.metrics._delong import difference_limits
 from treerank.metrics._input import check_level, check_ordered
 from treerank.metrics._ordinal import _placements
@@ -108,8 +109,10 @@ def attribution_importance(
     """
     level = check_level(level)
     n_draws = check_integer("n_bootstrap", n_bootstrap, 2) or 2
-    found = attributions(model, X, baseline)
-    members = check_groups(groups, found.feature_names)
+    tree_sum(model)  # refuses models that have no attributions
+    table = rows_of(model, X, "X")
+    members = check_groups(groups, table.names)
+    found = attributions(model, table, baseline)
     sizes = np.column_stack([np.abs(found.values[:, at].sum(axis=1)) for at in members.values()])
     rng = np.random.default_rng(seed_of(random_state))
     n = len(sizes)

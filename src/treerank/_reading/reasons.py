@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from treerank._growth.trees import check_monotonic
 from treerank._input.parameters import check_choice, check_integer, check_number, is_whole
 from treerank._reading.attributions import Attributions, attributions, data_of, rows_of
+from treerank._reading.tree_sums import tree_sum
 from treerank._reading.usual_values import UsualValues, format_value, is_missing, usual_values
 
 # Rows of the reference that a row is compared with; spread evenly over the ranking.
@@ -122,17 +123,18 @@ def reasons(
         raise ValueError(
             f"Got reference={reference!r} without a baseline; expected rows to take it from."
         )
+    tree_sum(model)  # refuses models that have no attributions
+    table = rows_of(model, X, "X")
+    members = check_groups(groups, table.names)
+    texts = _check_codes(codes, members)
     sign = -1.0 if direction == "down" else 1.0
     usual: list[UsualValues] | None = None
     rows = None
     if baseline is not None:
         rows, usual = _reference_rows(model, baseline, reference, float(cutoff), sign)
-    found = attributions(model, X, rows)
-    names = found.feature_names
-    members = check_groups(groups, names)
-    table = _check_codes(codes, members)
+    found = attributions(model, table, rows)
     contradicts = _contradictions(model, found, usual, sign)
-    return _choose(found, members, contradicts, usual, table, sign, n)
+    return _choose(found, members, contradicts, usual, texts, sign, n)
 
 
 def reasons_both_ways(model: Any, X: Any, n: int, baseline: Any) -> dict[str, list[list[Reason]]]:
@@ -186,7 +188,8 @@ def check_groups(groups: Mapping[str, Sequence[Any]] | None, names: list[str]) -
     if groups is not None and not isinstance(groups, Mapping):
         raise ValueError(f"Got groups={groups!r}; expected a mapping of names to features.")
     for group, features in (groups or {}).items():
-        listed = [features] if isinstance(features, str) else list(features)
+        alone = isinstance(features, str) or not isinstance(features, Iterable)
+        listed = [features] if alone else list(features)
         if len(listed) == 0:
             raise ValueError(f"Got group {group!r} without a feature; expected one or more.")
         members[str(group)] = []

@@ -15,6 +15,7 @@ from treerank.plots._axes import LITERAL, axes_for
 
 UP, DOWN = "#c0392b", "#2471a3"
 # Rows whose interactions say which feature is the strongest.
+MOST_LABELS = 12  # of the levels that colour dots
 INTERACTION_ROWS = 100
 Floats = NDArray[np.float64]
 
@@ -124,6 +125,8 @@ class WaterfallDisplay:
 class BeeswarmDisplay:
     """The attributions of many rows, a line of dots for each feature, coloured by its value.
 
+    Missing values are grey, and so are categories: no level is higher than another.
+
     Make one with `from_attributions`.
 
     Parameters
@@ -182,6 +185,8 @@ class BeeswarmDisplay:
         for place, j in enumerate(self.order[::-1]):
             values = self.found.values[:, j]
             colour = _ranks(self.found.data[:, j])
+            if _places(self.found.data[:, j])[1]:
+                colour[:] = np.nan
             known = ~np.isnan(colour)
             y = place + _spread(values)
             ax.scatter(values[~known], y[~known], s=6, color="0.6", rasterized=True)
@@ -287,14 +292,17 @@ class AttributionDependenceDisplay:
             ax.scatter(x, y, s=8, rasterized=True)
         else:
             colour = _ranks(data[:, self.color_by])
+            labels = _places(data[:, self.color_by])[1] or ["low", "high"]
             known = ~np.isnan(colour)
             ax.scatter(x[~known], y[~known], s=8, color="0.6", rasterized=True)
             dots = ax.scatter(
                 x[known], y[known], c=colour[known], s=8, cmap=cmap, vmin=0, vmax=1,
                 rasterized=True,
             )  # fmt: skip
-            bar = self.figure_.colorbar(dots, ax=ax, ticks=[0, 1])
-            bar.set_ticklabels(["low", "high"])
+            every = -(-len(labels) // MOST_LABELS)
+            ticks = np.arange(0, len(labels), every) / max(len(labels) - 1, 1)
+            bar = self.figure_.colorbar(dots, ax=ax, ticks=ticks)
+            bar.set_ticklabels(labels[::every], **LITERAL)
             bar.ax.set_ylabel(names[self.color_by], **LITERAL)
         if levels:
             ax.set_xticks(np.arange(len(levels)), levels, **LITERAL)

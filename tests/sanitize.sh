@@ -3,9 +3,14 @@
 set -eu
 build=$(cd "$1" && pwd)
 copy="$build/package"
+# Files without such tests need not even be imported.
+files=$(grep -rl 'mark\.core' --include='test_*.py' tests | sort)
+# Byte code is compiled here, once: the sanitizers would slow that down, in every process.
+collected=$(python -m pytest $files --collect-only -p no:cacheprovider) ||
+    { echo "$collected"; exit 1; }
 rm -rf "$copy"
 mkdir -p "$copy"
-cp -r src/treerank "$copy/"
+cp -Rp src/treerank "$copy/"  # with the times that byte code goes by
 cp "$build"/_core*.so "$copy/treerank/"
 # The environment's own install of treerank must not be found first.
 libraries=$(python -c "import sysconfig; print(sysconfig.get_paths()['purelib'])")
@@ -17,11 +22,6 @@ for entry in "$libraries"/*; do
         *) ln -sfn "$entry" "$build/libraries/$(basename "$entry")" ;;
     esac
 done
-# Files without such tests need not even be imported.
-files=$(grep -rl 'mark\.core' --include='test_*.py' tests | sort)
-# Byte code is compiled here, once: the sanitizers would slow that down in every process.
-PYTHONPATH="$copy:$build/libraries" HYPOTHESIS_PROFILE=quick \
-    python -S -m pytest $files --collect-only -qq -p no:cacheprovider > /dev/null
 # Python itself leaks on exit, and NumPy and friends are not instrumented. What a sanitizer says
 # before it stops the process is not captured. A short stack for each allocation, and less memory
 # that waits after it was freed, halve the time.

@@ -26,7 +26,7 @@ MODELS = {
     "unpruned tree": TreeRank(pruning=None, shrinkage=None),
     "penalised tree": TreeRank(pruning="penalty"),
     "deep tree": TreeRank(LeafRank(max_depth=3, pruning="cv")),
-    "tree of logistic splits": TreeRank(LogisticRegression(), max_depth=4, cv=3),
+    "tree of logistic splits": TreeRank(LogisticRegression(), max_depth=3, cv=2),
     "LeafRank": LeafRank(max_depth=3),
     "forest": RankingForest(n_estimators=10),
     "forest of ranks": RankingForest(n_estimators=5, aggregation="mean_rank"),
@@ -97,7 +97,9 @@ def test_multiplying_all_weights_changes_nothing_in_rivals(model, kind, factor):
     np.testing.assert_allclose(a, b, rtol=0, atol=1e-4 * np.abs(a).max())
 
 
-@pytest.mark.parametrize("model", [TreeRank(), TreeRank(LogisticRegression())], ids=repr)
+@pytest.mark.parametrize(
+    "model", [TreeRank(), TreeRank(LogisticRegression(), max_depth=3)], ids=repr
+)
 def test_equal_whole_weights_are_no_weights(model):
     """Rows of weight 3 were once dealt out to three folds, and judged themselves."""
     x, y = sample(600, 2)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 import treerank
-from treerank import BoostedTreeRank, _core
+from treerank import BoostedTreeRank, _boosting_plan, _core
 from treerank._growth import boosting_choice
 from treerank._growth.boosting_choice import FOLD_SEED, N_FOLDS, BoostingChoice
 
@@ -72,9 +72,15 @@ def test_the_size_of_least_loss_is_fitted_to_all_rows():
 
 
 @pytest.mark.not_sanitized
-def test_of_many_rows_one_fifth_is_held_out():
+@pytest.mark.parametrize("vast", [50_000, 5_000])
+def test_of_many_rows_fewer_folds_choose_and_steps_are_larger(monkeypatch, vast):
+    monkeypatch.setattr(_boosting_plan, "VAST_ROWS", vast)
     X, y = whole_numbers(5_000)
     model = BoostedTreeRank().fit(X, y)
+    assert (
+        model.n_estimators_
+        == model.plan_.n_trees[model.plan_.max_depth, model.plan_.leafrank_depth]
+    )
     again = given_trees(model, learning_rate=0.1).fit(X, y)
     np.testing.assert_array_equal(model.score_samples(X), again.score_samples(X))
 

@@ -23,7 +23,7 @@ from treerank._input.seed import seed_of
 from treerank._input.validation import TrainingData
 
 MAX_DEPTH = 20
-# Below so many rows five folds take turns to choose the trees; then three, and of still more rows one.
+# Below so many rows five folds take turns to choose the trees; then three, and then one.
 MANY_ROWS, VAST_ROWS, FOLDS_OF_MANY = 5_000, 50_000, 3
 # Where nothing is said: so many trees and such steps where no rows can be held out; else as many
 # trees as those ask for, up to a limit. Of many rows the steps are larger, and so they are while

@@ -9,12 +9,10 @@ from importlib.util import find_spec
 from statistics import mean
 from typing import Any
 
-import lightgbm
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from benchmarks import quality_tables as tables
 from benchmarks.common import (
@@ -29,89 +27,37 @@ from benchmarks.common import (
 from benchmarks.judging_sets import SETS, load_judging
 from benchmarks.quality_tables import OURS, Results
 from benchmarks.real_sets import one_hot
+from benchmarks.tuned_rivals import (
+    BY_OOB,
+    CATBOOST,
+    N_TREES,
+    TUNED,
+    CatBoost,
+    OutOfBagForest,
+    make_lightgbm,
+    tuned_lightgbm,
+)
 from treerank import BoostedTreeRank, RankingForest, TreeRank
 
 SIZES = (2_000, 20_000)
 DRAWS = 3
 LARGEST_TEST = 20_000
 SEED = 104_729
-N_TREES = 200
-LEAVES = (1, 3, 5, 10, 20)
-TUNED = "LightGBM, tuned"
-BY_OOB = "RandomForest, leaf by out-of-bag"
-CATBOOST = "CatBoost"
-# Twelve settings, chosen inside the training rows by three folds.
-LIGHTGBM_GRID = [
-    {"learning_rate": [rate], "n_estimators": [trees], "num_leaves": [7, 31],
-     "min_child_samples": [10, 40]}
-    for rate, trees in ((0.1, 100), (0.05, 200), (0.02, 500))
-]  # fmt: skip
-
-
-class OutOfBagForest(RandomForestClassifier):
-    """scikit-learn's forest with the least size of a leaf that its out-of-bag AUC likes best."""
-
-    def fit(self, X: Any, y: Any) -> Any:
-        """Grow a forest for each size, and keep the best."""
-        best = -1.0
-        for leaf in LEAVES:
-            forest = RandomForestClassifier(
-                N_TREES, min_samples_leaf=leaf, oob_score=True, random_state=SEED
-            ).fit(X, y)
-            auc = roc_auc_score(y, np.nan_to_num(forest.oob_decision_function_[:, 1], nan=0.5))
-            if auc > best:
-                best, self.forest_ = auc, forest
-        self.classes_ = self.forest_.classes_
-        return self
-
-    def predict_proba(self, X: Any) -> Any:
-        """Shares of the classes."""
-        return self.forest_.predict_proba(X)
-
-
-def tuned_lightgbm() -> Any:
-    folds = StratifiedKFold(3, shuffle=True, random_state=SEED)
-    return GridSearchCV(make_lightgbm(), LIGHTGBM_GRID, scoring="roc_auc", cv=folds)
-
-
-def make_lightgbm() -> Any:
-    return lightgbm.LGBMClassifier(n_jobs=1, verbose=-1, random_state=SEED)
-
-
-class CatBoost:
-    """CatBoost's defaults, told which columns are categories."""
-
-    def fit(self, X: Any, y: Any) -> Any:
-        """Boost."""
-        import catboost  # noqa: PLC0415
-
-        self.names = list(X.columns[X.dtypes == "category"])
-        self.model = catboost.CatBoostClassifier(
-            thread_count=1, verbose=False, random_seed=SEED, allow_writing_files=False
-        ).fit(self._as_text(X), y, cat_features=self.names)
-        return self
-
-    def _as_text(self, X: Any) -> Any:
-        return X.assign(**{name: X[name].astype(object).fillna("missing") for name in self.names})
-
-    def predict_proba(self, X: Any) -> Any:
-        """Shares of the classes."""
-        return self.model.predict_proba(self._as_text(X))
 
 
 MODELS: dict[str, Callable[[], Any]] = {
     "TreeRank": TreeRank,
     "RankingForest": RankingForest,
     "BoostedTreeRank": BoostedTreeRank,
-    TUNED: tuned_lightgbm,
-    "LightGBM": make_lightgbm,
-    BY_OOB: lambda: one_hot(OutOfBagForest()),
+    TUNED: partial(tuned_lightgbm, SEED),
+    "LightGBM": partial(make_lightgbm, SEED),
+    BY_OOB: lambda: one_hot(OutOfBagForest(random_state=SEED)),
     "ExtraTrees": lambda: one_hot(
         ExtraTreesClassifier(N_TREES, min_samples_leaf=3, random_state=SEED)
     ),
 }
 if find_spec("catboost") is not None:
-    MODELS[CATBOOST] = CatBoost
+    MODELS[CATBOOST] = partial(CatBoost, SEED)
 
 
 def divide(y: Any, size: int, draw: int) -> tuple[Any, Any]:

@@ -51,9 +51,9 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         Number of trees; the most of them with early stopping. "auto": with two classes and the
         logistic loss rows held out choose the number, up to 1,500, and the size of the trees: the
         least loss on them wins, and all rows are fitted again with these trees. Below 5,000 rows
-        each fifth is held out in turn, from there on one of them. Other losses, and more classes,
-        choose the number by the AUC (VUS) from 5,000 rows on; below, and where the rarest class
-        has fewer than 50 rows, there are 200 trees.
+        each fifth is held out in turn, below 50,000 three of them, from there on one. Other
+        losses, and more classes, choose the number by the AUC (VUS) from 5,000 rows on; below,
+        and where the rarest class has fewer than 50 rows, there are 200 trees.
     learning_rate : float or "auto", default="auto"
         Share of the Newton step that is taken. Smaller ones need more trees. "auto": 0.1 where
         the number of trees is chosen for 5,000 rows and more, else 0.05.

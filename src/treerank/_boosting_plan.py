@@ -24,8 +24,8 @@ from treerank._input.seed import seed_of
 from treerank._input.validation import TrainingData
 
 MAX_DEPTH = 20
-# From so many rows on one fold is enough to choose the trees; below, five take turns.
-MANY_ROWS = 5_000
+# Below so many rows five folds take turns to choose the trees; then three, and then one.
+MANY_ROWS, VAST_ROWS, FOLDS_OF_MANY = 5_000, 50_000, 3
 # Where nothing is said: so many trees and such steps where no rows can be held out; else as many
 # trees as those ask for, up to a limit. Of many rows the steps are larger, and so they are while
 # trees are being chosen.
@@ -135,7 +135,9 @@ def _choice(model: Any, data: TrainingData, stops: bool, focus: Focus | None) ->
     ):
         shapes, usual = SHAPES, USUAL_SHAPE
     rate = _auto_number("learning_rate", model.learning_rate, MANY_ROWS_RATE)
-    return ChoicePlan(shapes, usual, by_loss, 1 if has_many else N_FOLDS, rate)
+    is_vast = data.table.n_rows >= VAST_ROWS or not by_loss
+    n_held = 1 if is_vast else FOLDS_OF_MANY if has_many else N_FOLDS
+    return ChoicePlan(shapes, usual, by_loss, n_held, rate)
 
 
 def _rounds(

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 import treerank
-from treerank import BoostedTreeRank, _core
+from treerank import BoostedTreeRank, _boosting_plan, _core
 from treerank._growth import boosting_choice
 from treerank._growth.boosting_choice import FOLD_SEED, N_FOLDS, BoostingChoice
 
@@ -29,7 +29,14 @@ def given_trees(model, **others):
 def losses_by_hand(X, y, size, n_rounds):
     """Log-loss on rows held out after each tree, by models of the folds."""
     codes = np.ascontiguousarray((X.T + 1).astype(np.uint8))
-    fold = _core.assign_folds(codes, y.astype(np.uint8), None, 2, N_FOLDS, FOLD_SEED, 1)
+    content = _core.row_hashes(codes, y.astype(np.uint8), FOLD_SEED)
+    generator = np.random.Generator(np.random.Philox(key=[0, FOLD_SEED]))
+    fold = np.empty(len(y), dtype=int)
+    for label in (0, 1):
+        rows = np.flatnonzero(y == label)
+        fold[rows[np.argsort(content[rows], kind="stable")]] = (
+            generator.permutation(len(rows)) % N_FOLDS
+        )
     shares = np.empty((n_rounds, len(y)))
     for f in range(N_FOLDS):
         model = BoostedTreeRank(
@@ -65,9 +72,15 @@ def test_the_size_of_least_loss_is_fitted_to_all_rows():
 
 
 @pytest.mark.not_sanitized
-def test_of_many_rows_one_fifth_is_held_out():
+@pytest.mark.parametrize("vast", [50_000, 5_000])
+def test_of_many_rows_fewer_folds_choose_and_steps_are_larger(monkeypatch, vast):
+    monkeypatch.setattr(_boosting_plan, "VAST_ROWS", vast)
     X, y = whole_numbers(5_000)
     model = BoostedTreeRank().fit(X, y)
+    assert (
+        model.n_estimators_
+        == model.plan_.n_trees[model.plan_.max_depth, model.plan_.leafrank_depth]
+    )
     again = given_trees(model, learning_rate=0.1).fit(X, y)
     np.testing.assert_array_equal(model.score_samples(X), again.score_samples(X))
 
@@ -106,9 +119,13 @@ def test_trees_are_as_large_as_the_table_asks():
 
 
 def test_labels_of_pure_noise_ask_for_few_trees():
-    X, _ = whole_numbers(800)
-    y = np.random.default_rng(4).integers(2, size=800)
-    assert BoostedTreeRank().fit(X, y).n_estimators_ < 40
+    """Of few distinct rows, too: those held out are drawn, not made to look like the others."""
+    rng = np.random.default_rng(4)
+    X = rng.integers(40, size=(1_500, 1)).astype(float)
+    y = rng.permutation(np.arange(1_500) % 2)
+    model = BoostedTreeRank().fit(X, y)
+    assert min(model.plan_.held_out_loss.values()) > np.log(2) - 0.003
+    assert model.n_estimators_ < 30
 
 
 def test_what_is_given_is_not_chosen():

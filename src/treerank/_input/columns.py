@@ -88,7 +88,7 @@ def _raise_no_numbers(name: str, kind: str) -> None:
     )
 
 
-def _number_column(name: str, values: NDArray[np.float64]) -> Column:
+def _number_column(name: str, values: Numbers) -> Column:
     is_infinite = np.isinf(values)
     if is_infinite.any():
         raise_infinite(name, int(is_infinite.sum()), len(values), int(np.argmax(is_infinite)))

@@ -138,5 +138,5 @@ class PrecisionRecallDisplay(ScoreDisplay):
         label = self._label(f"average precision {self.average_precision:.3f}")
         [self.line_] = ax.plot(recall, precision, label=label, gid=SHOWN, **style)
         ax.set(xlim=(0, max_recall), ylim=(0, max(1.02, highest(ax))))
-        name_curves(ax, loc="best" if max_recall < 1 else "upper right")
+        name_curves(ax)
         return self

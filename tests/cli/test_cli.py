@@ -226,7 +226,8 @@ def test_boosting_has_as_many_trees_as_it_needs_and_learns_from_several_files(pa
     assert result.exit_code == 0, result.output
     model = treerank.load(tmp_path / "model")
     assert model.n_estimators == "auto"
-    assert model.n_estimators_ == 200
+    plan = model.plan_
+    assert model.n_estimators_ == plan.n_trees[plan.max_depth, plan.leafrank_depth]
 
 
 # --- score ---

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_examples import examples
-from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 import treerank
 from treerank import BoostedTreeRank, RankingForest, TreeRank, _core
@@ -103,8 +103,9 @@ def test_a_focused_tree_is_the_plain_one_without_the_splits_below_the_top(rates,
 
 
 def test_splitters_in_python_stop_below_the_top_too():
-    x, y = sample(600)
-    settings = {"splitter": LogisticRegression(), "pruning": None, "shrinkage": None}
+    x, y = sample(1000)
+    small = DecisionTreeClassifier(max_depth=3)
+    settings = {"splitter": small, "pruning": None, "shrinkage": None}
     plain = TreeRank(**settings).fit(x, y).tree_
     for rates in FOCI:
         focused = TreeRank(**settings, focus=rates).fit(x, y).tree_

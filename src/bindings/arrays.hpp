@@ -60,6 +60,7 @@ CodeMatrix<Code> code_matrix(const Matrix<Code>& codes) {
 
 void bind_binning(nb::module_& m);
 void bind_grow(nb::module_& m);
+void bind_level_growth(nb::module_& m);
 void bind_shards(nb::module_& m);
 void bind_forest(nb::module_& m);
 void bind_boosting(nb::module_& m);

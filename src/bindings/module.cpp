@@ -16,6 +16,7 @@ NB_MODULE(_core, m) {
     m.attr("CRITERIA") = nb::tuple(criteria);
     treerank::bind_binning(m);
     treerank::bind_grow(m);
+    treerank::bind_level_growth(m);
     treerank::bind_shards(m);
     treerank::bind_forest(m);
     treerank::bind_boosting(m);

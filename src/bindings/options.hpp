@@ -1,6 +1,8 @@
 // How options, features and progress cross from Python to the core.
 #pragma once
 
+#include <optional>
+
 #include <string>
 
 #include "bindings/arrays.hpp"
@@ -38,6 +40,15 @@ inline void set_code_values(Features& features, const Matrix<double>& values) {
         throw nb::value_error("code_values: a mean and an upper end for each code expected");
     features.code_mean.assign(values.data(), values.data() + n);
     features.code_upper.assign(values.data() + n, values.data() + 2 * n);
+}
+
+inline Features all_features(const Vector<std::int32_t>& n_codes,
+                             const Vector<std::uint8_t>& categorical,
+                             const Vector<std::int8_t>& monotonic,
+                             const std::optional<Matrix<double>>& code_values) {
+    Features features = make_features(n_codes, categorical, monotonic, n_codes.size());
+    if (code_values) set_code_values(features, *code_values);
+    return features;
 }
 
 inline Criterion criterion_of(const std::string& name) {

@@ -301,12 +301,11 @@ class RankingForest(CodedFit, TreeEnsemble):
         self._encoding = None
         if plans[0].splitter is not None:
             self._encoding, rows = fit_encoding(data.table, self._binning, data.weights)
-        self._fit_rows(
-            LocalForestRows(
-                rows, data, self._binning, self._encoding, monotonic, n_jobs, device_of(self.device)
-            ),
-            plans, before,
+        device = device_of(self.device)
+        local = LocalForestRows(
+            rows, data, self._binning, self._encoding, monotonic, n_jobs, device
         )  # fmt: skip
+        self._fit_rows(local, plans, before)
 
     def _fit_rows(self, rows: ForestRows, plans: list[ForestPlan], before: Trees | None) -> None:
         """Choose a plan, grow its trees, and keep them; wherever the rows are."""
@@ -320,9 +319,6 @@ class RankingForest(CodedFit, TreeEnsemble):
             trees = rows.grow(plan, before)
         with stage("score out-of-bag rows"):
             self._keep(trees, rows)
-        self._drop_unused_thresholds()
-
-    def _drop_unused_thresholds(self) -> None:
         if not self.warm_start and isinstance(self._trees, ForestArrays):
             # More trees would need all thresholds.
             self._binning, self._trees = keep_used_in_forest(self._binning, self._trees)

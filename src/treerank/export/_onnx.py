@@ -8,7 +8,6 @@ doubles, steps of a forest singles, added in the same order: scores are equal to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +24,7 @@ from treerank.export._onnx_ensemble import (
     parts_of,
     set_tables,
 )
+from treerank.export._onnx_graph import Graph
 from treerank.export._walks import (
     END,
     IN_SET,
@@ -34,8 +34,6 @@ from treerank.export._walks import (
     members_of,
     walks_of,
 )
-
-OPSET, LEAST_ML_OPSET, IR_VERSION = 17, 3, 8
 
 
 def to_onnx(model: Any) -> Any:
@@ -82,7 +80,7 @@ def to_onnx(model: Any) -> Any:
         raise ModuleNotFoundError(
             "to_onnx needs the package onnx; install 'treerank-ml[onnx]'."
         ) from None
-    graph = _Graph(onnx)
+    graph = Graph(onnx)
     values = _inputs(graph, walks)
     if isinstance(model, TreeRanker):
         _add_strata(graph, model, walks, values)
@@ -97,7 +95,7 @@ def to_onnx(model: Any) -> Any:
     return graph.model(f"{type(model).__name__} of treerank")
 
 
-def _add_strata(graph: _Graph, model: TreeRanker, walks: Walks, values: str) -> None:
+def _add_strata(graph: Graph, model: TreeRanker, walks: Walks, values: str) -> None:
     """Outputs of a tree: all are read off the stratum."""
     types = graph.onnx.TensorProto
     assert walks.target is not None
@@ -121,67 +119,7 @@ def _add_strata(graph: _Graph, model: TreeRanker, walks: Walks, values: str) -> 
     graph.output("stratum", stratum, types.INT64)
 
 
-class _Graph:
-    """Nodes, constants, inputs and outputs as they are added; names are made here."""
-
-    def __init__(self, onnx: Any, prefix: str = "treerank/") -> None:
-        self.onnx, self.prefix = onnx, prefix
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-        self.inputs: list[Any] = []
-        self.outputs: list[Any] = []
-        self.ml_opset = LEAST_ML_OPSET
-
-    def _name(self) -> str:
-        return f"{self.prefix}{len(self.nodes) + len(self.constants)}"
-
-    def add(self, operator: str, *inputs: str, n_outputs: int = 1, **attributes: Any) -> Any:
-        """Add a node; return the names of its outputs, or the one name."""
-        base = self._name()
-        names = [f"{base}.{i}" for i in range(n_outputs)]
-        node = self.onnx.helper.make_node(operator, list(inputs), names, **attributes)
-        self.nodes.append(node)
-        return names[0] if n_outputs == 1 else names
-
-    def constant(self, values: NDArray[Any]) -> str:
-        """Add a constant."""
-        name = self._name()
-        self.constants.append(
-            self.onnx.numpy_helper.from_array(np.asarray(values, order="C"), name)
-        )
-        return name
-
-    def input(self, name: str, element: int, shape: list[Any]) -> str:
-        """Add an input."""
-        self.inputs.append(self.onnx.helper.make_tensor_value_info(name, element, shape))
-        return name
-
-    def output(
-        self, name: str, source: str, element: int, shape: Sequence[Any] = ("rows",)
-    ) -> None:
-        """Give a result a name of its own."""
-        self.nodes.append(self.onnx.helper.make_node("Identity", [source], [name]))
-        self.outputs.append(self.onnx.helper.make_tensor_value_info(name, element, list(shape)))
-
-    def graph(self, name: str) -> Any:
-        return self.onnx.helper.make_graph(
-            self.nodes, name, self.inputs, self.outputs, self.constants
-        )
-
-    def model(self, name: str) -> Any:
-        """Make the model, checked."""
-        opsets = [
-            self.onnx.helper.make_opsetid("", OPSET),
-            self.onnx.helper.make_opsetid("ai.onnx.ml", self.ml_opset),
-        ]
-        model = self.onnx.helper.make_model(
-            self.graph(name), opset_imports=opsets, ir_version=IR_VERSION, producer_name="treerank"
-        )
-        self.onnx.checker.check_model(model)
-        return model
-
-
-def _inputs(graph: _Graph, walks: Walks) -> str:
+def _inputs(graph: Graph, walks: Walks) -> str:
     """Matrix of the rows: numbers, and codes of categories."""
     types = graph.onnx.TensorProto
     levels = walks.binning.levels
@@ -209,7 +147,7 @@ def _pairs(levels: list[Any]) -> tuple[list[Any], list[int]]:
     return [m for m, _ in members], [code for _, code in members]
 
 
-def _code_of_text(graph: _Graph, source: str, levels: list[Any]) -> str:
+def _code_of_text(graph: Graph, source: str, levels: list[Any]) -> str:
     known, codes = _pairs(levels)
     code = graph.add(
         "LabelEncoder", source, domain="ai.onnx.ml", default_int64=0,
@@ -218,7 +156,7 @@ def _code_of_text(graph: _Graph, source: str, levels: list[Any]) -> str:
     return str(graph.add("Cast", code, to=graph.onnx.TensorProto.DOUBLE))
 
 
-def _code_of_number(graph: _Graph, source: str, levels: list[Any]) -> str:
+def _code_of_number(graph: Graph, source: str, levels: list[Any]) -> str:
     known, codes = _pairs(levels)
     equal = graph.add("Equal", source, graph.constant(np.array([known or [0]], dtype=np.float64)))
     codes_of = graph.constant(np.array([codes or [0]], dtype=np.float64))
@@ -226,7 +164,7 @@ def _code_of_number(graph: _Graph, source: str, levels: list[Any]) -> str:
     return str(graph.add("ReduceSum", each, graph.constant(np.array([1])), keepdims=1))
 
 
-def _sum_of_ensembles(graph: _Graph, walks: Walks, expanded: Expanded, values: str) -> str:
+def _sum_of_ensembles(graph: Graph, walks: Walks, expanded: Expanded, values: str) -> str:
     """Sum over the trees, a few of them in each operator.
 
     A runtime takes a row through all trees of an operator before it takes the next row: those of
@@ -241,7 +179,7 @@ def _sum_of_ensembles(graph: _Graph, walks: Walks, expanded: Expanded, values: s
 
 
 def _ensemble(
-    graph: _Graph, walks: Walks, expanded: Expanded, weights: NDArray[np.float64], matrix: str
+    graph: Graph, walks: Walks, expanded: Expanded, weights: NDArray[np.float64], matrix: str
 ) -> str:
     """Sum over the trees of the numbers at the leaves, by the operator for them."""
     attributes = ensemble_attributes(graph.onnx, walks, expanded, weights)
@@ -250,7 +188,7 @@ def _ensemble(
     return str(graph.add("Squeeze", found, graph.constant(np.array([1]))))
 
 
-def _with_sets(graph: _Graph, walks: Walks, values: str) -> str:
+def _with_sets(graph: Graph, walks: Walks, values: str) -> str:
     """Put a column for each set of categories behind the features: 0 where a code is in it."""
     columns = [values]
     for j, table in set_tables(walks).items():
@@ -260,7 +198,7 @@ def _with_sets(graph: _Graph, walks: Walks, values: str) -> str:
     return str(graph.add("Concat", *columns, axis=1)) if len(columns) > 1 else values
 
 
-def _walk(graph: _Graph, walks: Walks, values: str, steps: NDArray[Any]) -> tuple[str, str]:
+def _walk(graph: Graph, walks: Walks, values: str, steps: NDArray[Any]) -> tuple[str, str]:
     """Slots past the ends of the walks, and the sums along them: both rows x trees.
 
     All walks take as many steps as the longest, and one more; one that has come to its end goes
@@ -276,7 +214,7 @@ def _walk(graph: _Graph, walks: Walks, values: str, steps: NDArray[Any]) -> tupl
     element = onnx.TensorProto.FLOAT if steps.dtype == np.float32 else onnx.TensorProto.DOUBLE
     matrix = _without_missing(graph, values)
 
-    body = _Graph(onnx, "treerank/body/")
+    body = Graph(onnx, "treerank/body/")
     body.input("treerank/number", onnx.TensorProto.INT64, [])
     body.input("treerank/go_on", onnx.TensorProto.BOOL, [])
     at = body.input("treerank/at", onnx.TensorProto.INT32, ["rows", walks.n_trees])
@@ -328,7 +266,7 @@ def _slot_tables(walks: Walks, steps: NDArray[Any]) -> dict[str, NDArray[Any]]:
     }
 
 
-def _without_missing(graph: _Graph, values: str) -> str:
+def _without_missing(graph: Graph, values: str) -> str:
     """Put the columns beside themselves: missing values below all others, and above them."""
     missing = graph.add("IsNaN", values)
     below = graph.add("Where", missing, graph.constant(np.array(-np.inf)), values)
@@ -341,7 +279,7 @@ def _first_axis() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _goes_right(
-    body: _Graph, graph: _Graph, walks: Walks, matrix: str, names: dict[str, str], at: str
+    body: Graph, graph: Graph, walks: Walks, matrix: str, names: dict[str, str], at: str
 ) -> str:
     """Whether each row goes right in each tree."""
     column = body.add("Gather", names["column"], at)
@@ -357,7 +295,7 @@ def _goes_right(
     return str(body.add("Or", right, body.add("And", in_set, outside)))
 
 
-def _mean(graph: _Graph, walks: Walks, values: str, steps: NDArray[Any], offset: float) -> str:
+def _mean(graph: Graph, walks: Walks, values: str, steps: NDArray[Any], offset: float) -> str:
     """Mean or sum over the trees less the offset, summed in the order of the trees."""
     expanded = expand(walks, steps)
     if expanded is not None:
@@ -371,7 +309,7 @@ def _mean(graph: _Graph, walks: Walks, values: str, steps: NDArray[Any], offset:
     return str(graph.add("Sub", mean, graph.constant(np.array(offset))))
 
 
-def _shares_above(graph: _Graph, model: Any, walks: Walks, values: str, score: str) -> list[str]:
+def _shares_above(graph: Graph, model: Any, walks: Walks, values: str, score: str) -> list[str]:
     """Probability of a class above each but the last; none for a consensus of ranks."""
     if isinstance(model, BoostedTreeRank):
         above = []
@@ -387,7 +325,7 @@ def _shares_above(graph: _Graph, model: Any, walks: Walks, values: str, score: s
     return [_mean(graph, walks, values, layer, 0.0) for layer in walks.layers]
 
 
-def _class_shares(graph: _Graph, above: list[str]) -> str:
+def _class_shares(graph: Graph, above: list[str]) -> str:
     """Probability of each class: what is above a class is at most what is above a lower one."""
     zero, one = graph.constant(np.array(0.0)), graph.constant(np.array(1.0))
     edges: list[str] = []

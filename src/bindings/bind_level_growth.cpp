@@ -1,0 +1,160 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "bindings/arrays.hpp"
+#include "bindings/options.hpp"
+#include "bindings/trees.hpp"
+#include "core/data/random.hpp"
+#include "core/grow/level_growth.hpp"
+
+namespace treerank {
+
+namespace {
+
+using OptionalUnits = std::optional<Vector<std::int64_t>>;
+using OptionalValues = std::optional<Matrix<double>>;
+
+template <class Struct>
+auto records_of(const std::vector<Struct>& values) {
+    return to_records(std::vector<Struct>(values));
+}
+
+void make_growth(LevelGrowth* self, const Vector<std::int32_t>& n_codes,
+                 const Vector<std::uint8_t>& categorical, const Vector<std::int8_t>& monotonic,
+                 const nb::dict& options, const Vector<double>& total, std::size_t tree,
+                 const OptionalValues& code_values, double gathered_weight,
+                 std::size_t histogram_bytes, bool gathers_cells) {
+    if (total.size() < 2 || total.size() > kMaxClasses)
+        throw nb::value_error("total: from 2 to 32 classes expected");
+    const TreeRankOptions parsed = treerank_options(options);
+    new (self) LevelGrowth(all_features(n_codes, categorical, monotonic, code_values), parsed,
+                           to_vector(total), key_of(parsed.seed, tree), gathered_weight,
+                           histogram_bytes, gathers_cells);
+}
+
+void give_packed(LevelGrowth& growth, const Matrix<std::uint64_t>& counts) {
+    std::vector<WideCount> wide(counts.size());
+    for (std::size_t i = 0; i < wide.size(); ++i)
+        wide[i] = {static_cast<std::int64_t>(counts.data()[i] & 0xffffffffULL),
+                   static_cast<std::int64_t>(counts.data()[i] >> 32)};
+    if (counts.shape(1) != growth.histogram_size())
+        throw nb::value_error("give: histograms of another size");
+    growth.give(wide.data(), counts.shape(0));
+}
+
+void give_wide(LevelGrowth& growth, const Matrix<std::int64_t>& counts) {
+    if (counts.shape(1) != 2 * growth.histogram_size())
+        throw nb::value_error("give: histograms of another size");
+    growth.give(reinterpret_cast<const WideCount*>(counts.data()), counts.shape(0));
+}
+
+void finish_level(LevelGrowth& growth, const OptionalUnits& weights) {
+    if (weights && weights->size() != growth.n_trial_nodes() * growth.n_classes())
+        throw nb::value_error("finish_level: a weight for each node and class expected");
+    growth.finish_level(weights ? weights->data() : nullptr);
+}
+
+// Trials of several trees whose tests were found elsewhere, tree by tree. Of two classes the level
+// is over then.
+void graft_splits(const std::vector<LevelGrowth*>& growths, const std::vector<Records>& records,
+                  const Records& sets, std::size_t n_jobs) {
+    if (growths.size() != records.size() || sets.shape(1) != sizeof(CategorySet))
+        throw nb::value_error("graft_splits: arrays that do not fit together");
+    for (const Records& some : records)
+        if (some.shape(1) != sizeof(SplitRecord))
+            throw nb::value_error("graft_splits: records of another size");
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        pool.run(growths.size(), [&](std::size_t i) {
+            growths[i]->graft_splits(
+                {reinterpret_cast<const SplitRecord*>(records[i].data()), records[i].shape(0),
+                 reinterpret_cast<const CategorySet*>(sets.data()), sets.shape(0)});
+            if (growths[i]->n_classes() == 2) growths[i]->finish_level(nullptr);
+        });
+    });
+}
+
+void bind_growth(nb::module_& m) {
+    nb::class_<LevelGrowth>(m, "LevelGrowth", "A ranking tree grown from sums over parts of rows.")
+        .def("__init__", &make_growth, nb::arg("n_codes").noconvert(),
+             nb::arg("categorical").noconvert(), nb::arg("monotonic").noconvert(),
+             nb::arg("options"), nb::arg("total").noconvert(), nb::arg("tree"),
+             nb::arg("code_values").noconvert().none(), nb::arg("gathered_weight"),
+             nb::arg("histogram_bytes"), nb::arg("gathers_cells") = true)
+        .def_prop_ro("done", &LevelGrowth::done)
+        .def_prop_ro("depth", &LevelGrowth::depth)
+        .def_prop_ro("open_weight", &LevelGrowth::open_weight)
+        .def_prop_ro("n_slots", &LevelGrowth::n_slots)
+        .def_prop_ro("n_trials", &LevelGrowth::n_trials)
+        .def("tree", [](LevelGrowth& growth) { return to_tuple(growth.tree()); })
+        .def(
+            "resume",
+            [](LevelGrowth& growth, const nb::tuple& tree, std::int32_t depth,
+               const Vector<std::int32_t>& gathered) {
+                growth.resume(rank_tree(tree, growth.n_classes(), growth.n_features()), depth,
+                              to_vector(gathered));
+            },
+            nb::arg("tree"), nb::arg("depth"), nb::arg("gathered").noconvert())
+        .def("start_level", &LevelGrowth::start_level)
+        .def("roots", [](const LevelGrowth& growth) { return records_of(growth.roots()); })
+        .def("gathered_roots",
+             [](const LevelGrowth& growth) { return records_of(growth.gathered_roots()); })
+        .def("wanted",
+             [](const LevelGrowth& growth) {
+                 return to_numpy(std::vector<std::int32_t>(growth.wanted()));
+             })
+        .def("give", &give_packed, nb::arg("counts").noconvert())
+        .def("give", &give_wide, nb::arg("counts").noconvert())
+        .def("advance", &LevelGrowth::advance)
+        .def("steps", [](const LevelGrowth& growth) { return records_of(growth.steps()); })
+        .def("step_sets", [](const LevelGrowth& growth) { return records_of(growth.step_sets()); })
+        .def("gathered_nodes",
+             [](const LevelGrowth& growth) { return records_of(growth.gathered_nodes()); })
+        .def("trial_features",
+             [](const LevelGrowth& growth, std::size_t trial) {
+                 return to_numpy(growth.trial_features(trial));
+             })
+        .def(
+            "graft_node",
+            [](LevelGrowth& growth, const Records& at, const Records& nodes, const Records& sets,
+               const Vector<double>& values) {
+                const auto place = from_records<GatheredNode>(at, "node");
+                if (place.size() != 1) throw nb::value_error("graft_node: one node expected");
+                growth.graft_node(place[0], from_records<LeafRankNode>(nodes, "nodes"),
+                                  from_records<CategorySet>(sets, "category sets"),
+                                  to_vector(values));
+            },
+            nb::arg("at").noconvert(), nb::arg("nodes").noconvert(), nb::arg("sets").noconvert(),
+            nb::arg("values").noconvert())
+        .def("grown_trials",
+             [](LevelGrowth& growth) {
+                 auto grown = growth.grown_trials();
+                 return nb::make_tuple(to_numpy(std::move(grown.cells)),
+                                       to_numpy(std::move(grown.starts)),
+                                       to_records(std::move(grown.nodes)),
+                                       to_records(std::move(grown.category_sets)));
+             })
+        .def("finish_level", &finish_level, nb::arg("weights").noconvert().none())
+        .def("gathered_cells",
+             [](LevelGrowth& growth) { return to_records(growth.gathered_cells()); })
+        .def(
+            "graft_cell",
+            [](LevelGrowth& growth, std::size_t gathered, const nb::tuple& tree) {
+                growth.graft_cell(gathered,
+                                  rank_tree(tree, growth.n_classes(), growth.n_features()));
+            },
+            nb::arg("gathered"), nb::arg("tree"));
+}
+
+}  // namespace
+
+void bind_level_growth(nb::module_& m) {
+    bind_growth(m);
+    m.def("graft_splits", &graft_splits, nb::arg("growths"), nb::arg("records"),
+          nb::arg("sets").noconvert(), nb::arg("n_jobs"),
+          "Puts the LeafRank trees of a level together, of which records say node by node what "
+          "became of it; of two classes this ends the level.");
+}
+
+}  // namespace treerank

@@ -287,15 +287,35 @@ def class_weight(labels, weight, rows):
     return np.array([weight[rows][labels[rows] == k].sum() for k in (0, 1)], dtype=float)
 
 
-def folds(hashes, labels, units, n_folds):
-    """Rows of each class dealt to fold 0, 1, ... by hash; of equal ones the lighter, then first."""
+def folds(hashes, labels, units, n_folds, seed):
+    """Rows of each class dealt to fold 0, 1, ... by hash; of equal ones the lighter, then first.
+
+    With equal rows in a class their places are shuffled before.
+    """
     fold = np.empty(len(hashes), dtype=np.int32)
     weight = np.ones(len(hashes)) if units is None else units
     for k in np.unique(labels):
         rows = np.flatnonzero(labels == k)
         order = sorted(rows.tolist(), key=lambda i: (hashes[i], weight[i], i))
-        fold[order] = np.arange(len(order)) % n_folds
+        places = range(len(order))
+        if len(set(hashes[rows].tolist())) < len(rows):
+            key = _key(_key(seed, 0x73687566666C65), int(k))
+            places = [shuffled(place, len(order), key) for place in places]
+            assert sorted(places) == list(range(len(order)))
+        fold[order] = np.array(places) % n_folds
     return fold
+
+
+def shuffled(number, size, key):
+    """A permutation of the numbers below `size`: a Feistel network of four rounds."""
+    half = ((size - 1).bit_length() + 1) // 2
+    while True:
+        high, low = divmod(number, 1 << half)
+        for step in range(4):
+            high, low = low, high ^ (_mix(low ^ _key(key, step)) & ((1 << half) - 1))
+        number = (high << half) | low
+        if number < size:
+            return number
 
 
 def leaves_at(tree, step):

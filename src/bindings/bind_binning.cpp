@@ -76,6 +76,18 @@ auto py_assign_folds(const Matrix<Code>& codes, const Vector<std::uint8_t>& labe
     return to_numpy(std::move(fold));
 }
 
+auto py_places_in_class(const Vector<std::int64_t>& places, std::uint64_t class_size,
+                        bool has_copies, std::uint64_t seed, std::size_t class_number) {
+    std::vector<std::int64_t> found(places.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const auto place = static_cast<std::uint64_t>(places.data()[i]);
+        if (place >= class_size) throw nb::value_error("places_in_class: no such place");
+        found[i] = static_cast<std::int64_t>(
+            place_in_class(place, class_size, has_copies, seed, class_number));
+    }
+    return to_numpy(std::move(found));
+}
+
 }  // namespace
 
 void bind_binning(nb::module_& m) {
@@ -115,13 +127,17 @@ void bind_binning(nb::module_& m) {
     m.def("row_hashes", &py_row_hashes<std::uint16_t>, nb::arg("codes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("seed"), nb::arg("n_jobs") = 1, hash_doc);
     const char* folds_doc =
-        "The fold of each row: rows of a class are dealt in the order of hashes.";
+        "The fold of each row: rows of a class are dealt in the order of hashes, shuffled where "
+        "some are equal.";
     m.def("assign_folds", &py_assign_folds<std::uint8_t>, nb::arg("codes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("units").noconvert().none(), nb::arg("n_classes"),
           nb::arg("n_folds"), nb::arg("seed"), nb::arg("n_jobs"), folds_doc);
     m.def("assign_folds", &py_assign_folds<std::uint16_t>, nb::arg("codes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("units").noconvert().none(), nb::arg("n_classes"),
           nb::arg("n_folds"), nb::arg("seed"), nb::arg("n_jobs"), folds_doc);
+    m.def("places_in_class", &py_places_in_class, nb::arg("places").noconvert(),
+          nb::arg("class_size"), nb::arg("has_copies"), nb::arg("seed"), nb::arg("class_number"),
+          "Places by which rows of a class are dealt out, from those in the order of hashes.");
 }
 
 }  // namespace treerank

@@ -67,7 +67,12 @@ def assign_folds(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None),
 @overload
 def assign_folds(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], units: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_classes: int, n_folds: int, seed: int, n_jobs: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
     """
-    The fold of each row: rows of a class are dealt in the order of hashes.
+    The fold of each row: rows of a class are dealt in the order of hashes, shuffled where some are equal.
+    """
+
+def places_in_class(places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], class_size: int, has_copies: bool, seed: int, class_number: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """
+    Places by which rows of a class are dealt out, from those in the order of hashes.
     """
 
 @overload

@@ -121,10 +121,17 @@ def test_rows_are_dealt_out_to_folds_in_the_order_of_their_hashes(seed, n_classe
     codes = rng.integers(0, 3, size=(2, n)).astype(np.uint16 if seed % 2 else np.uint8)
     labels = rng.integers(0, n_classes, n).astype(np.uint8)
     units = rng.integers(1, 4, n) if seed % 3 else None
-    expected = oracles.folds(_core.row_hashes(codes, labels, seed), labels, units, n_folds)
+    expected = oracles.folds(_core.row_hashes(codes, labels, seed), labels, units, n_folds, seed)
     for n_jobs in (1, 3):
         found = _core.assign_folds(codes, labels, units, n_classes, n_folds, seed, n_jobs)
         assert np.array_equal(found, expected)
+
+
+def test_noise_in_rows_that_are_often_equal_is_not_learned():
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        x, y = rng.integers(0, 40, size=(1_500, 1)).astype(float), rng.integers(0, 2, 1_500)
+        assert len(TreeRank().fit(x, y).partition_) == 1
 
 
 @pytest.mark.core

@@ -16,6 +16,8 @@ constexpr int kSubBits = 8;     // ... and for the second
 constexpr std::size_t kBuckets = std::size_t{1} << kBucketBits;
 constexpr std::size_t kSubBuckets = std::size_t{1} << kSubBits;
 
+constexpr std::uint64_t kShuffleBranch = 0x73687566666c65;  // of the seed
+
 struct HashedRow {
     std::uint64_t hash;
     std::uint32_t row;
@@ -112,6 +114,12 @@ std::vector<std::uint64_t> row_hashes(const CodeMatrix<Code>& codes, const std::
     return hashes;
 }
 
+std::uint64_t place_in_class(std::uint64_t place, std::uint64_t class_size, bool has_copies,
+                             std::uint64_t seed, std::size_t class_number) {
+    if (!has_copies) return place;
+    return shuffled(place, class_size, key_of(key_of(seed, kShuffleBranch), class_number));
+}
+
 template <class Code>
 std::vector<std::int32_t> assign_folds(const CodeMatrix<Code>& codes, const std::uint8_t* labels,
                                        const std::int64_t* units, std::size_t n_classes,
@@ -119,17 +127,26 @@ std::vector<std::int32_t> assign_folds(const CodeMatrix<Code>& codes, const std:
     std::vector<std::size_t> starts;
     std::vector<HashedRow> rows =
         into_buckets(row_hashes(codes, labels, seed, pool), labels, n_classes, starts, pool);
-    std::vector<std::int32_t> fold(codes.rows);
-    pool.run(n_classes * kBuckets, [&](std::size_t bucket) {
-        const std::size_t first = starts[bucket], last = starts[bucket + 1];
-        BucketSort(units).sort(rows.data() + first, last - first);
-        const std::size_t dealt = first - starts[bucket / kBuckets * kBuckets];  // of the class
-        auto next = static_cast<std::int32_t>(dealt % static_cast<std::size_t>(n_folds));
-        for (std::size_t i = first; i < last; ++i) {
-            fold[rows[i].row] = next;
-            next = next + 1 == n_folds ? 0 : next + 1;
-        }
+    std::vector<std::uint8_t> copies(n_classes * kBuckets);
+    pool.run(copies.size(), [&](std::size_t bucket) {
+        HashedRow *first = rows.data() + starts[bucket], *last = rows.data() + starts[bucket + 1];
+        BucketSort(units).sort(first, starts[bucket + 1] - starts[bucket]);
+        const auto equal = [](const HashedRow& x, const HashedRow& y) { return x.hash == y.hash; };
+        copies[bucket] = std::adjacent_find(first, last, equal) != last;
     });
+    std::vector<std::int32_t> fold(codes.rows);
+    for (std::size_t k = 0; k < n_classes; ++k) {
+        const auto of_class = copies.begin() + static_cast<std::ptrdiff_t>(k * kBuckets);
+        const bool has_copies = std::find(of_class, of_class + kBuckets, 1) != of_class + kBuckets;
+        const std::size_t first = starts[k * kBuckets], n = starts[(k + 1) * kBuckets] - first;
+        pool.run((n + kRowsPerBlock - 1) / kRowsPerBlock, [&](std::size_t block) {
+            const std::size_t last = std::min(n, (block + 1) * kRowsPerBlock);
+            for (std::size_t i = block * kRowsPerBlock; i < last; ++i)
+                fold[rows[first + i].row] =
+                    static_cast<std::int32_t>(place_in_class(i, n, has_copies, seed, k) %
+                                              static_cast<std::uint64_t>(n_folds));
+        });
+    }
     return fold;
 }
 

@@ -15,9 +15,15 @@ template <class Code>
 std::vector<std::uint64_t> row_hashes(const CodeMatrix<Code>& codes, const std::uint8_t* labels,
                                       std::uint64_t seed, ThreadPool& pool);
 
-// The fold that holds each row out. The rows of a class are dealt one by one to fold 0, 1, ... in
-// the order of their hashes, of equal ones the lighter first (`units` may be null), so that equal
-// rows are spread evenly.
+// Places of rows among those of a class, which are in the order of their hashes, of equal ones the
+// lighter first. Equal rows are neighbours there: dealt out one by one they would be spread evenly,
+// the rows held out would have the very shares of the others, noise included, and a tree that
+// learns the noise would look good. So where there are equal rows the places are shuffled.
+std::uint64_t place_in_class(std::uint64_t place, std::uint64_t class_size, bool has_copies,
+                             std::uint64_t seed, std::size_t class_number);
+
+// The fold that holds each row out: the rows of a class are dealt to fold 0, 1, ... by their
+// places. `units` may be null.
 template <class Code>
 std::vector<std::int32_t> assign_folds(const CodeMatrix<Code>& codes, const std::uint8_t* labels,
                                        const std::int64_t* units, std::size_t n_classes,

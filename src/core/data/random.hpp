@@ -3,6 +3,7 @@
 // row blocks cannot change it.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -23,6 +24,20 @@ constexpr std::uint64_t key_of(std::uint64_t parent, std::uint64_t branch) {
 // Uniform integer below n: the high word of a 32 x 32 bit product.
 constexpr std::uint32_t uniform_below(std::uint64_t random_bits, std::uint32_t n) {
     return static_cast<std::uint32_t>(((random_bits >> 32) * n) >> 32);
+}
+
+// A permutation of 0 .. size - 1, drawn by its key: four rounds of a Feistel network, again as long
+// as the number is too large.
+constexpr std::uint64_t shuffled(std::uint64_t number, std::uint64_t size, std::uint64_t key) {
+    const int half = (std::bit_width(size - 1) + 1) / 2;
+    const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
+    do {
+        std::uint64_t high = number >> half, low = number & mask;
+        for (std::uint64_t round = 0; round < 4; ++round)
+            high = std::exchange(low, high ^ (mix(low ^ key_of(key, round)) & mask));
+        number = high << half | low;
+    } while (number >= size);
+    return number;
 }
 
 // Moves a random choice of `count` entries to the front (Fisher-Yates, stopped early).

@@ -173,7 +173,7 @@ def _lack(runs: list[_Run]) -> float:
 def _parts(rows: BoostingRows, plan: BoostingPlan) -> list[_Part]:
     """Rows to learn from and to hold out."""
     assert plan.choice is not None
-    fold = deal_out(rows, N_FOLDS, plan)
+    fold = _deal(rows, N_FOLDS, plan.n_jobs)
     return [
         _Part(rows.take(np.flatnonzero(fold != f)), rows.take(np.flatnonzero(fold == f)))
         for f in range(plan.choice.n_held)
@@ -183,22 +183,14 @@ def _parts(rows: BoostingRows, plan: BoostingPlan) -> list[_Part]:
 def _sample(rows: BoostingRows, plan: BoostingPlan) -> BoostingRows:
     """About as many rows as choose the size of trees."""
     n_parts = -(-len(rows.rank) // RACE_ROWS)
-    return rows.take(np.flatnonzero(deal_out(rows, n_parts, plan) == 0))
+    return rows.take(np.flatnonzero(_deal(rows, n_parts, plan.n_jobs) == 0))
 
 
-def deal_out(rows: BoostingRows, n_folds: int, plan: BoostingPlan) -> NDArray[np.intp]:
-    """Fold of each row: drawn for each class, in an order of content, so that theirs is none.
-
-    Were equal rows spread evenly, those held out would have the very shares of those learned from,
-    noise included, and trees that learn the noise would look good.
-    """
-    content = _core.row_hashes(rows.codes, rows.rank.astype(np.uint8), FOLD_SEED, plan.n_jobs)
-    order = np.lexsort((content, rows.rank))
-    generator = np.random.Generator(np.random.Philox(key=[plan.seed, FOLD_SEED]))
-    sizes = np.bincount(rows.rank, minlength=rows.n_classes)
-    fold = np.empty(len(order), dtype=np.intp)
-    fold[order] = np.concatenate([generator.permutation(size) % n_folds for size in sizes])
-    return fold
+def _deal(rows: BoostingRows, n_folds: int, n_jobs: int) -> NDArray[np.int32]:
+    labels = rows.rank.astype(np.uint8)
+    return _core.assign_folds(
+        rows.codes, labels, rows.units, rows.n_classes, n_folds, FOLD_SEED, n_jobs
+    )
 
 
 def _of_shape(plan: BoostingPlan, shape: TreeShape) -> BoostingPlan:

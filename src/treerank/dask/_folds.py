@@ -1,7 +1,8 @@
 """Folds on a cluster: rows of all shards are dealt out in one order, that of their hashes.
 
-Rows are dealt in the order of class and hash, as `assign_folds` deals them in memory. A bucket
-has all rows whose hashes begin alike, from all shards: one task puts them in order.
+Rows are dealt in the order of class and hash, shuffled where some are equal, as `assign_folds`
+deals them in memory. A bucket has all rows whose hashes begin alike, from all shards: one task puts
+them in order.
 """
 
 from __future__ import annotations
@@ -31,6 +32,16 @@ class Keys:
     units: NDArray[np.int64]
 
 
+@dataclass(frozen=True)
+class Order:
+    """What the places of rows in their buckets become places among all rows of a class by."""
+
+    seed: int
+    offsets: NDArray[np.int64]  # buckets x classes: rows in the buckets before
+    sizes: NDArray[np.int64]  # rows of each class
+    has_copies: NDArray[np.bool_]  # classes with equal rows
+
+
 def deal_out(cluster: Cluster, shards: list[Any], cv: Any, seed: int, n_classes: int) -> Any:
     """Give every shard the places of its rows; (shards, number of folds), which may be below 2."""
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
@@ -56,14 +67,14 @@ def place_in_order(
         submit(rank_bucket, [submit(_item, key, b) for key in keys], n_classes)
         for b in range(1 << bits)
     ]
-    totals = np.array(cluster.result([submit(itemgetter(1), bucket) for bucket in ranked]))
-    offsets = np.cumsum(totals, axis=0) - totals
+    counted = np.array(cluster.result([submit(itemgetter(1), bucket) for bucket in ranked]))
+    totals, copies = counted[:, 0], counted[:, 1]
+    order = Order(seed, np.cumsum(totals, axis=0) - totals, totals.sum(axis=0), copies.any(axis=0))
     placed = [
-        submit(place_rows, shard, [submit(_place, bucket, i) for bucket in ranked], seed, bits,
-               offsets)
+        submit(place_rows, shard, [submit(_place, bucket, i) for bucket in ranked], bits, order)
         for i, shard in enumerate(shards)
-    ]  # fmt: skip
-    return placed, totals.sum(axis=0)
+    ]
+    return placed, order.sizes
 
 
 def _item(keys: list[Keys], number: int) -> Keys:
@@ -94,8 +105,8 @@ def bucket_keys(shard: Shard, seed: int, bits: int) -> list[Keys]:
 
 def rank_bucket(
     pieces: list[Keys], n_classes: int
-) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
-    """Place of each row within its class and this bucket, by shard; rows of each class."""
+) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
+    """Place of each row within its class and this bucket, by shard; rows and copies by class."""
     labels = np.concatenate([piece.labels for piece in pieces])
     hashes = np.concatenate([piece.hashes for piece in pieces])
     units = np.concatenate([piece.units for piece in pieces])
@@ -105,15 +116,20 @@ def rank_bucket(
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order)) - before[labels[order]]
     ends = np.cumsum([len(piece.labels) for piece in pieces])
-    return np.split(place, ends[:-1]), total
+    labels, hashes = labels[order], hashes[order]
+    is_copy = (hashes[1:] == hashes[:-1]) & (labels[1:] == labels[:-1])
+    copies = np.bincount(labels[1:][is_copy], minlength=n_classes)
+    return np.split(place, ends[:-1]), [total, copies]
 
 
-def place_rows(
-    shard: Shard, places: list[NDArray[np.int64]], seed: int, bits: int, offsets: NDArray[np.int64]
-) -> Shard:
+def place_rows(shard: Shard, places: list[NDArray[np.int64]], bits: int, order: Order) -> Shard:
     """Shard with the place of each of its rows."""
-    _, buckets = _buckets(shard, seed, bits)
+    _, buckets = _buckets(shard, order.seed, bits)
     place = np.empty(shard.n_rows, dtype=np.int64)
     for b, rows in enumerate(buckets):
-        place[rows] = places[b] + offsets[b][shard.labels[rows]]
+        place[rows] = places[b] + order.offsets[b][shard.labels[rows]]
+    for k, size in enumerate(order.sizes.tolist()):
+        rows = np.flatnonzero(shard.labels == k)
+        has_copies = bool(order.has_copies[k])
+        place[rows] = _core.places_in_class(place[rows], size, has_copies, order.seed, k)
     return replace(shard, place=place)

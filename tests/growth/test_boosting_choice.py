@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
+import oracles
 import treerank
 from treerank import BoostedTreeRank, _boosting_plan, _core
 from treerank._growth import boosting_choice
@@ -29,14 +30,9 @@ def given_trees(model, **others):
 def losses_by_hand(X, y, size, n_rounds):
     """Log-loss on rows held out after each tree, by models of the folds."""
     codes = np.ascontiguousarray((X.T + 1).astype(np.uint8))
-    content = _core.row_hashes(codes, y.astype(np.uint8), FOLD_SEED)
-    generator = np.random.Generator(np.random.Philox(key=[0, FOLD_SEED]))
-    fold = np.empty(len(y), dtype=int)
-    for label in (0, 1):
-        rows = np.flatnonzero(y == label)
-        fold[rows[np.argsort(content[rows], kind="stable")]] = (
-            generator.permutation(len(rows)) % N_FOLDS
-        )
+    labels = y.astype(np.uint8)
+    hashes = _core.row_hashes(codes, labels, FOLD_SEED)
+    fold = oracles.folds(hashes, labels, None, N_FOLDS, FOLD_SEED)
     shares = np.empty((n_rounds, len(y)))
     for f in range(N_FOLDS):
         model = BoostedTreeRank(

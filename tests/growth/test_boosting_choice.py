@@ -1,10 +1,10 @@
 """How boosting chooses the size and the number of its trees."""
 
 import numpy as np
+import oracles
 import pytest
 from sklearn.metrics import log_loss
 
-import oracles
 import treerank
 from treerank import BoostedTreeRank, _boosting_plan, _core
 from treerank._growth import boosting_choice

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis_examples import examples
 
 from treerank import LeafRank, RankingForest, TreeRank, _core
+from treerank._input.focus import WHOLE
 from treerank._trees.ranking_tree import tree_from_core
 from treerank.datasets import make_uniform_mixture
 
@@ -20,7 +21,7 @@ def options(pruning, master_depth=1, **leafrank):
     }  # fmt: skip
     return {
         "leafrank": inner, "max_depth": master_depth, "min_auc_gain": 0.0, "seed": 5,
-        "first_tree": 0, "tournament": "all", "tournament_gain": "vus", **limits,
+        "first_tree": 0, "tournament": "all", "tournament_gain": "vus", "focus": WHOLE, **limits,
     }  # fmt: skip
 
 

@@ -140,7 +140,7 @@ def pieces(n_rows: int) -> dict[str, float]:
     x, y = make_rows(n_rows)
     data = validate_training_data(TreeRank(), x, y, None, None)
     coded, coding = timed(lambda: code_table(data.table, data.weights, 255, 1))
-    part = shards.Part(coded.codes, data.labels, data.weights, 0)
+    part = shards.Shard(coded.codes, data.labels, data.weights, 0)
     tree = TreeRank(**DEEP | {"max_depth": 4}).fit(x, y).unpruned_tree_
     _, walking = timed(lambda: tree.apply(part.codes))
     cells = np.zeros(n_rows, dtype=np.int32)

@@ -13,7 +13,6 @@ import lightgbm
 import numpy as np
 from interpret.glassbox import ExplainableBoostingClassifier
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from benchmarks.common import (
     Figure,
@@ -26,9 +25,9 @@ from benchmarks.common import (
     publish,
     remember,
 )
-from benchmarks.judging import CATBOOST, LIGHTGBM_GRID, TUNED, CatBoost
 from benchmarks.quality_tables import Results, means
 from benchmarks.real_sets import load_rows, sets
+from benchmarks.tuned_rivals import CATBOOST, TUNED, CatBoost, tuned_lightgbm
 from treerank import BoostedTreeRank, RankingForest, TreeRank
 from treerank.datasets import make_gaussians_20d, make_truncated_gaussians
 from treerank.metrics import hit_rate_score, local_auc_score, partial_auc_score
@@ -61,12 +60,6 @@ class LambdaRank:
         return self.model.predict(X)
 
 
-def tuned_lightgbm() -> Any:
-    folds = StratifiedKFold(3, shuffle=True, random_state=SEED)
-    model = lightgbm.LGBMClassifier(n_jobs=1, verbose=-1, random_state=SEED)
-    return GridSearchCV(model, LIGHTGBM_GRID, scoring="roc_auc", cv=folds)
-
-
 OURS: dict[str, type[Any]] = {
     "TreeRank": TreeRank, "RankingForest": RankingForest, "BoostedTreeRank": BoostedTreeRank,
 }  # fmt: skip
@@ -74,13 +67,13 @@ MODELS: dict[str, Callable[[], Any]] = {
     **OURS,
     **{f"{name}, focus": partial(make, focus=FOCUS) for name, make in OURS.items()},
     LAMBDARANK: LambdaRank,
-    TUNED: tuned_lightgbm,
+    TUNED: partial(tuned_lightgbm, SEED),
 }
 SLOW: dict[str, Callable[[], Any]] = {
     EBM: lambda: ExplainableBoostingClassifier(outer_bags=4, n_jobs=1, random_state=SEED),
 }
 if find_spec("catboost") is not None:
-    SLOW[CATBOOST] = CatBoost
+    SLOW[CATBOOST] = partial(CatBoost, SEED)
 RIVALS = [LAMBDARANK, TUNED, *SLOW]
 
 

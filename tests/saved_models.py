@@ -58,7 +58,7 @@ TREES = {
     "leafrank": lambda: LeafRank(max_depth=3, criterion="entropy"),
 }
 GRID_TREES = {
-    "grid_tree": lambda: TreeRank(DyadicGrid(3), max_features=4, cv=3),
+    "grid_tree": lambda: TreeRank(DyadicGrid(3), max_features=4, cv=3, noise_limit=0),
     "penalty_grid_tree": lambda: TreeRank(DyadicGrid(), pruning="penalty"),
 }
 FORESTS = {

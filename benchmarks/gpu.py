@@ -315,7 +315,7 @@ GPU: {device.name}, kernels compiled before. {describe(facts, COMMAND)}
 
 {figure_table(figures)}
 
-Growth alone counts draws, kernels, the way of the tests back, and the trees being put together; it
+Growth alone counts draws, kernels, the transfer of the splits back, and building the trees; it
 begins with codes. What the kernels do not take of it is the processor's: a tree of this size has
 some two million slots. By a profile of an earlier version a core takes about half a second to put
 them together, while the GPU finds their tests in some 30 milliseconds. Of a whole fit most is the

@@ -195,6 +195,7 @@ def test_the_parameters_of_a_tree_mean_the_same(threads, parameters, monkeypatch
         (2, {"monotonic_cst": [1, 0, 0, 0, 0]}),
         (2, {"bootstrap": False, "max_samples": 0.5, "random_cut_share": 1.0}),
         (2, {"splitter": LeafRank(max_depth=None, max_features=2), "max_depth": 1}),
+        (2, {"focus": 0.1}),
         (3, {"max_depth": 2}),
     ],
 )
@@ -205,6 +206,16 @@ def test_the_parameters_of_a_forest_mean_the_same(threads, n_classes, parameters
     parts = [cut_array(part, [150, 150, 400]) for part in (x, y, weight)]
     model = DaskRankingForest(client=threads, n_estimators=2, **parameters).fit(*parts)
     assert_same_forest(RankingForest(n_estimators=2, **parameters).fit(x, y, weight), model)
+
+
+def test_equal_rows_are_dealt_to_the_folds_of_memory(threads):
+    x, y = table(600)
+    x = (x > 0).astype(float)  # 32 distinct rows
+    model = DaskTreeRank(LeafRank(), client=threads)
+    model.fit(cut_array(x, [150, 400]), cut_array(y, [150, 400]))
+    local = TreeRank(LeafRank()).fit(x, y)
+    assert_same_tree(local, model)
+    assert np.array_equal(local.pruning_path_.heldout_auc, model.pruning_path_.heldout_auc)
 
 
 def test_the_sample_that_decides_thresholds_is_that_of_memory(threads, monkeypatch):

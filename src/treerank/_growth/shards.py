@@ -32,9 +32,8 @@ class Shard:
     labels: NDArray[np.uint8]
     weights: Weights
     first_row: int
-    place: NDArray[np.int64] | None = (
-        None  # among the rows of its class, as they are dealt to folds
-    )
+    # Among the rows of its class, in the order in which they are dealt to folds.
+    place: NDArray[np.int64] | None = None
 
     @property
     def n_rows(self) -> int:

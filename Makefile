@@ -24,7 +24,8 @@ $(eval $(call install,docs))
 # Who works on the code sees every warning; `make WERROR=OFF` for a compiler that has new ones.
 WERROR ?= ON
 $(eval $(call install,dev,--no-build-isolation \
-  --config-settings=cmake.define.TREERANK_WERROR=$(WERROR)))
+  --config-settings=cmake.define.TREERANK_WERROR=$(WERROR) \
+  --config-settings=cmake.define.TREERANK_PRECOMPILE=ON))
 
 # What builds the core. It comes before the rest, so that the sanitizer build is made beside that;
 # and it stays where it is, so that after a change only the files concerned are compiled again.
@@ -63,8 +64,8 @@ sanitize: sanitize-build $(VENV)/.dev-installed
 	PATH=$(abspath $(BIN)):$$PATH sh tests/sanitize.sh build/sanitize
 
 sanitize-build: $(VENV)/.tools-installed
-	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=Debug -DTREERANK_SANITIZE=ON \
-	  -DTREERANK_CORE_TEST=ON -DTREERANK_WERROR=$(WERROR) \
+	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=None -DTREERANK_SANITIZE=ON \
+	  -DTREERANK_CORE_TEST=ON -DTREERANK_PRECOMPILE=ON -DTREERANK_WERROR=$(WERROR) \
 	  -DPython_EXECUTABLE=$(abspath $(BIN)/python) > /dev/null
 	$(BIN)/cmake --build build/sanitize
 

@@ -17,13 +17,13 @@ from treerank import RankingForest, TreeRank
 from treerank._binning.binning import code_table
 from treerank._device.cuda import CudaDevice, cuda_device
 from treerank._device.device import Memory, upload
-from treerank._forest_plan import plan_forest
 from treerank._growth.device_rows import BATCH
 from treerank._growth.forest import ForestPlan
 from treerank._growth.forest_rows import LocalForestRows
 from treerank._growth.trees import TreeRankOptions
 from treerank._input.validation import validate_training_data
 from treerank._leafrank import LeafRank
+from treerank._plans.forest import plan_forest
 
 ROWS, HASHED_ROWS, FEATURES, TREES = 10_000_000, 1_000_000, 50, 100
 QUICK = {"rows": 200_000, "hashed": 60_000, "trees": 8}

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from treerank._boosting import BoostedTreeRank
-    from treerank._compare import compare
-    from treerank._comparison import Comparison
+    from treerank._comparison.compare import compare
+    from treerank._comparison.result import Comparison
+    from treerank._comparison.two_sample import TwoSampleResult, two_sample_test
     from treerank._forest import RankingForest
     from treerank._geometric import GeometricRanker
     from treerank._io.model_file import ModelFileError, load, save
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from treerank._reading.partition import OrderedPartition
     from treerank._report import report
     from treerank._treerank import TreeRank
-    from treerank._two_sample import TwoSampleResult, two_sample_test
 
 __version__ = _version("treerank-ml")
 __all__ = [
@@ -45,19 +45,19 @@ __all__ = [
 # to import, which the help of the command line need not wait for.
 _DEFINED_IN = {
     "BoostedTreeRank": "_boosting",
-    "Comparison": "_comparison",
+    "Comparison": "_comparison.result",
     "GeometricRanker": "_geometric",
     "LeafRank": "_leafrank",
     "ModelFileError": "_io.model_file",
     "OrderedPartition": "_reading.partition",
     "RankingForest": "_forest",
     "TreeRank": "_treerank",
-    "TwoSampleResult": "_two_sample",
-    "compare": "_compare",
+    "TwoSampleResult": "_comparison.two_sample",
+    "compare": "_comparison.compare",
     "load": "_io.model_file",
     "report": "_report",
     "save": "_io.model_file",
-    "two_sample_test": "_two_sample",
+    "two_sample_test": "_comparison.two_sample",
 }
 _MODULES = [
     "approximation", "baselines", "consensus", "datasets", "export", "inspection", "metrics",

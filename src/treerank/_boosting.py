@@ -11,7 +11,6 @@ from scipy.special import expit
 
 from treerank._base import TreeEnsemble
 from treerank._binning.binning import Binning, Coded
-from treerank._boosting_plan import plan_boosting
 from treerank._device.choice import device_of
 from treerank._growth.boosting import (
     Boosted,
@@ -31,6 +30,7 @@ from treerank._input.stages import stage
 from treerank._input.validation import TrainingData, validate_rows
 from treerank._input.weights import check_weights, quantise
 from treerank._io.parquet import CodedFit
+from treerank._plans.boosting import plan_boosting
 from treerank._select.log_odds import log_odds_lines
 from treerank._select.quality import class_shares
 from treerank._trees.packed_forest import ForestArrays

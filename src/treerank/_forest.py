@@ -12,10 +12,8 @@ from treerank._base import TreeEnsemble
 from treerank._binning.binning import Coded
 from treerank._binning.encoding import Encoding, fit_encoding
 from treerank._device.choice import device_of
-from treerank._forest_measures import other_data_error, set_measures, warm_trees
-from treerank._forest_plan import plan_forest
-from treerank._forest_presets import preset_settings
 from treerank._growth.forest import ForestPlan, Trees
+from treerank._growth.forest_measures import other_data_error, set_measures, warm_trees
 from treerank._growth.forest_rows import ForestRows, LocalForestRows
 from treerank._growth.trees import check_monotonic
 from treerank._input.parameter_docs import insert_shared_docs
@@ -23,6 +21,8 @@ from treerank._input.parameters import check_n_jobs
 from treerank._input.stages import stage
 from treerank._input.validation import Table, TrainingData
 from treerank._io.parquet import CodedFit
+from treerank._plans.forest import plan_forest
+from treerank._plans.presets import preset_settings
 from treerank._select.plan_race import ForestChoice, race
 from treerank._select.quality import class_shares
 from treerank._select.rank_aggregation import RankAggregation

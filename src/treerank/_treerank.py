@@ -19,6 +19,7 @@ from treerank._input.parameters import check_n_jobs
 from treerank._input.stages import stage
 from treerank._input.validation import TrainingData
 from treerank._io.parquet import CodedFit
+from treerank._plans.treerank import penalty_of, plan_tree, shrinkages_of
 from treerank._select.penalty import PenaltyPath, check_share_within, prune_by_penalty
 from treerank._select.pruning import NOISE_LIMIT, Chosen, PruningPath, choose_subtree
 from treerank._select.splitter_choice import (
@@ -28,7 +29,6 @@ from treerank._select.splitter_choice import (
     SplitterChoice,
     choose_depth,
 )
-from treerank._treerank_plan import penalty_of, plan_tree, shrinkages_of
 from treerank._trees.ranking_tree import CellTree
 
 Floats = NDArray[np.float64]

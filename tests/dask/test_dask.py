@@ -15,7 +15,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from treerank import LeafRank, RankingForest, TreeRank, _forest_plan
+from treerank import LeafRank, RankingForest, TreeRank
+from treerank._plans import forest as forest_plan
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -667,8 +668,8 @@ def test_the_module_says_what_it_has():
 
 
 def test_a_forest_chooses_the_plan_that_it_chooses_in_memory(threads, monkeypatch):
-    monkeypatch.setattr(_forest_plan, "RIVAL_ROWS", 150)
-    monkeypatch.setattr(_forest_plan, "RIVAL_TREES", 8)
+    monkeypatch.setattr(forest_plan, "RIVAL_ROWS", 150)
+    monkeypatch.setattr(forest_plan, "RIVAL_TREES", 8)
     x, y = table(200)
     settings = {"n_estimators": 8, "random_state": 3}
     memory = RankingForest(**settings).fit(x, y)

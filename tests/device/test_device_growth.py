@@ -16,7 +16,7 @@ from treerank._device.trials import Sizes
 from treerank._growth.on_device import DeviceTree, can_grow, grow_on_device
 from treerank._growth.trees import check_monotonic, grow_trees
 from treerank._input.validation import validate_training_data
-from treerank._treerank_plan import plan_tree
+from treerank._plans.treerank import plan_tree
 from treerank._trees.ranking_tree import tree_from_core
 
 pytestmark = needs_emulation

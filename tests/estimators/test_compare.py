@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from treerank import Comparison, TreeRank, compare
-from treerank._comparison import holm_factors
+from treerank._comparison.result import holm_factors
 from treerank.metrics import ordinal_vus_score
 
 

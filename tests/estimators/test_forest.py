@@ -15,8 +15,9 @@ from hypothesis_examples import examples
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from treerank import LeafRank, RankingForest, _core, _forest_plan, consensus
-from treerank._forest_plan import SHRINKAGES, _kind_of, default_recipe
+from treerank import LeafRank, RankingForest, _core, consensus
+from treerank._plans import forest as forest_plan
+from treerank._plans.forest import SHRINKAGES, _kind_of, default_recipe
 from treerank._select import plan_race, rank_aggregation
 from treerank._trees.packed_forest import Sampling
 from treerank._trees.ranking_tree import tree_from_core
@@ -642,7 +643,7 @@ except KeyboardInterrupt:
 @pytest.mark.not_sanitized
 @pytest.mark.parametrize("splitter", [None, LogisticRegression()], ids=["LeafRank", "other"])
 def test_shares_are_stretched_to_fit_and_the_order_stays(splitter, monkeypatch):
-    monkeypatch.setattr("treerank._forest_plan.SHRINKAGES", [200.0, 500.0])  # far too strong
+    monkeypatch.setattr("treerank._plans.forest.SHRINKAGES", [200.0, 500.0])  # far too strong
     x, y = table(1_500, 4, seed=3)
     given = {"splitter": splitter, "n_estimators": 12, "max_depth": 4}
     chosen = RankingForest(**given).fit(x[:1000], y[:1000])
@@ -661,7 +662,7 @@ def test_shares_are_stretched_to_fit_and_the_order_stays(splitter, monkeypatch):
 @pytest.fixture
 def early_race(monkeypatch):
     """A race on few rows already, so that the tests are quick."""
-    monkeypatch.setattr(_forest_plan, "RIVAL_ROWS", 2_000)
+    monkeypatch.setattr(forest_plan, "RIVAL_ROWS", 2_000)
 
 
 def sparse_table(n, seed=0):

@@ -6,9 +6,10 @@ import pytest
 from sklearn.metrics import log_loss
 
 import treerank
-from treerank import BoostedTreeRank, _boosting_plan, _core
+from treerank import BoostedTreeRank, _core
 from treerank._growth import boosting_choice
 from treerank._growth.boosting_choice import FOLD_SEED, N_FOLDS, BoostingChoice
+from treerank._plans import boosting as boosting_plan
 
 
 def whole_numbers(n, seed=0, p=4):
@@ -70,7 +71,7 @@ def test_the_size_of_least_loss_is_fitted_to_all_rows():
 @pytest.mark.not_sanitized
 @pytest.mark.parametrize("vast", [50_000, 5_000])
 def test_of_many_rows_fewer_folds_choose_and_steps_are_larger(monkeypatch, vast):
-    monkeypatch.setattr(_boosting_plan, "VAST_ROWS", vast)
+    monkeypatch.setattr(boosting_plan, "VAST_ROWS", vast)
     X, y = whole_numbers(5_000)
     model = BoostedTreeRank().fit(X, y)
     assert (

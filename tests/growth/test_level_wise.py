@@ -14,7 +14,7 @@ from treerank._growth.level_wise import Setting, TreeSpec, grow_level_trees
 from treerank._growth.shards import AllRows
 from treerank._growth.trees import check_monotonic, grow_trees
 from treerank._input.validation import Table, validate_training_data
-from treerank._treerank_plan import plan_tree
+from treerank._plans.treerank import plan_tree
 from treerank._trees.ranking_tree import tree_from_core
 
 pytestmark = pytest.mark.core

@@ -110,7 +110,7 @@ def test_verbose_shows_progress(capfd):
 
 def test_progress_ends_at_one_and_an_error_in_it_is_raised():
     from treerank import _core
-    from treerank._treerank_plan import plan_tree
+    from treerank._plans.treerank import plan_tree
 
     x, y = table(100_000)
     with oracles.all_thresholds():

@@ -10,11 +10,10 @@ SOURCE = Path(treerank.__file__).parent
 # clusters) may use all of them, and none of them may use it.
 ORDER = [
     "_core", "_device", "_input", "splitters", "metrics", "consensus", "_binning", "_trees",
-    "_select", "_growth", "_reading", "_base", "_leafrank", "_io", "_treerank_plan", "_treerank",
-    "_boosting_plan", "_forest_plan", "_forest_presets", "_forest_measures", "_forest",
+    "_select", "_growth", "_reading", "_base", "_leafrank", "_io", "_plans", "_treerank", "_forest",
     "_boosting", "_geometric", "baselines", "scoring._steps",
     "scoring._optimal_cuts", "scoring._grades", "scoring._calibrator", "scoring._points",
-    "scoring._point_steps", "scoring._model_scores", "_held_out", "scoring._scorecard",
+    "scoring._point_steps", "scoring._model_scores", "scoring._held_out", "scoring._scorecard",
     "_io.model_file",
 ]  # fmt: skip
 PLACE = {room: place for place, room in enumerate(ORDER)}

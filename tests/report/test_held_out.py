@@ -10,11 +10,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 
 from treerank import BoostedTreeRank, RankingForest, TreeRank, report
-from treerank._held_out import held_out_scores
 from treerank._report._cells import view_cells
 from treerank._report._render import area
 from treerank._report._sample import hold_out, read_sample
 from treerank.metrics import auc_interval, gains_table, roc_auc_score
+from treerank.scoring._held_out import held_out_scores
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from treerank import RankingForest, TreeRank, compare, report
-from treerank._comparison_folds import make_folds
+from treerank._comparison.folds import make_folds
 from treerank.metrics import brier_score_loss, compare_auc, decision_curve
 from treerank.scoring import challenge
 

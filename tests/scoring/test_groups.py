@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from treerank import RankingForest, TreeRank
-from treerank._comparison import holm
+from treerank._comparison.result import holm
 from treerank.metrics import auc_interval, roc_auc_score, wilson_interval
 from treerank.scoring import evaluate_groups, weak_segments
 from treerank.scoring._recalibration import fit_recalibration, recalibrated

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._binning.binning import BinnedTable
-from treerank._held_out import fit_without_a_fold
 from treerank._reading.importance import Importance, importance_by_shuffling
 from treerank._reading.tree_sums import tree_sum
 from treerank._report._judged import Judged
@@ -19,6 +18,7 @@ from treerank.metrics._concordance import pair_weights, spread_of_ratio
 from treerank.metrics._delong import difference_limits
 from treerank.metrics._input import OrderedSample
 from treerank.plots._scores import ranking_scores
+from treerank.scoring._held_out import fit_without_a_fold
 
 MAX_FEATURES = 20  # shuffled and named
 SHUFFLES = 60  # of all columns together

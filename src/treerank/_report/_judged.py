@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from treerank._held_out import HeldOut
 from treerank._report._sample import ScoredRows
+from treerank.scoring._held_out import HeldOut
 from treerank.scoring._validation import Validation
 
 

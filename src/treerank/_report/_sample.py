@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning.binning import Binning, bin_table
 from treerank._forest import RankingForest
-from treerank._held_out import HeldOut, held_out_scores
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_n_jobs
 from treerank._input.validation import validate_rows
@@ -19,6 +18,7 @@ from treerank._report._table import RowTable, fingerprint
 from treerank.metrics._input import check_weights
 from treerank.plots._scores import ranking_scores
 from treerank.scoring._calibrator import cross_calibrate
+from treerank.scoring._held_out import HeldOut, held_out_scores
 from treerank.scoring._scorecard import Scorecard, unwrap
 
 Floats = NDArray[np.float64]

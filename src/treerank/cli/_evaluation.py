@@ -23,7 +23,7 @@ from treerank.cli._training import (
 )
 
 if TYPE_CHECKING:
-    from treerank._held_out import HeldOut
+    from treerank.scoring._held_out import HeldOut
 
 
 class Rows(NamedTuple):

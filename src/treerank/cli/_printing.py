@@ -11,7 +11,7 @@ from rich.table import Table
 from treerank.cli._training import Training
 
 if TYPE_CHECKING:
-    from treerank._held_out import HeldOut
+    from treerank.scoring._held_out import HeldOut
 
 
 def print_kinds(console: Console, kinds: dict[str, str]) -> None:
@@ -82,7 +82,7 @@ def print_quality(
     if min(cv, smallest) < 2 and not hasattr(model, "oob_decision_function_"):
         console.print(f"\n{measure} on the rows it was fitted to: {own:.3f}.")
         return None
-    from treerank._held_out import held_out_scores  # noqa: PLC0415 (slow; not for the help)
+    from treerank.scoring._held_out import held_out_scores  # noqa: PLC0415 (slow; not for the help)
 
     found = held_out_scores(
         model, data.features, data.labels, data.weights, max(2, min(cv, smallest)), seed

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 
 if TYPE_CHECKING:
-    from treerank._held_out import HeldOut
+    from treerank.scoring._held_out import HeldOut
 
 
 class ModelKind(StrEnum):

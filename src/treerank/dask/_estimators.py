@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from treerank._forest import RankingForest
-from treerank._forest_plan import AGGREGATIONS, plan_forest
 from treerank._growth import shards as tasks
 from treerank._growth.trees import check_monotonic
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.validation import TrainingSize
 from treerank._leafrank import LeafRank
+from treerank._plans.forest import AGGREGATIONS, plan_forest
+from treerank._plans.treerank import leafrank_of, plan_tree
 from treerank._treerank import TreeRank
-from treerank._treerank_plan import leafrank_of, plan_tree
 from treerank.dask._base import OnCluster, takes_parameters_of
 from treerank.dask._checkpoint import GrowthCheckpoint, digest_of
 from treerank.dask._cluster import Cluster, DaskShards

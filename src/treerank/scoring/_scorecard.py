@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._base import RankingModel
-from treerank._held_out import held_out_scores
 from treerank._input.frames import frame_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_choice, invalid_parameter, is_whole
@@ -20,6 +19,7 @@ from treerank._trees.ranking_tree import RankTree
 from treerank.metrics._input import check_weights
 from treerank.scoring._calibrator import METHODS, Calibrator, check_population_rate
 from treerank.scoring._grades import Grades
+from treerank.scoring._held_out import held_out_scores
 from treerank.scoring._model_scores import grade_cuts, partition_of, scale_of, strata_scores
 from treerank.scoring._point_steps import steps_of_range, steps_of_strata
 from treerank.scoring._points import Points

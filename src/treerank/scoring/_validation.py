@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from treerank._held_out import held_out_scores
 from treerank._input.frames import frame_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_integer, check_n_jobs
@@ -26,6 +25,7 @@ from treerank.scoring._bootstrap import (
     predict,
     refits,
 )
+from treerank.scoring._held_out import held_out_scores
 
 Floats = NDArray[np.float64]
 N_FOLDS = 10

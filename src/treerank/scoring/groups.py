@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._comparison import holm
+from treerank._comparison.result import holm
 from treerank._input.parameters import check_number
 from treerank.metrics import wilson_interval
 from treerank.metrics._input import BinarySample, check_level

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank._comparison import holm
+from treerank._comparison.result import holm
 from treerank._input.frames import open_frame, take_rows_of
 from treerank._input.parameters import check_integer, invalid_parameter
 from treerank._leafrank import LeafRank

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from treerank._boosting import BoostedTreeRank
-from treerank._boosting_plan import MAX_DEPTH
 from treerank._growth.boosting_choice import BoostingChoice
 from treerank._growth.losses import LOSSES
 from treerank._io.model_file._features import (
@@ -17,6 +16,7 @@ from treerank._io.model_file._features import (
 from treerank._io.model_file._forests import pack_trees, unpack_trees
 from treerank._io.model_file._nodes import Node
 from treerank._io.model_file._values import pack_classes, unpack_classes
+from treerank._plans.boosting import MAX_DEPTH
 
 
 def pack_boosted(model: BoostedTreeRank) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from treerank._binning.binning import Binning
 from treerank._forest import RankingForest
-from treerank._forest_plan import AGGREGATIONS
 from treerank._growth.forest import ForestPlan
 from treerank._io.model_file._errors import ModelFileError
 from treerank._io.model_file._features import (
@@ -28,6 +27,7 @@ from treerank._io.model_file._grids import (
 from treerank._io.model_file._nodes import Node
 from treerank._io.model_file._rank_trees import check_questions, pack_sets
 from treerank._io.model_file._values import pack_classes, unpack_classes
+from treerank._plans.forest import AGGREGATIONS
 from treerank._select.plan_race import ForestChoice
 from treerank._select.rank_aggregation import RankAggregation
 from treerank._trees.compact import CATEGORICAL, MISSING_RIGHT, NEXT_MASK, NO_CUT

@@ -26,7 +26,7 @@ from treerank._input.parameters import (
 from treerank._input.seed import seed_of
 from treerank._input.validation import TrainingSize
 from treerank._leafrank import LeafRank
-from treerank._treerank_plan import check_splitter
+from treerank._plans.treerank import check_splitter
 from treerank._trees.packed_forest import Sampling
 
 AGGREGATIONS = ["posterior", "mean_rank", "median_rank", "kendall"]

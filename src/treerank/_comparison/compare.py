@@ -13,8 +13,8 @@ from sklearn.base import clone, is_regressor
 from sklearn.metrics import roc_auc_score
 
 from treerank import _core
-from treerank._comparison import Comparison
-from treerank._comparison_folds import Fold, make_folds
+from treerank._comparison.folds import Fold, make_folds
+from treerank._comparison.result import Comparison
 from treerank._input.frames import take_rows_of
 from treerank._input.labels import check_labels
 from treerank._input.parameters import invalid_parameter

@@ -1,0 +1,1 @@
+"""Compare: models on the same folds, and two samples by how well a model tells them apart."""

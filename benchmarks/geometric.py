@@ -286,7 +286,7 @@ def run(quick: bool) -> None:
     print(figure_table(figures), growth, sep="\n\n", flush=True)
     results, skipped = study(quick)
     if not results:
-        print("No set could be had: nothing to compare.")
+        print("No data set is available: nothing to compare.")
         return
     figures += judge(results)
     table3, table4 = gain_tables(results)
@@ -297,7 +297,7 @@ def run(quick: bool) -> None:
         n_samples=len(next(iter(results.values()))), table1=sets_table(results),
         table2=proximity_table(results), table3=table3, table4=table4,
         table5=start_table(results), metric=metric_table(results),
-        skipped=f"\nLeft out because they could not be had: {', '.join(skipped)}.\n"
+        skipped=f"\nLeft out because they were not available: {', '.join(skipped)}.\n"
         if skipped else "",
     )  # fmt: skip
     print(page)

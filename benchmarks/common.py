@@ -85,9 +85,13 @@ def _short(value: float) -> str:
 
 
 def figure_table(figures: Iterable[Figure]) -> str:
-    """Markdown table of figures, targets and verdicts."""
+    """Markdown table of figures, with targets and verdicts where some have a target."""
+    found = list(figures)
+    if all(figure.target is None for figure in found):
+        rows = [[figure.cells[0], figure.cells[1], figure.note] for figure in found]
+        return markdown_table(["what", "measured", "remark"], rows, "lrl")
     header = ["what", "measured", "target", "verdict", "remark"]
-    return markdown_table(header, [figure.cells for figure in figures], "lrrll")
+    return markdown_table(header, [figure.cells for figure in found], "lrrll")
 
 
 def targets_met(figures: Iterable[Figure]) -> str:

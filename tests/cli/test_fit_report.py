@@ -67,13 +67,13 @@ def test_rows_that_are_kept_back_judge_the_model(train, tmp_path):
     result = run("fit", train, "--target", "default", "--test-share", 0.3, "--report", page,
                  "--save", model)  # fmt: skip
     assert result.exit_code == 0, result.output
-    said = said_auc(result.output, "the 180 rows kept back")
+    said = said_auc(result.output, "the 180 rows held back")
     assert "420 rows:" in result.output
     loaded = treerank.load(model)
     assert loaded.partition_.counts.sum() == 420
     shown = float(re.search(r"AUC ([\d.]+)", header(page))[1])
     assert shown == pytest.approx(float(said[1]), abs=0.0006)
-    assert "judged on 180 rows" in header(page)
+    assert "evaluated on 180 rows" in header(page)
     table = pd.read_csv(train)
     share = (table["default"] == "yes").mean()
     kept = loaded.partition_.counts.sum(axis=0)

@@ -128,7 +128,9 @@ def keep_back(data: Training, share: float | None, seed: int) -> tuple[Training,
     if share is None:
         return data, None
     if not 0 < share < 1:
-        raise BadInput(f"Got --test-share {share:g}; expected a share between 0 and 1, as 0.3.")
+        raise BadInput(
+            f"Got --test-share {share:g}; expected a share between 0 and 1, such as 0.3."
+        )
     rng = np.random.default_rng(seed)
     kept = []
     for label in np.unique(data.labels):
@@ -149,9 +151,9 @@ def _say_left_out(source: Source, left_out: list[str]) -> None:
     if left_out:
         shown = ", ".join(left_out[:8]) + (" and others" if len(left_out) > 8 else "")
         note(
-            f"{source.label}: left out, since they identify rows: {shown}. To learn from a number "
-            "all the same, use --type COLUMN=number; from text, put what rows have in common, such "
-            "as a group, in its place. With --id COLUMN this is not said."
+            f"{source.label}: left out because they identify rows: {shown}. To use a number "
+            "anyway, give --type COLUMN=number; replace text by what rows have in common, such "
+            "as a group. Give --id COLUMN to silence this note."
         )
 
 
@@ -217,7 +219,8 @@ def _as_numbers(source: Source, column: Any, name: str) -> NDArray[Any]:
             row = int(np.argmax(broken))
             raise source.bad(
                 f"column {name!r} has numbers with fractions (first: line {row + 2:,}, "
-                f"{labels[row]:g}); expected classes. Cut it into grades, or name another --target."
+                f"{labels[row]:g}); expected classes. Divide it into grades, or give another "
+                "--target."
             )
         labels = labels.astype(np.int64)
     return np.asarray(labels)
@@ -229,7 +232,7 @@ def check_has_labels(source: Source, column: Any, name: str) -> None:
         row = pc.index(pc.is_null(column), True).as_py()
         raise source.bad(
             f"column {name!r} has no label in {column.null_count:,} of {len(column):,} rows "
-            f"(first: line {row + 2:,}); drop those rows."
+            f"(first: line {row + 2:,}); remove those rows."
         )
 
 
@@ -250,6 +253,6 @@ def as_weights(source: Source, column: Any, name: str) -> NDArray[np.float64]:
     if bad.any():
         row = int(np.argmax(bad))
         raise source.bad(
-            f"column {name!r} has no weight of at least 0 in line {row + 2:,}; mend it."
+            f"column {name!r} has no weight of at least 0 in line {row + 2:,}; correct it."
         )
     return weights

@@ -169,8 +169,9 @@ def write_report_of_fit(
             )
         used = held_out.take(training.given)
         judged = Judged(judged_by(training, used, unwrap(model)[1]), training, None, used)
+    ids = (data if kept_back is None else kept_back).ids
     try:
-        write_page(model, judged, PageOptions(out=out, seed=seed, validation=validation))
+        write_page(model, judged, PageOptions(out=out, ids=ids, seed=seed, validation=validation))
     except ModuleNotFoundError as error:
         raise BadInput(f"{out}: {error}") from None
 

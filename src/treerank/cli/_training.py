@@ -28,6 +28,7 @@ class Training:
     categories: list[str]
     kinds: dict[str, str]  # column to what it was taken as, in words
     label_order: list[Any] | None = None  # of the labels, where --positive says one
+    ids: NDArray[Any] | None = None  # texts that identify the rows, by --id
 
     @property
     def n_rows(self) -> int:
@@ -37,9 +38,9 @@ class Training:
     def take(self, rows: NDArray[np.intp]) -> Training:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
-        return replace(
-            self, features=self.features.take(rows), labels=self.labels[rows], weights=weights
-        )
+        ids = None if self.ids is None else self.ids[rows]
+        features = self.features.take(rows)
+        return replace(self, features=features, labels=self.labels[rows], weights=weights, ids=ids)
 
 
 @dataclass(frozen=True)
@@ -85,18 +86,18 @@ def read_training(source: Source, column_options: ColumnOptions) -> Training:
     """Read the table and take its columns apart."""
     names = source.header()
     types, parts = column_options.type_of(), column_options.parts_of()
-    target, weight = column_options.target, column_options.weight
+    target, weight, ids = column_options.target, column_options.weight, column_options.ids
     check_columns(source, names, {
-        "--target": [target], "--weight": [weight] if weight else [], "--id": column_options.ids,
+        "--target": [target], "--weight": [weight] if weight else [], "--id": ids,
         "--drop": column_options.drop, "--type": types, "--date": parts,
     })  # fmt: skip
     if weight == target:
         raise source.bad(f"column {target!r} cannot be both --target and --weight.")
-    apart = {target, weight, *column_options.ids, *column_options.drop}
+    apart = {target, weight, *ids, *column_options.drop}
     names = [name for name in names if name not in apart]
     if not names:
         raise source.bad("no column is left to learn from.")
-    table = source.read([*names, target, *([weight] if weight else [])])
+    table = source.read([*names, *dict.fromkeys(name for name in (target, weight, *ids) if name)])
     rules = ColumnRules(types, parts, source.decimal, source.date_order)
     features = take_columns(table, names, rules)
     problems = features.problems
@@ -120,7 +121,19 @@ def read_training(source: Source, column_options: ColumnOptions) -> Training:
         categories=[name for name, kind in features.kinds.items() if kind == "category"],
         kinds=features.said,
         label_order=order,
+        ids=_row_ids(table, ids),
     )
+
+
+def _row_ids(table: Any, columns: Sequence[str]) -> NDArray[Any] | None:
+    """Text that identifies each row; several columns are joined by commas."""
+    if not columns:
+        return None
+    values = [table[name].to_pylist() for name in columns]
+    named = (
+        ", ".join("" if v is None else str(v) for v in row) for row in zip(*values, strict=True)
+    )
+    return np.fromiter(named, dtype=object, count=table.num_rows)
 
 
 def keep_back(data: Training, share: float | None, seed: int) -> tuple[Training, Training | None]:

@@ -105,7 +105,10 @@ def fit(
     ] = None,
     weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
     id: Annotated[
-        list[str] | None, typer.Option(help="Column that identifies a row; left out of the model.")
+        list[str] | None,
+        typer.Option(
+            help="Column that identifies a row: left out of the model; finds rows in the report."
+        ),
     ] = None,
     drop: Annotated[list[str] | None, typer.Option(help="Column to leave out.")] = None,
     type: Annotated[

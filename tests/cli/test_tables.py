@@ -325,7 +325,7 @@ def test_dates_that_cannot_be_read_are_said(dated, tmp_path):
     ordered = ["--date-order", "dmy"]
     assert run("fit", folder / "odd.csv", "--target", "y", *ordered, "-o", model).exit_code == 0
     result = run("score", model, folder / "odd.csv")
-    assert "whose day and month cannot be told apart" in result.stderr
+    assert "in which day and month cannot be told apart" in result.stderr
     assert run("score", model, folder / "odd.csv", *ordered).exit_code == 0
     frame.assign(when=["2024-01-01"] * 199 + ["soon"]).to_csv(folder / "late.csv", index=False)
     result = run("fit", folder / "late.csv", "--target", "y", "--type", "when=date")

@@ -131,9 +131,9 @@ def test_training_rows_given_as_new_ones_are_found_out(rows, tree):
 
 def test_what_cannot_be_held_out_is_said(rows, tree):
     x, y = rows
-    with pytest.raises(ValueError, match="Got no X to judge the model by"):
+    with pytest.raises(ValueError, match="Got no X to evaluate the model on"):
         report(tree, out=None)
-    with pytest.raises(ValueError, match="Got no X to judge the model by"):
+    with pytest.raises(ValueError, match="Got no X to evaluate the model on"):
         report(tree, None, y, train=(x, y), out=None)
     with pytest.raises(ValueError, match="Got cv=1; expected an integer >= 2"):
         report(tree, train=(x, y), cv=1, out=None)

@@ -218,24 +218,28 @@ PAGE = """# Beside the models people use
 
 {machine}
 
-{n_binary} binary and {n_ordinal} ordinal sets, all that `treerank.datasets.load_benchmark` knows of
-these kinds (a set of the complete rows of another is not counted again); at most {rows:,} rows of
-each, {folds} stratified folds, the same for all, drawn with a seed that no other page uses. Models
-that are not called tuned have their defaults; the forests of scikit-learn have {trees} trees, as
-many as ours. Tuned ones have the best of twelve settings by three folds inside the training rows,
-RandomForest the size of a leaf that its out-of-bag AUC likes best. All run on one thread. Boosting
-has the categories as such, forests and logistic regression one column a level; logistic regression
-has scaled columns with medians for missing numbers, and a flag for each such column. Seconds are
-the processor's, and include the tuning.
+How well do our models rank beside those people use every day, and how long do they take? The tables
+cover {n_binary} data sets with two classes and {n_ordinal} with ordered classes: all that
+`treerank.datasets.load_benchmark` offers of these kinds (a data set that only has the complete rows
+of another is not counted again).
 
-Our defaults were chosen on these sets, on other folds and for large sets on other rows; those of
-the rivals by their makers on others. So our figures are still a little too good.
+Each data set has at most {rows:,} rows and {folds} stratified folds, the same for all models, drawn
+with a seed that no other page uses. Models not marked as tuned have their defaults; the forests of
+scikit-learn have {trees} trees, as many as ours. Tuned models have the best of twelve settings by
+three folds inside the training rows, RandomForest the leaf size with the best out-of-bag AUC. All
+run on one thread. Boosting gets the categories themselves, forests and logistic regression one
+column per level; logistic regression gets scaled columns, with medians in place of missing numbers
+and a flag for each such column. Seconds are processor seconds and include tuning.
+
+Our figures are slightly too good: our defaults were chosen on these data sets (on other folds and,
+for large ones, other rows), those of the other models by their authors on other data.
 
 {figures}
 
 ## Two classes
 
-Average rank: 1 is the best; models closer than {critical_binary:.1f} do not differ (Nemenyi, 95 %).
+An average rank of 1 is the best; models closer than {critical_binary:.1f} do not differ
+significantly (Nemenyi, 95 %).
 
 {summary}
 
@@ -251,10 +255,10 @@ AUC set by set, the best in bold:
 
 ## Ordered classes
 
-Rivals rank by the expected grade of their class probabilities. Neighbouring grades of less than
-{grade:.0%} of the rows are joined. Models closer than {critical_ordinal:.1f} in average rank do not
-differ. With many grades the VUS is small (by chance one over the factorial of their number): there
-the average rank says more than the mean.
+Other models rank by the expected grade of their class probabilities. Grades with less than
+{grade:.0%} of the rows are joined with their neighbours. Models closer than {critical_ordinal:.1f}
+in average rank do not differ significantly. With many grades the VUS is small (a random ranking has
+1/k! for k grades), so that the average rank says more than the mean.
 
 {ordinal_summary}
 
@@ -269,8 +273,8 @@ VUS set by set, the best in bold:
 ## EBM
 
 The explainable boosting machine of `interpret`, with its defaults, takes {ebm_seconds:.0f} seconds
-a fit, so that it is measured on the first fold alone; for ordered classes it learns the grade as a
-number. The others on the same fold:
+per fit, so that it is measured on the first fold only; for ordered classes it predicts the grade as
+a number. The other models on the same fold:
 
 {ebm_binary}
 
@@ -281,8 +285,8 @@ number. The others on the same fold:
 
 LARGER = """## Up to {size:,} rows
 
-{n} sets that have more than {smaller:,} rows, two classes, the first of the {folds} folds. Models
-closer than {critical:.1f} in average rank do not differ.
+{n} data sets with more than {smaller:,} rows and two classes, on the first of the {folds} folds.
+Models closer than {critical:.1f} in average rank do not differ significantly.
 
 {summary}
 
@@ -320,7 +324,7 @@ def run(quick: bool) -> None:
             else {size: measure_size(size, smaller, quick) for smaller, size in pairwise(SIZES)}
         )
     if not binary or not ordinal:
-        print("No set could be had: nothing to compare.")
+        print("No data set is available: nothing to compare.")
         return
     figures = judge(binary, ordinal)
     page = PAGE.format(

@@ -9,6 +9,7 @@ import pandas as pd
 import postgres
 import pytest
 import saved_models
+from onnx_scores import run_onnx
 
 from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank, baselines
 from treerank.export import to_dict, to_matrix, to_onnx, to_sql, to_text
@@ -281,26 +282,6 @@ def test_what_cannot_be_exported_is_refused_with_the_reason(models):
 
 
 # --- ONNX ---
-
-
-def run_onnx(model, rows, names=("score",)):
-    pytest.importorskip("onnx", reason="onnx is not installed")
-    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-    options = runtime.SessionOptions()
-    options.intra_op_num_threads = 1
-    graph = to_onnx(model).SerializeToString()
-    session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-    if isinstance(rows, np.ndarray):
-        return session.run(list(names), {"X": rows})
-    given = {}
-    for wanted in session.get_inputs():
-        column = rows[wanted.name]
-        if wanted.type == "tensor(string)":
-            text = column.astype(object).where(column.notna(), "").to_numpy()
-            given[wanted.name] = text.astype(object)[:, np.newaxis]
-        else:
-            given[wanted.name] = column.to_numpy(dtype=np.float64, na_value=np.nan)[:, np.newaxis]
-    return session.run(list(names), given)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -108,7 +108,7 @@ def test_weights_count_in_folds_and_figures(rows, tree):
     model = TreeRank(max_depth=5).fit(x, y, sample_weight=weight)
     text = report(model, train=(x, y, weight), out=None)
     assert "Rows are counted by their weights" in text
-    assert "judged on 593 held-out rows" in header(text)
+    assert "evaluated on 593 held-out rows" in header(text)
 
 
 def test_ordered_classes_are_held_out_in_their_own_order():
@@ -131,9 +131,9 @@ def test_training_rows_given_as_new_ones_are_found_out(rows, tree):
 
 def test_what_cannot_be_held_out_is_said(rows, tree):
     x, y = rows
-    with pytest.raises(ValueError, match="Got no X to judge the model by"):
+    with pytest.raises(ValueError, match="Got no X to evaluate the model on"):
         report(tree, out=None)
-    with pytest.raises(ValueError, match="Got no X to judge the model by"):
+    with pytest.raises(ValueError, match="Got no X to evaluate the model on"):
         report(tree, None, y, train=(x, y), out=None)
     with pytest.raises(ValueError, match="Got cv=1; expected an integer >= 2"):
         report(tree, train=(x, y), cv=1, out=None)

@@ -1,9 +1,8 @@
-"""A model as an ONNX graph: the operator for ensembles of trees, or a walk by plain operators.
+"""A model as an ONNX graph: the operator for ensembles of trees, or walks by plain operators.
 
 TreeEnsemble keeps one number at each leaf. A forest of merged cells adds up what it meets along
-the way, and has more ways than could be written down; its graph does what the core does, with
-plain operators: gather the test, compare, go on, all rows down all trees at once. Thresholds are
-doubles, steps of a forest singles, added in the same order: scores are equal to the bit.
+the way, and has more ways than could be written down: see `_onnx_walk`. Thresholds are doubles,
+steps of a forest singles, added in the same order: scores are equal to the bit.
 """
 
 from __future__ import annotations
@@ -25,15 +24,8 @@ from treerank.export._onnx_ensemble import (
     set_tables,
 )
 from treerank.export._onnx_graph import Graph
-from treerank.export._walks import (
-    END,
-    IN_SET,
-    MISSING_GOES_LEFT,
-    Walks,
-    level_kind,
-    members_of,
-    walks_of,
-)
+from treerank.export._onnx_walk import sum_of_walks
+from treerank.export._walks import END, Walks, level_kind, members_of, walks_of
 
 
 def to_onnx(model: Any) -> Any:
@@ -59,8 +51,8 @@ def to_onnx(model: Any) -> Any:
     -----
     Trees, boosted trees and forests whose cells are not merged
     (``RankingForest(LeafRank(max_depth=None))``, the default from 20,000 rows on) use the operator
-    TreeEnsemble of ai.onnx.ml 5, and take at most about three times as long as `score_samples`.
-    Forests of merged cells do not fit into it, and take many times as long.
+    TreeEnsemble of ai.onnx.ml 5. Forests of merged cells do not fit into it and are walked by plain
+    operators. Either way onnxruntime takes at most about three times as long as `score_samples`.
 
     Examples
     --------
@@ -101,11 +93,9 @@ def _add_strata(graph: Graph, model: TreeRanker, walks: Walks, values: str) -> N
     assert walks.target is not None
     expanded = expand(walks, walks.step)
     if expanded is None:
-        at = _walk(graph, walks, values, walks.step)[0]
-        first = graph.add("Squeeze", at, graph.constant(np.array([1])))
-        ends = walks.target[walks.kind == END]  # the slots past them come last
-        strata = np.append(walks.target, ends).astype(np.int64)
-        stratum = graph.add("Gather", graph.constant(strata), first)
+        numbers = np.where(walks.kind == END, walks.target, 0).astype(np.float64)
+        found = sum_of_walks(graph, walks, values, numbers)
+        stratum = graph.add("Cast", found, to=types.INT64)
     else:
         weights = walks.target[expanded.slot].astype(np.float64)
         found = _ensemble(graph, walks, expanded, weights, _with_sets(graph, walks, values))
@@ -198,113 +188,13 @@ def _with_sets(graph: Graph, walks: Walks, values: str) -> str:
     return str(graph.add("Concat", *columns, axis=1)) if len(columns) > 1 else values
 
 
-def _walk(graph: Graph, walks: Walks, values: str, steps: NDArray[Any]) -> tuple[str, str]:
-    """Slots past the ends of the walks, and the sums along them: both rows x trees.
-
-    All walks take as many steps as the longest, and one more; one that has come to its end goes
-    on to a slot that adds nothing.
-    """
-    onnx = graph.onnx
-    rows = graph.add("Slice", graph.add("Shape", values), *map(graph.constant, _first_axis()))
-    shape = graph.add("Concat", rows, graph.constant(np.array([walks.n_trees])), axis=0)
-    tables = _slot_tables(walks, steps)
-    names = {name: graph.constant(table) for name, table in tables.items()}
-    start = graph.add("Expand", graph.constant(walks.roots[np.newaxis].astype(np.int32)), shape)
-    total = graph.add("Gather", names["step"], start)
-    element = onnx.TensorProto.FLOAT if steps.dtype == np.float32 else onnx.TensorProto.DOUBLE
-    matrix = _without_missing(graph, values)
-
-    body = Graph(onnx, "treerank/body/")
-    body.input("treerank/number", onnx.TensorProto.INT64, [])
-    body.input("treerank/go_on", onnx.TensorProto.BOOL, [])
-    at = body.input("treerank/at", onnx.TensorProto.INT32, ["rows", walks.n_trees])
-    summed = body.input("treerank/total", element, ["rows", walks.n_trees])
-    right = _goes_right(body, graph, walks, matrix, names, at)
-    turn = body.add("Cast", right, to=onnx.TensorProto.INT32)
-    arrived = body.add("Add", body.add("Gather", names["follows"], at), turn)
-    added = body.add("Gather", names["step"], arrived)
-    body.output("treerank/next_go_on", "treerank/go_on", onnx.TensorProto.BOOL, [])
-    shaped = ["rows", walks.n_trees]
-    body.output("treerank/next_at", arrived, onnx.TensorProto.INT32, shaped)
-    body.output("treerank/next_total", body.add("Add", summed, added), element, shaped)
-    n_steps, go_on = graph.constant(np.array(walks.depth + 1)), graph.constant(np.array(True))
-    at_end, sums = graph.add(
-        "Loop", n_steps, go_on, start, total, n_outputs=2, body=body.graph("one step")
-    )
-    return at_end, sums
-
-
-def _slot_tables(walks: Walks, steps: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """What a walk looks up at a slot; each end is followed by a slot that leads to itself.
-
-    The columns of `_without_missing` are those of values whose missing ones go left, then those
-    whose missing ones go right. Past the end every value goes left.
-    """
-    ends = np.flatnonzero(walks.kind == END)
-    n_slots = len(walks.kind)
-    past = n_slots + np.arange(len(ends))
-    goes_right = (walks.kind != MISSING_GOES_LEFT) & (walks.kind != END)
-    column = walks.feature + np.where(goes_right, len(walks.names), 0)
-    column[ends] = 0
-    # A test that parts known values from missing ones has an infinite threshold.
-    threshold = np.minimum(walks.threshold, np.finfo(np.float64).max)
-    follows = walks.follows.copy()
-    threshold[ends], follows[ends] = np.inf, past
-    threshold[walks.kind == IN_SET] = np.inf  # the set alone decides
-    set_of = np.concatenate([np.maximum(walks.set_of, 0), np.zeros(len(ends), dtype=np.int64)])
-    tables = {
-        "column": np.append(column, np.zeros(len(ends))).astype(np.int32),
-        "threshold": np.append(threshold, np.full(len(ends), np.inf)),
-        "follows": np.append(follows, past).astype(np.int32),
-        "step": np.append(steps, np.zeros(len(ends), dtype=steps.dtype)),
-    }
-    if not (walks.kind == IN_SET).any():
-        return tables
-    return tables | {
-        "in_set": np.append(walks.kind == IN_SET, np.zeros(len(ends), dtype=bool)),
-        "first_member": (set_of * walks.members.shape[1]).astype(np.int32),
-    }
-
-
-def _without_missing(graph: Graph, values: str) -> str:
-    """Put the columns beside themselves: missing values below all others, and above them."""
-    missing = graph.add("IsNaN", values)
-    below = graph.add("Where", missing, graph.constant(np.array(-np.inf)), values)
-    above = graph.add("Where", missing, graph.constant(np.array(np.inf)), values)
-    return str(graph.add("Concat", below, above, axis=1))
-
-
-def _first_axis() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    return np.array([0]), np.array([1])
-
-
-def _goes_right(
-    body: Graph, graph: Graph, walks: Walks, matrix: str, names: dict[str, str], at: str
-) -> str:
-    """Whether each row goes right in each tree."""
-    column = body.add("Gather", names["column"], at)
-    value = body.add("GatherElements", matrix, column, axis=1)
-    right = body.add("Greater", value, body.add("Gather", names["threshold"], at))
-    if not (walks.kind == IN_SET).any():
-        return str(right)
-    in_set = body.add("Gather", names["in_set"], at)
-    zero = body.constant(np.zeros((1, 1)))
-    code = body.add("Cast", body.add("Where", in_set, value, zero), to=body.onnx.TensorProto.INT32)
-    place = body.add("Add", body.add("Gather", names["first_member"], at), code)
-    outside = body.add("Gather", graph.constant(~walks.members.ravel()), place)
-    return str(body.add("Or", right, body.add("And", in_set, outside)))
-
-
 def _mean(graph: Graph, walks: Walks, values: str, steps: NDArray[Any], offset: float) -> str:
     """Mean or sum over the trees less the offset, summed in the order of the trees."""
     expanded = expand(walks, steps)
     if expanded is not None:
         last = _sum_of_ensembles(graph, walks, expanded, values)
     else:
-        total = _walk(graph, walks, values, steps)[1]
-        double = graph.add("Cast", total, to=graph.onnx.TensorProto.DOUBLE)
-        sums = graph.add("CumSum", double, graph.constant(np.array(1)))
-        last = graph.add("Gather", sums, graph.constant(np.array(walks.n_trees - 1)), axis=1)
+        last = sum_of_walks(graph, walks, values, steps)
     mean = graph.add("Div", last, graph.constant(np.array(walks.divisor)))
     return str(graph.add("Sub", mean, graph.constant(np.array(offset))))
 

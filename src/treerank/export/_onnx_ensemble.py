@@ -125,31 +125,57 @@ def _part(expanded: Expanded, nodes: NDArray[np.int64], first: int, last: int) -
     )
 
 
+@dataclass(frozen=True)
+class Nodes:
+    """Trees of tests as the operator takes them, a number for each node; leaves ask nothing."""
+
+    child: NDArray[np.int64]  # left child, the right one is next; -1 at a leaf
+    roots: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    split: NDArray[np.float64]  # values up to it go left
+    missing_left: NDArray[np.bool_]
+    target: NDArray[np.int64]  # column of the output to which a leaf adds its number
+    weight: NDArray[np.float64]  # that number
+
+
 def ensemble_attributes(
     onnx: Any, walks: Walks, expanded: Expanded, weights: NDArray[np.float64]
 ) -> dict[str, Any]:
     """Attributes of the operator; `weights` has a number for each node, read at the leaves."""
-    is_leaf = expanded.child < 0
+    slot = expanded.slot
+    nodes = Nodes(
+        child=expanded.child,
+        roots=expanded.roots,
+        feature=_columns(walks)[slot],
+        split=np.where(walks.kind[slot] == IN_SET, 0.5, walks.threshold[slot]),
+        missing_left=walks.kind[slot] == MISSING_GOES_LEFT,
+        target=np.zeros(len(slot), dtype=np.int64),
+        weight=weights,
+    )
+    return operator_attributes(onnx, nodes, 1)
+
+
+def operator_attributes(onnx: Any, nodes: Nodes, n_targets: int) -> dict[str, Any]:
+    """Attributes of the operator TreeEnsemble."""
+    is_leaf = nodes.child < 0
     # A tree that is a single leaf gets a node that leads to it either way.
-    single = np.flatnonzero(is_leaf[expanded.roots])
+    single = np.flatnonzero(is_leaf[nodes.roots])
     inner = np.flatnonzero(~is_leaf)
     number = np.where(is_leaf, np.cumsum(is_leaf) - 1, np.cumsum(~is_leaf) - 1)
-    slot = expanded.slot[inner]
-    left = np.concatenate([expanded.child[inner], expanded.roots[single]])
-    right = np.concatenate([expanded.child[inner] + 1, expanded.roots[single]])
-    roots = number[expanded.roots]
+    left = np.concatenate([nodes.child[inner], nodes.roots[single]])
+    right = np.concatenate([nodes.child[inner] + 1, nodes.roots[single]])
+    roots = number[nodes.roots]
     roots[single] = len(inner) + np.arange(len(single))
     nothing = np.zeros(len(single))
-    feature = np.concatenate([_columns(walks)[slot], nothing]).astype(np.int64)
-    in_set = walks.kind[slot] == IN_SET
-    splits = np.concatenate([np.where(in_set, 0.5, walks.threshold[slot]), nothing])
-    missing = np.concatenate([walks.kind[slot] == MISSING_GOES_LEFT, nothing]).astype(np.int64)
+    feature = np.concatenate([nodes.feature[inner], nothing]).astype(np.int64)
+    splits = np.concatenate([nodes.split[inner], nothing])
+    missing = np.concatenate([nodes.missing_left[inner], nothing]).astype(np.int64)
 
     def tensor(values: NDArray[Any]) -> Any:
         return onnx.numpy_helper.from_array(np.ascontiguousarray(values))
 
     return {
-        "n_targets": 1,
+        "n_targets": n_targets,
         "aggregate_function": SUM,
         "post_transform": NO_TRANSFORM,
         "tree_roots": roots.tolist(),
@@ -161,8 +187,8 @@ def ensemble_attributes(
         "nodes_falsenodeids": number[right].tolist(),
         "nodes_trueleafs": is_leaf[left].astype(np.int64).tolist(),
         "nodes_falseleafs": is_leaf[right].astype(np.int64).tolist(),
-        "leaf_targetids": np.zeros(int(is_leaf.sum()), dtype=np.int64).tolist(),
-        "leaf_weights": tensor(weights[is_leaf].astype(np.float64)),
+        "leaf_targetids": nodes.target[is_leaf].tolist(),
+        "leaf_weights": tensor(nodes.weight[is_leaf].astype(np.float64)),
     }
 
 

@@ -156,6 +156,21 @@ def remember(key: str, compute: Callable[[], Any]) -> Any:
     return result
 
 
+# The figures of one part of a study, and its table.
+Part = tuple[list[Figure], str]
+
+
+def remember_part(key: str, compute: Callable[[], Part]) -> Part:
+    """Return what `remember` does, for figures and their table."""
+
+    def as_json() -> Any:
+        figures, table = compute()
+        return [[asdict(figure) for figure in figures], table]
+
+    figures, table = remember(key, as_json)
+    return [Figure(**figure) for figure in figures], table
+
+
 def machine_last(page: str) -> str:
     """Put machine and command, with which pages are made, behind what readers come for."""
     found = re.search(r"^Machine: .*\n\nCommand: .*\n\n(?=.)", page, re.MULTILINE)

@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Callable
 from functools import cache, partial
 from importlib.metadata import version
-from importlib.util import find_spec
 from statistics import mean
 from typing import Any
 
@@ -38,8 +37,6 @@ SEED = 15_485_863
 FOCUS = 0.1
 RATES = (0.05, 0.1)
 EBM, LAMBDARANK = "EBM, 4 bags", "LightGBM, lambdarank"
-# That EBM and CatBoost are tried on, which take as long as all the others together.
-SLOW_SETS = ("adult", "churn_mlc", "german", "kc1")
 # A set has room where the plain forest has less than this share of the highest local AUC there is.
 NO_ROOM = 0.98
 TRUTH_ROWS, TRUTH_TEST, TRUTH_FPR = 20_000, 200_000, 0.1
@@ -68,13 +65,10 @@ MODELS: dict[str, Callable[[], Any]] = {
     **{f"{name}, focus": partial(make, focus=FOCUS) for name, make in OURS.items()},
     LAMBDARANK: LambdaRank,
     TUNED: partial(tuned_lightgbm, SEED),
-}
-SLOW: dict[str, Callable[[], Any]] = {
     EBM: lambda: ExplainableBoostingClassifier(outer_bags=4, n_jobs=1, random_state=SEED),
+    CATBOOST: partial(CatBoost, SEED),
 }
-if find_spec("catboost") is not None:
-    SLOW[CATBOOST] = partial(CatBoost, SEED)
-RIVALS = [LAMBDARANK, TUNED, *SLOW]
+RIVALS = [LAMBDARANK, TUNED, EBM, CATBOOST]
 
 
 @cache
@@ -94,7 +88,7 @@ def evaluate(model: str, name: str) -> dict[str, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         start = time.process_time()
-        fitted = (MODELS | SLOW)[model]().fit(X, y)
+        fitted = MODELS[model]().fit(X, y)
         seconds = time.process_time() - start
         if hasattr(fitted, "score_samples") or hasattr(fitted, "decision_function"):
             method = "score_samples" if hasattr(fitted, "score_samples") else "decision_function"
@@ -123,19 +117,15 @@ def remembered(model: str, name: str) -> dict[str, float]:
     return found
 
 
-def measure(quick: bool) -> tuple[Results, Results]:
-    """All models but the slow ones on every set; and all of them on some sets."""
+def measure(quick: bool) -> Results:
+    """All models on every set."""
     names = [name for name, *_ in sets("binary", lambda name: divided(name)[:2], quick)]
     results: Results = {name: {} for name in names}
     for model in MODELS:
         for name, found in results.items():
             found[model] = remembered(model, name)
         print(f"{model:25s} {means(results, 'local 0.05')[model]:.4f}", flush=True)
-    some: Results = {}
-    for name in (name for name in names if name in SLOW_SETS):
-        some[name] = results[name] | {model: remembered(model, name) for model in SLOW}
-        print(f"{name:25s}", *[f"{some[name][m]['local 0.05']:.4f}" for m in SLOW], flush=True)
-    return results, some
+    return results
 
 
 def with_room(results: Results) -> Results:
@@ -170,9 +160,7 @@ def measure_speed(quick: bool) -> dict[str, float]:
     return {name: found.cpu for name, found in best_times(calls, 1 if quick else 3).items()}
 
 
-def judge(
-    results: Results, some: Results, truth: dict[str, float], speed: dict[str, float]
-) -> list[Figure]:
+def judge(results: Results, truth: dict[str, float], speed: dict[str, float]) -> list[Figure]:
     """What was asked for, and what came out."""
     figures = []
     room = with_room(results)
@@ -193,20 +181,18 @@ def judge(
             )
         )
     own = "RankingForest, focus"
-    for found, words in ((results, "all sets"), (some, f"{len(some)} sets, EBM and CatBoost too")):
-        for rate in RATES:
-            of = means(found, f"local {rate:g}")
-            best = max((rival for rival in RIVALS if rival in of), key=lambda rival: of[rival])
-            note = f"{of[own]:.4f} against {of[best]:.4f}, {words}"
-            figures.append(
-                Figure(
-                    f"{own}: local AUC at {rate:.0%} minus {best}",
-                    of[own] - of[best],
-                    target=0.0,
-                    bound="at least",
-                    note=note,
-                )
+    for rate in RATES:
+        of = means(results, f"local {rate:g}")
+        best = max(RIVALS, key=lambda rival: of[rival])
+        figures.append(
+            Figure(
+                f"{own}: local AUC at {rate:.0%} minus {best}",
+                of[own] - of[best],
+                target=0.0,
+                bound="at least",
+                note=f"{of[own]:.4f} against {of[best]:.4f}, the best of the rivals",
             )
+        )
     best_of_ours = max((name for name in truth if "focus" in name), key=lambda name: truth[name])
     figures.append(
         Figure(
@@ -236,7 +222,8 @@ def summary(results: Results) -> str:
 
 def by_set(results: Results) -> str:
     """Local AUC of the forests and the rivals, set by set."""
-    models = ["RankingForest", "RankingForest, focus", "BoostedTreeRank, focus", LAMBDARANK, TUNED]
+    models = ["RankingForest", "RankingForest, focus", "BoostedTreeRank, focus", TUNED, EBM,
+              CATBOOST]  # fmt: skip
     rows = [
         [name, *[f"{found[model]['local 0.05']:.4f}" for model in models],
          f"{found[models[0]]['most 0.05']:.4f}"]
@@ -272,13 +259,6 @@ forest is below {no_room:.0%} of the highest local AUC that its share of positiv
 
 {verdict}
 
-## Beside EBM and CatBoost
-
-These take longer than all the others together, and are tried on {n_some} sets only, too few to tell
-them apart: {some_names}.
-
-{some}
-
 ## Local AUC at 5 %, set by set
 
 {sets}
@@ -308,14 +288,17 @@ def verdict(results: Results) -> str:
 def run(quick: bool) -> None:
     """Measure, print, and unless `quick` write the page."""
     facts = machine()
-    rivals = [*(["catboost"] if CATBOOST in SLOW else []), "lightgbm", "interpret-core"]
+    rivals = ["catboost", "lightgbm", "interpret-core"]
     facts["versions"] |= {name: version(name) for name in rivals}
-    results, some = measure(quick)
+    results = measure(quick)
     if not results:
         print("No set could be had: nothing to compare.")
         return
-    truth, speed = measure_truth(quick), measure_speed(quick)
-    figures, room = judge(results, some, truth, speed), with_room(results)
+    truth, speed = (
+        remember(f"focus-{SEED}-{compute.__name__}-{quick}-{own_code()}", partial(compute, quick))
+        for compute in (measure_truth, measure_speed)
+    )
+    figures, room = judge(results, truth, speed), with_room(results)
     table = markdown_table(["score", "partial AUC"], [[k, f"{v:.4f}"] for k, v in truth.items()],
                            "lr")  # fmt: skip
     page = PAGE.format(
@@ -323,10 +306,9 @@ def run(quick: bool) -> None:
         test=MAX_ROWS - TRAIN_ROWS, no_room=NO_ROOM, n_room=len(room), summary=summary(results),
         room=summary(room), verdict=verdict(results), sets=by_set(results), truth=table,
         truth_rows=TRUTH_ROWS, truth_test=TRUTH_TEST, fpr=TRUTH_FPR,
-        some=summary(some), n_some=len(some), some_names=", ".join(some),
         machine=describe(facts, "python -m benchmarks focus"),
     )  # fmt: skip
     print(page)
     if not quick:
-        details = {"machine": facts, "results": results, "some": some}
+        details = {"machine": facts, "results": results}
         publish("focus", page, figures, details | {"truth": truth, "speed": speed})

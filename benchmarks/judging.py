@@ -5,11 +5,11 @@ import time
 import warnings
 from collections.abc import Callable
 from functools import partial
-from importlib.util import find_spec
 from statistics import mean
 from typing import Any
 
 import numpy as np
+from interpret.glassbox import ExplainableBoostingClassifier
 from joblib import Parallel, delayed
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import roc_auc_score
@@ -35,6 +35,7 @@ from benchmarks.tuned_rivals import (
     CatBoost,
     OutOfBagForest,
     make_lightgbm,
+    make_xgboost,
     tuned_lightgbm,
 )
 from treerank import BoostedTreeRank, RankingForest, TreeRank
@@ -43,7 +44,7 @@ SIZES = (2_000, 20_000)
 DRAWS = 3
 LARGEST_TEST = 20_000
 SEED = 104_729
-
+EBM = "EBM"
 
 MODELS: dict[str, Callable[[], Any]] = {
     "TreeRank": TreeRank,
@@ -55,9 +56,13 @@ MODELS: dict[str, Callable[[], Any]] = {
     "ExtraTrees": lambda: one_hot(
         ExtraTreesClassifier(N_TREES, min_samples_leaf=3, random_state=SEED)
     ),
+    "XGBoost": partial(make_xgboost, SEED),
+    CATBOOST: partial(CatBoost, SEED),
 }
-if find_spec("catboost") is not None:
-    MODELS[CATBOOST] = partial(CatBoost, SEED)
+# EBM takes most of a minute a fit: the smaller size only, and the first draw.
+FIRST_DRAW: dict[str, Callable[[], Any]] = {
+    EBM: lambda: ExplainableBoostingClassifier(n_jobs=1, random_state=SEED)
+}
 
 
 def divide(y: Any, size: int, draw: int) -> tuple[Any, Any]:
@@ -72,7 +77,7 @@ def evaluate(model: str, X: Any, y: Any, train: Any, test: Any) -> dict[str, flo
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         start = time.process_time()
-        fitted = MODELS[model]().fit(X.iloc[train], y[train])
+        fitted = (MODELS | FIRST_DRAW)[model]().fit(X.iloc[train], y[train])
         done = time.process_time()
         own = hasattr(fitted, "partition_") or model in OURS
         score = (
@@ -85,20 +90,30 @@ def evaluate(model: str, X: Any, y: Any, train: Any, test: Any) -> dict[str, flo
         }
 
 
-def measure_set(name: str, size: int, models: list[str]) -> dict[str, dict[str, float]]:
-    """Means over the draws of one set; every fit is remembered, so that a run can go on."""
-    os.environ["OMP_NUM_THREADS"] = "1"
+def measure_draw(name: str, size: int, draw: int, model: str) -> dict[str, float]:
+    """One fit; remembered, so that a run can go on."""
     X, y = load_judging(name)
+    train, test = divide(y, size, draw)
+    key = f"judging-{SEED}-{size}-{name}-{draw}-{model.replace(' ', '_')}"
+    key += f"-{fingerprint()}" if model in OURS else ""
+    found: dict[str, float] = remember(key, partial(evaluate, model, X, y, train, test))
+    return found
+
+
+def measure_set(name: str, size: int, models: list[str]) -> dict[str, dict[str, float]]:
+    """Means over the draws of one set."""
+    os.environ["OMP_NUM_THREADS"] = "1"
     found = {}
     for model in models:
-        parts = []
-        for draw in range(DRAWS):
-            train, test = divide(y, size, draw)
-            key = f"judging-{SEED}-{size}-{name}-{draw}-{model.replace(' ', '_')}"
-            key += f"-{fingerprint()}" if model in OURS else ""
-            parts.append(remember(key, partial(evaluate, model, X, y, train, test)))
+        parts = [measure_draw(name, size, draw, model) for draw in range(DRAWS)]
         found[model] = {what: mean(part[what] for part in parts) for what in parts[0]}
     return found
+
+
+def measure_first(name: str) -> dict[str, dict[str, float]]:
+    """The first draw of one set of the smaller size, with EBM."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    return {model: measure_draw(name, SIZES[0], 0, model) for model in MODELS | FIRST_DRAW}
 
 
 def sets_of(size: int) -> list[str]:

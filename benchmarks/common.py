@@ -125,7 +125,7 @@ def describe(facts: dict[str, Any], command: str) -> str:
     return (
         f"Machine: {facts['processor']}, {facts['cores']} cores, instruction set "
         f"{facts['instruction set']}; {facts['system']}; {versions}. "
-        f"Load average before the run: {load}.{busy}\n\n"
+        f"Load average before the run: {load}.{busy}{facts.get('remark', '')}\n\n"
         f"Command: `{command}`"
     )
 

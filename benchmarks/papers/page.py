@@ -33,9 +33,9 @@ level, medians for gaps, standard scale), and their parameters are chosen by fiv
 rows they learn from: 30 or 100 stumps (RankBoost up to 300), penalties over five powers of ten,
 linear or Gaussian kernel. The paper does not print the penalty of its SVM splits: here a tree of
 such splits chooses C (0.1 to 100, with a linear kernel to 10) and kernel by three inner folds, for
-forests too; on the simulated pairs the kernel is Gaussian. `RankingForest()` and `BoostedTreeRank()`
-have the parameters they come with. Single trees are pruned by five inner folds on the real sets, as
-in the paper; forests are not pruned here, as the paper's are.
+forests too; on the simulated pairs the kernel is Gaussian. `RankingForest()` and
+`BoostedTreeRank()` have the parameters they come with. Single trees are pruned by five inner folds
+on the real sets, as in the paper; forests are not pruned here, as the paper's are.
 
 {left_out}## Against the targets
 
@@ -56,8 +56,8 @@ The paper does not print the parameters of its pairs; ours are of a like difficu
 may be compared down a column, less so with the brackets. Learnt from {samples} samples of 1,000
 rows, instability over {bootstraps} bootstrap samples (paper: 30 and 20); for the time they take,
 rivals from {rival_samples} and {rival_bootstraps}, forests with SVM splits from {few_samples} and
-{few_bootstraps} only. Instability is Spearman's distance scaled to [0, 1]; the paper's is on another
-scale. Three sets are too few to tell so many models apart by their ranks.
+{few_bootstraps} only. Instability is Spearman's distance scaled to [0, 1]; the paper's is on
+another scale. Three sets are too few to tell so many models apart by their ranks.
 
 {gaussians_ranks}
 {gaussians}

@@ -5,8 +5,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.metadata import version
-from itertools import pairwise
-from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -61,14 +59,16 @@ SEED = 7_919
 LEAST_GRADE = 0.05
 EBM = "EBM"
 EBM_SETTINGS = {"n_jobs": 1, "random_state": SEED}
-# These take ten times as long as all the others together, and have the first fold only; EBM takes
-# minutes where there are many columns, and has the smallest size only.
-SLOW = (EBM, CATBOOST, TUNED, TUNED_XGBOOST, BY_OOB)
-TOO_SLOW = {(EBM, "mq2008")}
-LEFT_OUT = {
+# EBM takes minutes where there are many columns, and little is learned from its one fold of a small
+# set; blends have these sets too.
+LEAST_ROWS = 1_000
+TOO_SLOW = {"mq2008"}
+LEFT_OUT: dict[int, tuple[str, ...]] = {
+    SIZES[0]: (),
     SIZES[1]: (EBM,),
-    SIZES[2]: (*SLOW, "RandomForest", "ExtraTrees", "logistic regression"),
-}
+    SIZES[2]: (EBM, CATBOOST, TUNED, TUNED_XGBOOST, BY_OOB, "RandomForest", "ExtraTrees",
+               "logistic regression"),
+}  # fmt: skip
 VERSIONS = ("lightgbm", "xgboost", "catboost", "interpret-core")
 RATES = {"local_auc_5": 0.05, "local_auc_10": 0.1, "local_auc_20": 0.2}
 
@@ -159,53 +159,51 @@ def measure_fold(
     return found
 
 
-def measure(
-    task: str, models: dict[str, Callable[[], Any]], quick: bool
-) -> tuple[Results, Results]:
-    """Means over the folds without the slow models, and the first fold with them."""
-    results: Results = {}
-    first: Results = {}
-    for name, X, y in sets(task, partial(load, task, MAX_ROWS), quick):
-        parts: dict[str, list[dict[str, float]]] = {model: [] for model in models}
-        for number, (train, test) in enumerate(folds_of(X, y)):
-            for model, make in models.items():
-                if (model in SLOW and number > 0) or (model, name) in TOO_SLOW:
-                    continue
-                evaluated = partial(evaluate, make, X, y, train, test)
-                parts[model].append(measure_fold(name, MAX_ROWS, number, model, evaluated))
-        if all(parts.values()):
-            first[name] = {model: found[0] for model, found in parts.items()}
-        results[name] = {
-            model: {what: mean(part[what] for part in found) for what in found[0]}
-            for model, found in parts.items()
-            if model not in SLOW
-        }
-        what = "auc" if task == "binary" else "vus"
-        print(f"{name:20s}", *[f"{m[what]:.4f}" for m in results[name].values()], flush=True)
-    return results, first
+def is_measured(model: str, size: int, name: str, n_rows: int) -> bool:
+    """Whether a model is tried on a set."""
+    if model == EBM and (n_rows < LEAST_ROWS or name in TOO_SLOW):
+        return False
+    return model not in LEFT_OUT[size]
 
 
-def measure_size(size: int, smaller: int, quick: bool) -> Results:
-    """First fold of the binary sets that have more rows than the smaller size."""
+def measure(task: str, size: int, quick: bool) -> Results:
+    """First fold of the sets of a task that have more rows than the smaller sizes."""
+    smaller = max((other for other in SIZES if other < size), default=0)
+    models = MODELS if task == "binary" else ORDINAL_MODELS
+    what = "auc" if task == "binary" else "vus"
     results: Results = {}
-    for name, X, y in sets("binary", partial(load, "binary", size), quick):
+    for name, X, y in sets(task, partial(load, task, size), quick):
         if len(y) <= smaller:
             continue
         train, test = next(folds_of(X, y))
         results[name] = {
             model: measure_fold(name, size, 0, model, partial(evaluate, make, X, y, train, test))
-            for model, make in MODELS.items()
-            if model not in LEFT_OUT[size]
+            for model, make in models.items()
+            if is_measured(model, size, name, len(y))
         }
-        print(f"{name:20s}", *[f"{m['auc']:.4f}" for m in results[name].values()], flush=True)
+        print(f"{name:20s}", *[f"{m[what]:.4f}" for m in results[name].values()], flush=True)
     return results
 
 
+def without_ebm(results: Results) -> Results:
+    """All sets, without the model that has not all of them."""
+    return {
+        name: {model: measures for model, measures in found.items() if model != EBM}
+        for name, found in results.items()
+    }
+
+
+def with_ebm(results: Results) -> Results:
+    """The sets that EBM is measured on."""
+    return {name: found for name, found in results.items() if EBM in found}
+
+
 def measure_blends(quick: bool) -> dict[str, dict[str, float]]:
-    """Forest and boosting blended, on the same folds of the binary sets."""
+    """Forest and boosting blended, on all folds of the binary sets that are not small."""
     return {
         name: remember_blend(f"quality-{SEED}-{MAX_ROWS}-{name}", X, y, list(folds_of(X, y)))
         for name, X, y in sets("binary", partial(load, "binary", MAX_ROWS), quick)
+        if len(y) >= LEAST_ROWS
     }
 
 
@@ -229,74 +227,72 @@ PAGE = """# Beside the models people use
 
 {n_binary} binary and {n_ordinal} ordinal sets, all that `treerank.datasets.load_benchmark` knows of
 these kinds (a set of the complete rows of another is not counted again); at most {rows:,} rows of
-each, and of those that have more also {sizes}; {folds} stratified folds, the same for all,
-drawn with a seed that no other page uses. Models that are not called tuned have their defaults; the
-forests of scikit-learn have {trees} trees, as many as ours. Tuned ones have the best of twelve
-settings by three folds inside the training rows, RandomForest the size of a leaf that its
-out-of-bag AUC likes best. These, CatBoost and EBM are slow, and are measured on the first fold
-alone. All run on one thread. Boosting has the categories as such, forests and logistic regression
-one column a level; logistic regression has scaled columns with medians for missing numbers, and a
-flag for each such column. Seconds are the processor's, and include the tuning.
+each, and of those that have more also {sizes}. The first of {folds} stratified folds is judged, the
+same for all, drawn with a seed that no other page uses. Models that are not called tuned have their
+defaults; the forests of scikit-learn have {trees} trees, as many as ours. Tuned ones have the best
+of twelve settings by three folds inside the training rows, RandomForest the size of a leaf that its
+out-of-bag AUC likes best. All run on one thread. Boosting has the categories as such, forests and
+logistic regression one column a level; logistic regression has scaled columns with medians for
+missing numbers, and a flag for each such column. Seconds are the processor's, and include the
+tuning.
 
 Our defaults were chosen on these sets, on other folds and for large sets on other rows; those of
-the rivals by their makers on others. So our figures are still a little too good: on
-[tables that nobody tuned on](judging.md) they are not. Each lead is over the rival of the highest
-mean, which is known only afterwards:
+the rivals by their makers on others. So our figures are still a little too good; those on
+[tables that nobody tuned on](judging.md) are not. Each lead is over the rival of the highest mean,
+which is known only afterwards:
 
 {figures}
 
 ## Two classes, up to {rows:,} rows
 
-### All models, first fold
-
-Average rank: 1 is the best; models closer than {critical_first:.1f} do not differ (Nemenyi, 95 %).
-
-{first_summary}
-
-Wins and losses by AUC, set by set, and the mean lead:
-
-{first_duels}
-
-AUC set by set, the best of the columns in bold:
-
-{first_sets}
-
-### Without the slow ones, {folds} folds
-
-Models closer than {critical_binary:.1f} in average rank do not differ.
+Average rank: 1 is the best; models closer than {critical_binary:.1f} do not differ (Nemenyi, 95 %).
 
 {summary}
 
+Wins and losses by AUC, set by set, and the mean lead:
+
 {duels}
+
+AUC set by set, the best of the columns in bold:
+
+{sets}
 
 {blend}
 
 ## Ordered classes, up to {rows:,} rows
 
-Rivals rank by the expected grade of their class probabilities; EBM learns the grade as a number.
-Neighbouring grades of less than {grade:.0%} of the rows are joined. With many grades the VUS is
-small (by chance one over the factorial of their number): there the average rank says more than the
-mean. The first fold; models closer than {critical_ordinal:.1f} in average rank do not differ.
-
-{ordinal_first}
-
-Without the slow ones, {folds} folds:
+Rivals rank by the expected grade of their class probabilities. Neighbouring grades of less than
+{grade:.0%} of the rows are joined. With many grades the VUS is small (by chance one over the
+factorial of their number): there the average rank says more than the mean. Models closer than
+{critical_ordinal:.1f} in average rank do not differ.
 
 {ordinal_summary}
 
 {ordinal_duels}
 
-VUS set by set, {folds} folds, the best in bold:
+VUS set by set, the best in bold:
 
 {ordinal_sets}
 
 {larger}
+
+## EBM
+
+The explainable boosting machine of `interpret`, with its defaults, takes {ebm_seconds:.0f} seconds
+a fit, and is tried on the {n_ebm} binary sets of {least:,} rows and more; for ordered classes it
+learns the grade as a number, on {n_ebm_ordinal} of the {n_ordinal} sets. All models on these sets:
+
+{ebm_binary}
+
+{ebm_ordinal}
+
+{ebm_duels}
 """
 
 LARGER = """## Two classes, up to {size:,} rows
 
-{n} sets that have more than {smaller:,} rows, the first of the {folds} folds; without {without}.
-Models closer than {critical:.1f} in average rank do not differ.
+{n} sets that have more than {smaller:,} rows; without {without}. Models closer than {critical:.1f}
+in average rank do not differ.
 
 {summary}
 
@@ -305,7 +301,7 @@ Models closer than {critical:.1f} in average rank do not differ.
 {sets}
 """
 # Columns of a table set by set, as many as fit a page.
-SHOWN = (*OURS, BY_OOB, TUNED, TUNED_XGBOOST, CATBOOST, EBM)
+SHOWN = (*OURS, BY_OOB, TUNED, TUNED_XGBOOST, CATBOOST)
 
 
 def _and(words: Sequence[str]) -> str:
@@ -316,7 +312,7 @@ def larger_sizes(found: dict[int, Results]) -> str:
     """Tables of the larger sizes, for those that some set has."""
     return "\n".join(
         LARGER.format(
-            size=size, smaller=SIZES[SIZES.index(size) - 1], n=len(results), folds=N_FOLDS,
+            size=size, smaller=SIZES[SIZES.index(size) - 1], n=len(results),
             critical=tables.critical(results), summary=tables.summary(results, ["auc"]),
             duels=tables.duels(results, "auc"), without=_and(LEFT_OUT[size]),
             sets=tables.by_set(results, "auc", SHOWN if size == SIZES[1] else None),
@@ -326,49 +322,57 @@ def larger_sizes(found: dict[int, Results]) -> str:
     )  # fmt: skip
 
 
+def write(
+    binary: Results,
+    ordinal: Results,
+    larger: dict[int, Results],
+    blends: dict[str, dict[str, float]],
+    facts: dict[str, Any],
+) -> tuple[str, list[Figure]]:
+    """Put all tables on a page; and the figures."""
+    two, grades = without_ebm(binary), without_ebm(ordinal)
+    ebm, ebm_grades = with_ebm(binary), with_ebm(ordinal)
+    figures = judge(
+        {
+            f"{MAX_ROWS:,} rows": ("auc", two),
+            "ordered classes": ("vus", grades),
+            **{f"{size:,} rows": ("auc", found) for size, found in larger.items() if found},
+        }
+    )
+    page = PAGE.format(
+        machine=describe(facts, "python -m benchmarks quality"),
+        n_binary=len(two), n_ordinal=len(grades), rows=MAX_ROWS, folds=N_FOLDS, trees=N_TREES,
+        sizes=_and([f"{size:,}" for size in SIZES[1:]]),
+        grade=LEAST_GRADE, larger=larger_sizes(larger), figures=figure_table(figures),
+        blend=verdict(blends), critical_binary=tables.critical(two),
+        critical_ordinal=tables.critical(grades), summary=tables.summary(two, ["auc", *RATES]),
+        duels=tables.duels(two, "auc"), sets=tables.by_set(two, "auc", SHOWN),
+        ordinal_summary=tables.summary(grades, ["vus"]), ordinal_duels=tables.duels(grades, "vus"),
+        ordinal_sets=tables.by_set(grades, "vus"), n_ebm=len(ebm), n_ebm_ordinal=len(ebm_grades),
+        least=LEAST_ROWS, ebm_seconds=tables.means(ebm, "fit")[EBM],
+        ebm_binary=tables.summary(ebm, ["auc", *RATES]),
+        ebm_ordinal=tables.summary(ebm_grades, ["vus"]),
+        ebm_duels=tables.duels_with(EBM, {"auc": ebm, "vus": ebm_grades}),
+    )  # fmt: skip
+    return page, figures
+
+
 def run(quick: bool) -> None:
     """Measure, print, and unless `quick` write the page."""
     facts = machine()
     facts["versions"] |= {name: version(name) for name in VERSIONS}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        binary, first_binary = measure("binary", MODELS, quick)
-        ordinal, first_ordinal = measure("ordinal", ORDINAL_MODELS, quick)
+        binary, ordinal = (measure(task, MAX_ROWS, quick) for task in ("binary", "ordinal"))
         blends = measure_blends(quick)
-        larger = (
-            {}
-            if quick
-            else {size: measure_size(size, smaller, quick) for smaller, size in pairwise(SIZES)}
-        )
+        larger = {size: {} if quick else measure("binary", size, quick) for size in SIZES[1:]}
     if not binary or not ordinal:
         print("No set could be had: nothing to compare.")
         return
-    figures = judge(
-        {
-            f"{MAX_ROWS:,} rows": ("auc", first_binary),
-            "ordered classes": ("vus", first_ordinal),
-            **{f"{size:,} rows": ("auc", found) for size, found in larger.items() if found},
-        }
-    )
-    page = PAGE.format(
-        machine=describe(facts, "python -m benchmarks quality"),
-        n_binary=len(binary), n_ordinal=len(ordinal), rows=MAX_ROWS, folds=N_FOLDS, trees=N_TREES,
-        sizes=_and([f"{size:,}" for size in SIZES[1:]]),
-        grade=LEAST_GRADE, larger=larger_sizes(larger), figures=figure_table(figures),
-        blend=verdict(blends), critical_first=tables.critical(first_binary),
-        critical_binary=tables.critical(binary), critical_ordinal=tables.critical(first_ordinal),
-        first_summary=tables.summary(first_binary, ["auc", *RATES]),
-        first_duels=tables.duels(first_binary, "auc"),
-        first_sets=tables.by_set(first_binary, "auc", SHOWN),
-        summary=tables.summary(binary, ["auc", *RATES]), duels=tables.duels(binary, "auc"),
-        ordinal_first=tables.summary(first_ordinal, ["vus"]),
-        ordinal_summary=tables.summary(ordinal, ["vus"]),
-        ordinal_duels=tables.duels(ordinal, "vus"), ordinal_sets=tables.by_set(ordinal, "vus"),
-    )  # fmt: skip
+    page, figures = write(binary, ordinal, larger, blends, facts)
     print(page)
     if not quick:
         publish("quality", page, figures, {
             "machine": facts, "code": fingerprint(), "binary": binary, "ordinal": ordinal,
             "blends": blends, "larger": larger,
-            "first fold": {"binary": first_binary, "ordinal": first_ordinal},
         })  # fmt: skip

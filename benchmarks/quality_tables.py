@@ -61,6 +61,12 @@ def duels(results: Results, what: str, rivals: Sequence[str] | None = None) -> s
     return markdown_table(["won : lost against", *map(_name, OURS)], rows, "lrrr")
 
 
+def duels_with(rival: str, results: dict[str, Results]) -> str:
+    """Each of ours against one rival, by measure."""
+    rows = [[HEADERS[w], *_duels_of(found, w, rival)] for w, found in results.items()]
+    return markdown_table([f"won : lost against {rival}", *map(_name, OURS)], rows, "lrrr")
+
+
 def _duels_of(results: Results, what: str, rival: str) -> list[str]:
     cells = []
     for own in OURS:

@@ -268,8 +268,8 @@ forest is below {no_room:.0%} of the highest local AUC that its share of positiv
 
 ## Beside EBM
 
-EBM takes longer than all the others together, and is tried on the {n_some} sets of {least:,} rows and
-more.
+EBM takes longer than all the others together, and is tried on the {n_some} sets of {least:,} rows
+and more.
 
 {some}
 

@@ -25,7 +25,7 @@ PAGES = ROOT / "docs" / "results"
 
 
 class Times(NamedTuple):
-    """Seconds of one call by the clock on the wall and by the processor."""
+    """Wall-clock and processor seconds of one call."""
 
     wall: float
     cpu: float
@@ -85,9 +85,23 @@ def _short(value: float) -> str:
 
 
 def figure_table(figures: Iterable[Figure]) -> str:
-    """Markdown table of figures, targets and verdicts."""
+    """Markdown table of figures, with targets and verdicts where some have a target."""
+    found = list(figures)
+    if all(figure.target is None for figure in found):
+        rows = [[figure.cells[0], figure.cells[1], figure.note] for figure in found]
+        return markdown_table(["what", "measured", "remark"], rows, "lrl")
     header = ["what", "measured", "target", "verdict", "remark"]
-    return markdown_table(header, [figure.cells for figure in figures], "lrrll")
+    return markdown_table(header, [figure.cells for figure in found], "lrrll")
+
+
+def targets_met(figures: Iterable[Figure]) -> str:
+    """Say how many targets are met: the sentence that follows the question of a page."""
+    verdicts = [figure.met for figure in figures if figure.met is not None]
+    if all(verdicts):
+        return (
+            f"All {len(verdicts)} targets are met." if len(verdicts) > 1 else "The target is met."
+        )
+    return f"{sum(verdicts)} of {len(verdicts)} targets are met."
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> str:
@@ -118,14 +132,16 @@ def _processor() -> str:
 
 
 def describe(facts: dict[str, Any], command: str) -> str:
-    """Machine and command as the opening lines of a page."""
+    """Machine and command, for the end of a page."""
     versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
     load = facts["load before the run"]
-    busy = " Others were using the machine, which spoils times on two threads." if load > 1 else ""
+    busy = (
+        ", so that times on several threads are longer than on an idle machine" if load > 1 else ""
+    )
     return (
         f"Machine: {facts['processor']}, {facts['cores']} cores, instruction set "
         f"{facts['instruction set']}; {facts['system']}; {versions}. "
-        f"Load average before the run: {load}.{busy}{facts.get('remark', '')}\n\n"
+        f"Load average before the run: {load}{busy}.{facts.get('remark', '')}\n\n"
         f"Command: `{command}`"
     )
 

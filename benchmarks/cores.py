@@ -10,7 +10,7 @@ from typing import Any
 
 import joblib
 
-from benchmarks.common import Figure, Times, describe, figure_table, machine, publish
+from benchmarks.common import Figure, Times, describe, figure_table, machine, publish, targets_met
 from benchmarks.speed import Data, make_data
 from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank
 
@@ -179,12 +179,12 @@ def boosting(data: Data, rounds: int, repetitions: int) -> list[Figure]:
             alone.setdefault(name, own)
             if threads >= 16:
                 figures.append(
-                    Figure(f"a round, {name}, {len(data[1]):,} x 20, {threads} threads: times "
-                           "faster than one", alone[name] / own, target=6, bound="at least",
+                    Figure(f"boosting round, {name}, {len(data[1]):,} x 20, {threads} threads: "
+                           "times faster than one", alone[name] / own, target=6, bound="at least",
                            note=f"{1e3 * alone[name]:.1f} ms against {1e3 * own:.1f} ms")
                 )  # fmt: skip
             figures.append(
-                Figure(f"a round, {name}, {len(data[1]):,} x 20, "
+                Figure(f"boosting round, {name}, {len(data[1]):,} x 20, "
                        f"{threads} thread{'s' if threads > 1 else ''}, over {RIVAL}'s time",
                        own / of_rival, target=1,
                        note=f"{1e3 * own:.1f} ms against {1e3 * of_rival:.1f} ms")
@@ -192,22 +192,29 @@ def boosting(data: Data, rounds: int, repetitions: int) -> list[Figure]:
     return figures
 
 
-PAGE = """# Every core at work
+PAGE = """# How well does a fit use several cores?
+
+How much faster do a tree, a forest and a round of boosting become with more threads, and how do
+they compare with LightGBM on the same number of threads? {summary}
 
 {machine}
 
-Rows as on the page [Speed](speed.md). The tree is `TreeRank(LeafRank())`; unpruned, with
-`pruning=None, shrinkage=None`. The forest is `RankingForest(n_estimators=50)`, which tries three
-plans of trees and draws half of the features on these rows. Boosting: trees of 32 leaves on all
-features, either ordinary ones (`max_depth=5, leafrank_depth=1`) or ranking trees (`max_depth=2,
-leafrank_depth=4`), beside LightGBM's of 31, with the same learning rate, least number of rows in a
-leaf and penalty; the time of a round is what further rounds add to a fit, so that validation and
-binning do not count. Fits that are compared take turns, and the median of {repetitions} counts:
-processor seconds on one thread, seconds on the wall on several.
-
 {figures}
 
-Where the time of the default tree goes, {n_large:,} rows, one thread and {threads} (`verbose=2`):
+## How it was measured
+
+The rows are those of the page [Speed](speed.md). The tree is `TreeRank(LeafRank())`, unpruned with
+`pruning=None, shrinkage=None`. The forest is `RankingForest(n_estimators=50)`, which tries three
+kinds of trees and chooses half of the features on these rows. Boosting grows trees of 32 leaves on
+all features, either ordinary trees (`max_depth=5, leafrank_depth=1`) or ranking trees
+(`max_depth=2, leafrank_depth=4`), beside LightGBM's trees of 31 leaves with the same learning rate,
+minimum leaf size and penalty. The time of a round is what additional rounds add to a fit, so that
+validation and binning cancel out. Fits that are compared take turns, and the table shows the median
+of {repetitions} runs: processor seconds on one thread, elapsed seconds on several.
+
+## Where the time goes
+
+The default tree on {n_large:,} rows, with one thread and with {threads} (`verbose=2`):
 
 ```text
 {stages}
@@ -217,7 +224,7 @@ Where the time of the default tree goes, {n_large:,} rows, one thread and {threa
 {shared}
 ```
 
-Where the time of the forest goes, {n_small:,} rows, {threads} threads:
+The forest on {n_small:,} rows, with {threads} threads:
 
 ```text
 {forest}
@@ -237,6 +244,7 @@ def run(quick: bool) -> None:
     threads = threads_to_try()[-1]
     page = PAGE.format(
         machine=describe(facts, "python -m benchmarks cores"), figures=figure_table(figures),
+        summary=targets_met(figures),
         repetitions=repetitions, n_large=len(data[1]), n_small=len(small[1]),
         threads=threads, stages=stages(tree(1), data), shared=stages(tree(threads), data),
         forest=stages(forest(threads), small),

@@ -18,6 +18,7 @@ from benchmarks.common import (
     markdown_table,
     publish,
     remember,
+    targets_met,
 )
 from treerank.metrics import auc_interval, compare_auc, roc_band
 
@@ -94,10 +95,10 @@ def graded(auc: float, n_grades: int = 5) -> Population:
 # Share of positives, and the population by its AUC.
 DESIGNS: dict[str, tuple[float, Callable[[float], Population]]] = {
     "two normal distributions": (0.5, binormal),
-    "positives spread twice as wide": (0.5, lambda auc: binormal(auc, 2.0)),
+    "positives with twice the spread": (0.5, lambda auc: binormal(auc, 2.0)),
     "exponential": (0.5, exponential),
     "five grades": (0.5, graded),
-    "a part of the positives far above": (0.5, part_found),
+    "some positives far above the rest": (0.5, part_found),
     "one positive in five rows": (0.2, binormal),
 }
 
@@ -133,7 +134,7 @@ def _holds(band: object, curve: Callable[[Floats], Floats]) -> bool:
 
 
 def paired(auc: float, n: int, runs: int) -> float:
-    """Share of samples whose interval of the difference holds 0, for two scores that go along."""
+    """Share of samples whose interval of the difference holds 0, for two correlated scores."""
     rng = np.random.default_rng([99, round(1000 * auc), n])
     y = np.repeat([0, 1], n // 2)
     shift = norm.ppf(auc) * np.sqrt(2) * y
@@ -181,8 +182,8 @@ def _figures(found, pairs) -> list[Figure]:  # type: ignore[no-untyped-def]
 
 def _extremes(name: str, low: float, high: float, at_low: str, at_high: str) -> list[Figure]:
     return [
-        Figure(f"least coverage, {name}", 100 * low, "%", 100 * LEAST, "at least", at_low),
-        Figure(f"largest coverage, {name}", 100 * high, "%", 100 * MOST, "at most", at_high),
+        Figure(f"lowest coverage, {name}", 100 * low, "%", 100 * LEAST, "at least", at_low),
+        Figure(f"highest coverage, {name}", 100 * high, "%", 100 * MOST, "at most", at_high),
     ]
 
 
@@ -200,7 +201,7 @@ def _speed(n: int) -> list[Figure]:
         "difference of AUCs": lambda: compare_auc(y, s, other),
         "ROC band": lambda: roc_band(y, s),
     }
-    # The target is that of the interval; the others are shown beside it.
+    # Only the interval has a target.
     return [
         Figure(f"{name} of {n:,} scores", times.cpu, "s", 1.0 if name == "AUC interval" else None)
         for name, times in best_times(calls, 3).items()
@@ -218,15 +219,17 @@ def _page(found, pairs, figures, where: str, runs: int) -> str:  # type: ignore[
 
     differences = markdown_table(header, [["", *(_mark(pairs[c]) for c in cells)]], align)
     return (
-        "# Coverage of intervals and bands\n\n"
-        f"How often a 95 % interval holds the truth, in {runs:,} samples of each kind: the aim is "
-        f"{LEAST:.0%} to {MOST:.0%} everywhere, on scores of many shapes, and what lies outside is "
-        "**bold**. One figure is known to about 0.5 %. Classes are of the same size but in the "
-        "last row. Seconds are of one processor.\n\n"
+        "# Do the intervals contain the truth as often as they claim?\n\n"
+        "A 95 % interval should contain the true value in 95 % of all samples; we ask for "
+        f"{LEAST:.0%} to {MOST:.0%} on scores of many shapes. {targets_met(figures)}\n\n"
         f"{where}\n\n{figure_table(figures)}\n\n"
+        f"## How it was measured\n\n{runs:,} samples of each kind, so that the standard error of a "
+        "coverage is about 0.5 %. Values outside the target range are **bold**. Both classes have "
+        "the same size except in the last row of each table. Times are processor seconds.\n\n"
         f"## DeLong's interval of the AUC\n\n{table('interval')}\n\n"
-        "## The band of the whole ROC curve\n\nHeld only if the curve leaves it nowhere; "
-        f"{RESAMPLES} resampled curves a band.\n\n{table('band')}\n\n"
+        "## The band around the whole ROC curve\n\nA band counts only if the true curve stays "
+        f"inside it everywhere; each band uses {RESAMPLES} resampled curves.\n\n"
+        f"{table('band')}\n\n"
         "## The difference of two AUCs\n\nTwo scores of the same AUC with a correlation of 0.6 "
         f"within the classes.\n\n{differences}\n"
     )

@@ -241,26 +241,27 @@ def by_set(results: Results) -> str:
 
 PAGE = """# The top of the list
 
-What `focus={focus}` buys at the top of the ranking, and what it costs below.
+What does `focus={focus}` gain at the top of the ranking, and what does it cost below?
 
 {figures}
 
-{n_sets} sets of two classes; a model learns from at most {train:,} rows (a half of the set at most)
-and is judged on up to {test:,} others, in one draw that no choice was made on. What a focus does
-was chosen on other draws of nine of these sets: choosing the shrinkage of a forest and where
-boosting stops by local AUC, pairs of a soft top as the loss of boosting, and cells below the top
-that are not split. What did not help was left out: weights of the P-norm push, a logistic loss
-weighted towards the top, forests that weigh their top more, other criteria and class weights.
+{n_sets} data sets with two classes. A model is trained on at most {train:,} rows (at most half of
+the data set) and tested on up to {test:,} others, in one draw that was not used for any choice.
+What a focus does was chosen on other draws of nine of these data sets: a forest chooses its
+shrinkage, and boosting its number of rounds, by local AUC; boosting uses a loss over pairs near the
+top; and a tree does not split cells below the top. Several ideas did not help and were left out:
+the weights of the P-norm push, a logistic loss weighted towards the top, forests that give their
+top more weight, other criteria and class weights.
 
-Lift is the share of positives in the top over that of all rows. A set has room where the plain
-forest is below {no_room:.0%} of the highest local AUC that its share of positives allows:
-{n_room} of {n_sets}. On the others there is nothing left to be gained.
+Lift is the share of positives in the top divided by that of all rows. A data set has room for
+improvement if the plain forest is below {no_room:.0%} of the highest local AUC that its share of
+positives allows; this is the case for {n_room} of {n_sets}.
 
 ## All sets
 
 {summary}
 
-## Sets with room
+## Data sets with room for improvement
 
 {room}
 
@@ -268,8 +269,8 @@ forest is below {no_room:.0%} of the highest local AUC that its share of positiv
 
 ## Beside EBM
 
-EBM takes longer than all the others together, and is tried on the {n_some} sets of {least:,} rows
-and more.
+EBM takes longer than all other models together, so that it is measured on the {n_some} data sets of
+at least {least:,} rows only.
 
 {some}
 
@@ -279,8 +280,8 @@ and more.
 
 ## Where the best is known
 
-`make_truncated_gaussians`, {truth_rows:,} rows to learn from; partial AUC up to a false positive
-rate of {fpr:.0%}, over that rate, on {truth_test:,} new rows, with `focus=(0, {fpr:g})`:
+`make_truncated_gaussians` with {truth_rows:,} training rows: partial AUC up to a false positive
+rate of {fpr:.0%}, divided by that rate, on {truth_test:,} new rows, with `focus=(0, {fpr:g})`:
 
 {truth}
 
@@ -296,7 +297,7 @@ def verdict(results: Results) -> str:
                    for found in results.values()]  # fmt: skip
         better, worse = sum(c > 0 for c in changes), sum(c < 0 for c in changes)
         parts.append(f"`{name}` gains on {better} and loses on {worse} (mean {mean(changes):+.4f})")
-    return "By local AUC at 5 %, of all sets " + "; ".join(parts) + "."
+    return "By local AUC at 5 %, over all data sets, " + "; ".join(parts) + "."
 
 
 def run(quick: bool) -> None:
@@ -306,7 +307,7 @@ def run(quick: bool) -> None:
     facts["versions"] |= {name: version(name) for name in rivals}
     results, some = measure(quick)
     if not results:
-        print("No set could be had: nothing to compare.")
+        print("No data set is available: nothing to compare.")
         return
     truth, speed = (
         remember(f"focus-{SEED}-{compute.__name__}-{quick}-{own_code()}", partial(compute, quick))

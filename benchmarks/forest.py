@@ -11,16 +11,18 @@ PAGE = """# Forests
 
 {machine}
 
-Times need a calm machine; where the load above is over 1, compare the ratios of processor time.
+How fast is a forest, and how well does it rank beside other forests and boosting? Speed comes
+first, then quality on real data sets, then the variants of the paper. Elapsed times are only
+reliable on an idle machine; otherwise compare processor times.
 
 ## Speed
 
 `make_classification(…, 20, n_informative=10, n_redundant=4, n_clusters_per_class=6, class_sep=0.7,
-flip_y=0.1, random_state=0)`: {n_train:,} rows are fitted, {n_test:,} others scored; 50 trees, two
-threads each, reading the table into bins included. RankingForest, LightGBM's 100 rounds and
-HistGradientBoosting take turns, four times, and the least time of each counts; the slow ones are
-timed once. The random-forest modes of LightGBM and XGBoost try a fifth of the features a node and
-draw 63.2 % of the rows; XGBoost's is shown deep, near the AUC of the others, and less deep.
+flip_y=0.1, random_state=0)`: {n_train:,} rows for fitting, {n_test:,} others for scoring; 50 trees,
+two threads, binning included. RankingForest, LightGBM with 100 rounds and HistGradientBoosting take
+turns four times, and the fastest run of each counts; slow models are timed once. The random-forest
+modes of LightGBM and XGBoost try a fifth of the features at each node and draw 63.2 % of the rows;
+XGBoost is shown with deep trees, near the AUC of the others, and with shallower ones.
 
 {speed}
 
@@ -28,12 +30,12 @@ draw 63.2 % of the rows; XGBoost's is shown deep, near the AUC of the others, an
 
 ## Quality on real sets
 
-{n_sets} binary sets, at most {rows:,} rows of each, five-fold cross-validation, 200 trees or
-rounds. RankingForest has its default parameters. Rows and folds are drawn with a seed that was not
-used when the defaults were chosen (those trials are on [a page of their own](forest_choices.md)).
-RandomForest's leaf size is the best of {leaves} by out-of-bag AUC;
-LightGBM's configuration the best of five by three inner folds. scikit-learn's forests see one
-column a category level, LightGBM the categories themselves.
+{n_sets} data sets with two classes, at most {rows:,} rows of each, five-fold cross-validation, 200
+trees or rounds. RankingForest has its default parameters. Rows and folds are drawn with a seed that
+was not used when the defaults were chosen ([how they were chosen](forest_choices.md)). The leaf
+size of RandomForest is the best of {leaves} by out-of-bag AUC; LightGBM's configuration is the best
+of five by three inner folds. scikit-learn's forests get one column per category level, LightGBM the
+categories themselves.
 
 {quality}
 
@@ -45,11 +47,12 @@ AUC set by set:
 
 ## The variants of the paper
 
-Three pairs of Gaussians in 20 dimensions, 1,000 rows to learn from and 1,000 to test, 50 ranking
-trees of depth 8 split by LeafRank trees of depth 6, no pruning, mean rank; AUC is the mean over
-{repeats} training sets, instability the mean Spearman distance over {bootstraps} bootstrap samples.
-The paper does not print the parameters of its Gaussians; ours are set so that simple rivals reach
-its AUC. Its figures stand in brackets; its instability has a scale of its own.
+Three pairs of Gaussians in 20 dimensions with 1,000 training and 1,000 test rows; 50 ranking trees
+of depth 8 split by LeafRank trees of depth 6, without pruning, aggregated by mean rank. AUC is the
+mean over {repeats} training sets, instability the mean Spearman distance over {bootstraps}
+bootstrap samples. The paper does not print the parameters of its Gaussians; ours are set so that
+simple models reach its AUC. The paper's figures are in brackets; its instability is on a different
+scale.
 
 {paper}
 
@@ -81,7 +84,7 @@ def run(quick: bool) -> None:
         n_train=speed["n_train"], n_test=speed["n_test"], times=forest_speed.table(speed),
         n_sets=len(quality), rows=MAX_ROWS,
         leaves=", ".join(map(str, forest_quality.LEAF_SIZES)),
-        summary=forest_quality.summary_table(quality) if quality else "No set could be had.",
+        summary=forest_quality.summary_table(quality) if quality else "No data set is available.",
         sets=forest_quality.set_table(quality),
         repeats=forest_paper.QUICK_REPEATS if quick else forest_paper.REPEATS,
         bootstraps=forest_paper.QUICK_BOOTSTRAPS if quick else forest_paper.BOOTSTRAPS,

@@ -22,6 +22,7 @@ from benchmarks.common import (
     markdown_table,
     publish,
     remember,
+    targets_met,
 )
 from benchmarks.geometric_study import KINDS, SETS, StudySet, load, one_sample, rival_sample
 from benchmarks.geometric_tables import (
@@ -199,76 +200,80 @@ def means(results: Results) -> dict[str, Any]:
     }
 
 
-PAGE = """# Geometric ranking: the distance, and the paper's study
+PAGE = """# Geometric ranking: how fast, and do the paper's findings hold?
+
+`GeometricRanker` ranks the cases of a tree by their distance to its decision boundary (I. Alvarez,
+S. Bernard, IJCAI 2005). How fast is the exact distance, and do we find what the paper found?
+{summary} The paper itself names bupa and ionosphere as data sets on which errors are not close to
+the boundary (Table 2), so that geometric ranking has little to gain there.
 
 {machine}
 
-`GeometricRanker` ranks the cases of a tree by their distance to its decision boundary (I. Alvarez,
-S. Bernard, IJCAI 2005). How fast is the exact distance, and do the paper's findings hold?
-
-## Against the targets
-
 {targets}
 
-The paper names bupa and ionosphere as sets on which errors do not lie near the boundary (Table 2);
-there geometric ranking has the least to gain.
+## Speed
 
-Speed: `make_classification({n_rows:_}, 20, n_informative=10, n_redundant=4,
-n_clusters_per_class=6, class_sep=0.7, flip_y=0.1, random_state=0)`; one half of the rows for
-`DecisionTreeClassifier(max_leaf_nodes=…)` and the metric, the other half for `distance`, checks of
-the table included. NumPy's projection clips all rows of one side to the box of each leaf of the
-other, in all features; the second one goes through the tested features only. Both run on one
+The rows come from `make_classification({n_rows:_}, 20, n_informative=10, n_redundant=4,
+n_clusters_per_class=6, class_sep=0.7, flip_y=0.1, random_state=0)`. One half is used to fit
+`DecisionTreeClassifier(max_leaf_nodes=…)` and the metric, the other half to time `distance`,
+validation included. The projection in NumPy clips all rows of one side to the box of each leaf on
+the other side, in all features; the second variant looks at the tested features only. Both use one
 thread, as NumPy does.
 
 {growth}
 
 ## The study
 
-{n_sets} sets, {n_samples} bootstrap samples of each, drawn within the classes and divided into two
-thirds for training and one third for the test; copies of a row stay on the same side. Trees are
-grown by entropy with at least two rows in a leaf. "Reduced error": pruned on a third of the
-training rows, grown on the rest. "Pruned": in the paper by J48's own rule, here by cost-complexity
-with alpha from five-fold cross-validation. The paper's trees are J48's, and it does not name the
-class of interest of the sets with several; here it is the rarest (the last of equally rare ones),
-or a natural group. A tree pruned to one class has no boundary: all its cases tie in the global
-ranking, and the local one is its smoothing. Behind ± is the standard error of the mean over the
-samples.
+{n_sets} data sets with {n_samples} bootstrap samples each, drawn within the classes and divided
+into two thirds for training and one third for testing; copies of a row stay on the same side. Trees
+are grown by entropy with at least two rows per leaf.
+
+- "Reduced error" trees are grown on two thirds of the training rows and pruned on the rest.
+- "Pruned" trees are pruned by J48's own rule in the paper; here by cost-complexity, with alpha
+  from five-fold cross-validation.
+- The paper does not say which class it ranks first when there are several. Here it is the rarest
+  (the last of equally rare ones) or a natural group of classes.
+- A tree pruned to one class has no boundary: all its cases tie in the global ranking, and its local
+  ranking equals its smoothing.
+- The number after ± is the standard error of the mean over the samples.
 {skipped}
 ### Table 1: sets and leaves
 
 {table1}
 
-### Table 2: hits lie farther from the boundary than errors
+### Table 2: correct cases are farther from the boundary than errors
 
-Mean distance of hits less that of errors on the test rows (pruned trees, min-max metric), and
-lambda, the difference divided by its standard error.
+Mean distance of correctly classified cases minus that of errors on the test rows (pruned trees,
+min-max metric), and lambda, which is the difference divided by its standard error.
 
 {table2}
 
-### Table 3: global ranking less smoothing
+### Table 3: global ranking minus smoothing
 
-100 times the difference of the AUC on test rows, standard metric; smoothing is the better of
-Laplace and m-estimate on the set. The last two columns: global ranking on reduced-error pruned
-trees less NBTree. Losses in bold, what is not significant at 95 % in italics.
+100 times the difference in AUC on the test rows, with the standard metric. Smoothing is the better
+of Laplace and m-estimate on each data set. The last two columns compare global ranking of
+reduced-error trees with NBTree. Losses are in bold; differences that are not significant at 95 %
+are in italics.
 
 {table3}
 
-### Table 4: local ranking less the same smoothing
+### Table 4: local ranking minus the same smoothing
 
 {table4}
 
 ### Table 5: the start of the ROC curve
 
-Up to which false positive rate the area under the curve of global ranking is at least that of
-smoothing, with a confidence of 95 % for every smaller rate (pruned trees, in steps of 0.001 up to
-0.5). The paper's own figures are not in the copy at hand.
+The false positive rate up to which global ranking has at least the area under the curve of
+smoothing, with 95 % confidence at every smaller rate (pruned trees, in steps of 0.001 up to 0.5).
+The paper's own figures were not available to us.
 
 {table5}
 
 ### The metric
 
-100 times the AUC of global ranking (pruned trees) in the standard metric less that in the min-max
-metric. The paper finds less than 0.2 except on newThyroid, vehicle (0.4) and glass (0.95).
+100 times the AUC of global ranking (pruned trees) with the standard metric, minus that with the
+min-max metric. The paper finds differences below 0.2 except on newThyroid, vehicle (0.4) and glass
+(0.95).
 
 {metric}
 """
@@ -281,17 +286,18 @@ def run(quick: bool) -> None:
     print(figure_table(figures), growth, sep="\n\n", flush=True)
     results, skipped = study(quick)
     if not results:
-        print("No set could be had: nothing to compare.")
+        print("No data set is available: nothing to compare.")
         return
     figures += judge(results)
     table3, table4 = gain_tables(results)
     page = PAGE.format(
         machine=describe(facts, "python -m benchmarks geometric"), targets=figure_table(figures),
+        summary=targets_met(figures),
         n_rows=10_000 if quick else 200_000, growth=growth, n_sets=len(results),
         n_samples=len(next(iter(results.values()))), table1=sets_table(results),
         table2=proximity_table(results), table3=table3, table4=table4,
         table5=start_table(results), metric=metric_table(results),
-        skipped=f"\nLeft out because they could not be had: {', '.join(skipped)}.\n"
+        skipped=f"\nLeft out because they were not available: {', '.join(skipped)}.\n"
         if skipped else "",
     )  # fmt: skip
     print(page)

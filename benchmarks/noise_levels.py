@@ -277,28 +277,29 @@ PAGE = """# Categories: what noise costs, what real levels gain
 
 {machine}
 
-At most {train:,} rows to learn from, the others (at most {test:,}) to be judged on, {seeds} draws
-of each set, one thread. The score is the AUC, or the VUS of three grades. LightGBM has 200 trees
-and is told which columns are categories.
+How much does a meaningless category cost, and how much do real categories gain? Each data set is
+drawn {seeds} times, with at most {train:,} training rows and at most {test:,} others for testing,
+on one thread. The score is the AUC, or the VUS of three grades. LightGBM has 200 trees and is told
+which columns are categories.
 {skipped}
 ## Against the targets
 
-A text column of random labels is added to each set. What it costs is the score without it less the
-score with it; the mean is over {noise_sets} sets, simulated and real, and the draws.
+A text column of random labels is added to each data set. Its cost is the score without it minus the
+score with it, averaged over {noise_sets} data sets, simulated and real, and over the draws.
 
 {targets}
 
 ## Noise
 
-Mean cost, and its standard error. Part of the spread of single trees is not the column's doing:
-another column deals rows out to other folds, by which a tree is pruned.
+Mean cost and its standard error. Part of the spread of single trees is not due to the column: an
+additional column assigns rows to other folds, and the folds decide how a tree is pruned.
 
 {noise}
 
 ## Real categories
 
 The score with all columns; in brackets, what the categories add to the score of the numbers alone.
-`movielens`, `loan_grades` and `car` have grades, put together into three.
+`movielens`, `loan_grades` and `car` have grades, which are joined into three.
 
 {categories}
 """
@@ -315,7 +316,7 @@ def run(quick: bool) -> None:
         machine=describe(facts, "python -m benchmarks noise_levels"),
         train=N_TRAIN, test=N_TEST, seeds=SEEDS, noise_sets=len(noise),
         targets=figure_table(figures), noise=noise_table(noise), categories=category_table(real),
-        skipped=f"\nLeft out because they could not be had: {', '.join(skipped)}.\n"
+        skipped=f"\nLeft out because they were not available: {', '.join(skipped)}.\n"
         if skipped else "",
     )  # fmt: skip
     print(page)

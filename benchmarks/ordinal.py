@@ -282,25 +282,29 @@ def speed(quick: bool) -> tuple[list[Figure], str]:
 
 PAGE = """# Ordered classes
 
+How well do trees and forests rank ordered classes, beside the best possible ranking, other models
+and the paper? The score is the VUS, the probability that one row of each class is ordered
+correctly.
+
 {machine}
 
-## Targets
+## Against the targets
 
 {targets}
 
 ## Simulated: three Gaussians
 
-{samples} samples of 3,000 rows, as many new rows. The level sets are straight lines across both
-features: a tree of boxes needs many of them, a tree whose cells are split by logistic regression
-follows them.
+{samples} samples of 3,000 rows, tested on as many new rows. The level sets are straight lines
+across both features: a tree needs many boxes to approximate them, while a tree whose cells are
+split by logistic regression follows them.
 
 {gaussian}
 
 ## Simulated: nine cells
 
-{samples} samples of 10,000 rows, as many new rows. Neighbouring cells of the square may hold the
-worst and the best class and nothing of the middle one: pairs of neighbouring classes alone do not
-see that, all pairs do, and a split has to be a union of several boxes.
+{samples} samples of 10,000 rows, tested on as many new rows. A cell of the square may contain the
+worst and the best class and nothing of the middle one: a tournament of adjacent classes cannot see
+that, a tournament of all pairs can, and a split has to be a union of several boxes.
 
 {uniform}
 
@@ -308,22 +312,23 @@ see that, all pairs do, and a split has to be a union of several boxes.
 
 Stratified five-fold cross-validation, {replications} replications (MQ2008: one), default parameters
 unless the column says otherwise. "Paper" is the TreeRank Tournament of Robbiano & Clémençon 2013,
-Table 5; its folds and its Cardiotocography features are not ours to the letter. RF number and
-LightGBM predict the label as a number, RF expected class weighs the forest's class shares.
+Table 5; its folds and its Cardiotocography features differ slightly from ours. "RF number" and
+LightGBM predict the label as a number; "RF expected class" ranks by the expected class of the
+forest's class probabilities.
 
 {real}
 
-Where few features rise or fall with the label alone (LEV, ESL, ERA), least squares is hard to beat:
-a straight line is the right shape there, and boxes have to approximate it. {linear} Monotone
-constraints have been tried on the simulated Gaussians only.
+On LEV, ESL and ERA a few features increase or decrease with the label, and least squares is hard to
+beat: a straight line is the right shape, and boxes can only approximate it. {linear} Monotone
+constraints were tried on the simulated Gaussians only.
 
-"TreeRank, the paper's" is the tree that the paper describes: depth 4, cells split by CART trees,
-here pruned by folds of their own, with all pairs of classes in the tournament, nothing pruned or
-shrunk afterwards. {cardiotocography}
+"TreeRank, the paper's" is the tree that the paper describes: depth 4, with cells split by CART
+trees, here pruned by folds of their own, all pairs of classes in the tournament, and nothing pruned
+or shrunk afterwards. {cardiotocography}
 
 ## Speed
 
-Seconds of one thread, 200,000 rows of 20 features, depth 8, unpruned.
+Seconds on one thread for 200,000 rows of 20 features, depth 8, unpruned.
 
 {speed}
 """

@@ -225,27 +225,31 @@ PAGE = """# Beside the models people use
 
 {machine}
 
-{n_binary} binary and {n_ordinal} ordinal sets, all that `treerank.datasets.load_benchmark` knows of
-these kinds (a set of the complete rows of another is not counted again); at most {rows:,} rows of
-each, and of those that have more also {sizes}. The first of {folds} stratified folds is judged, the
-same for all, drawn with a seed that no other page uses. Models that are not called tuned have their
-defaults; the forests of scikit-learn have {trees} trees, as many as ours. Tuned ones have the best
-of twelve settings by three folds inside the training rows, RandomForest the size of a leaf that its
-out-of-bag AUC likes best. All run on one thread. Boosting has the categories as such, forests and
-logistic regression one column a level; logistic regression has scaled columns with medians for
-missing numbers, and a flag for each such column. Seconds are the processor's, and include the
-tuning.
+How well do our models rank beside those people use every day, and how long do they take? The tables
+cover {n_binary} data sets with two classes and {n_ordinal} with ordered classes: all that
+`treerank.datasets.load_benchmark` offers of these kinds (a data set that only has the complete rows
+of another is not counted again).
 
-Our defaults were chosen on these sets, on other folds and for large sets on other rows; those of
-the rivals by their makers on others. So our figures are still a little too good; those on
-[tables that nobody tuned on](judging.md) are not. Each lead is over the rival of the highest mean,
-which is known only afterwards:
+Each data set has at most {rows:,} rows and, where it has more, {sizes}. The first of {folds}
+stratified folds is the test set, the same for all models, drawn with a seed that no other page
+uses. Models not marked as tuned have their defaults; the forests of scikit-learn have {trees}
+trees, as many as ours. Tuned models have the best of twelve settings by three folds inside the
+training rows, RandomForest the leaf size with the best out-of-bag AUC. All run on one thread.
+Boosting gets the categories themselves, forests and logistic regression one column per level;
+logistic regression gets scaled columns, with medians in place of missing numbers and a flag for
+each such column. Seconds are processor seconds and include tuning.
+
+Our figures are slightly too good: our defaults were chosen on these data sets (on other folds and,
+for large ones, other rows), those of the other models by their authors on other data. On
+[tables that nobody tuned on](judging.md) nobody has this advantage. Each lead is over the model with
+the highest mean, which is known only afterwards:
 
 {figures}
 
 ## Two classes, up to {rows:,} rows
 
-Average rank: 1 is the best; models closer than {critical_binary:.1f} do not differ (Nemenyi, 95 %).
+An average rank of 1 is the best; models closer than {critical_binary:.1f} do not differ
+significantly (Nemenyi, 95 %).
 
 {summary}
 
@@ -261,10 +265,10 @@ AUC set by set, the best of the columns in bold:
 
 ## Ordered classes, up to {rows:,} rows
 
-Rivals rank by the expected grade of their class probabilities. Neighbouring grades of less than
-{grade:.0%} of the rows are joined. With many grades the VUS is small (by chance one over the
-factorial of their number): there the average rank says more than the mean. Models closer than
-{critical_ordinal:.1f} in average rank do not differ.
+Other models rank by the expected grade of their class probabilities. Grades with less than
+{grade:.0%} of the rows are joined with their neighbours. Models closer than {critical_ordinal:.1f}
+in average rank do not differ significantly. With many grades the VUS is small (a random ranking has
+1/k! for k grades), so that the average rank says more than the mean.
 
 {ordinal_summary}
 
@@ -279,8 +283,9 @@ VUS set by set, the best in bold:
 ## EBM
 
 The explainable boosting machine of `interpret`, with its defaults, takes {ebm_seconds:.0f} seconds
-a fit, and is tried on the {n_ebm} binary sets of {least:,} rows and more; for ordered classes it
-learns the grade as a number, on {n_ebm_ordinal} of the {n_ordinal} sets. All models on these sets:
+per fit, so that it is measured on the {n_ebm} data sets with two classes and at least {least:,}
+rows; for ordered classes it predicts the grade as a number, on {n_ebm_ordinal} of {n_ordinal} data
+sets. All models on the same data sets:
 
 {ebm_binary}
 
@@ -291,8 +296,8 @@ learns the grade as a number, on {n_ebm_ordinal} of the {n_ordinal} sets. All mo
 
 LARGER = """## Two classes, up to {size:,} rows
 
-{n} sets that have more than {smaller:,} rows; without {without}. Models closer than {critical:.1f}
-in average rank do not differ.
+{n} data sets with more than {smaller:,} rows; without {without}. Models closer than {critical:.1f}
+in average rank do not differ significantly.
 
 {summary}
 
@@ -367,7 +372,7 @@ def run(quick: bool) -> None:
         blends = measure_blends(quick)
         larger = {size: {} if quick else measure("binary", size, quick) for size in SIZES[1:]}
     if not binary or not ordinal:
-        print("No set could be had: nothing to compare.")
+        print("No data set is available: nothing to compare.")
         return
     page, figures = write(binary, ordinal, larger, blends, facts)
     print(page)

@@ -172,10 +172,11 @@ PAGE = """# One tree: AUC beside CART
 
 {machine}
 
-{n} binary sets, at most {rows:,} rows of each, five-fold cross-validation. CART is tuned inside
-each training part over {points} pairs of `ccp_alpha` and `min_samples_leaf` by cross-validated AUC,
-and its fit time includes that; a fit of TreeRank includes its pruning and shrinkage. One thread
-each.
+How well does one default ranking tree rank beside a tuned CART tree, and how many strata does it
+need? The tables cover {n} data sets with two classes, at most {rows:,} rows of each, in five-fold
+cross-validation. CART is tuned inside the training rows over {points} pairs of `ccp_alpha` and
+`min_samples_leaf` by cross-validated AUC, and its fit time includes the tuning; the fit time of
+TreeRank includes pruning and shrinkage. Both use one thread.
 {skipped}
 ## Against the targets
 
@@ -183,7 +184,7 @@ each.
 
 ## All models
 
-Means over the sets; the number of strata or leaves is the median over the folds of a set.
+Means over the data sets; the number of strata or leaves is the median over the folds of each.
 
 {summary}
 
@@ -202,13 +203,13 @@ def run(quick: bool) -> None:
         warnings.simplefilter("ignore")
         results, skipped = measure(quick)
     if not results:
-        print("No set could be had: nothing to compare.")
+        print("No data set is available: nothing to compare.")
         return
     figures = judge(results)
     page = PAGE.format(
         machine=describe(facts, "python -m benchmarks single_tree"),
         n=len(results), rows=MAX_ROWS, points=9 * 5, targets=figure_table(figures),
-        skipped=f"\nLeft out because they could not be had: {', '.join(skipped)}.\n"
+        skipped=f"\nLeft out because they were not available: {', '.join(skipped)}.\n"
         if skipped else "",
         summary=summary_table(results), sets=set_table(results),
     )  # fmt: skip

@@ -250,8 +250,9 @@ PAGE = """# Where the truth is known
 
 {machine}
 
-Simulated models whose best ROC curve is computed, not estimated: {seeds} samples each unless a
-table says otherwise, judged on {new:,} new rows.
+How close does a tree come to the best possible ranking? The rows are simulated and their best ROC
+curve is computed, not estimated: {seeds} samples each unless a table says otherwise, tested on
+{new:,} new rows.
 
 ## Against the targets
 
@@ -260,15 +261,15 @@ table says otherwise, judged on {new:,} new rows.
 ## The uniform mixture
 
 Section 6.1 of the paper *Adaptive partitioning schemes for bipartite ranking*: four quarters of a
-square with rates of positives of 0.2, 0.4, 0.67 and 0.75. A level set is found if it is the main
-one of some stratum.
+square whose rates of positives are 0.2, 0.4, 0.67 and 0.75. A level set counts as found if it makes
+up the largest part of some stratum.
 
 {mixture}
 
 With 2,000 rows the two best quarters are hard to tell apart: their rates differ by three standard
-errors, and parting them adds 0.01 to the AUC. In the samples where one is not found, some cut
-elsewhere does better on the training rows; no rule that looks only at those could know. The grid
-has no such cuts to choose from, and with more rows LeafRank finds the four as well.
+errors, and separating them adds only 0.01 to the AUC. In samples where one is not found, some other
+split does better on the training rows, and no rule that looks only at those rows could know better.
+The grid has no such splits to choose from, and with more rows LeafRank finds all four too.
 
 ## Four settings of complexity
 
@@ -277,18 +278,18 @@ optimum of the test column is 0.7391.
 
 {figure_12}
 
-All of them split a node from 20 rows on and leave 7 in a leaf, as CART does: with these limits the
-training AUCs are those of the paper, and without them a LeafRank tree fits its rows by heart and
+All of them split nodes of at least 20 rows and leave at least 7 in a leaf, as CART does. With these
+limits the training AUCs are those of the paper; without them a LeafRank tree memorises its rows and
 (iii) has two strata. Setting (i) does better here than in the paper, perhaps because its leaves are
-the best nested subtree of a larger tree.
+those of the best nested subtree of a larger tree.
 
-## ROC* by straight pieces
+## A piecewise linear ROC*
 
-Distances between the best curve and the piecewise linear one of the recursive scheme; in brackets
-by how much the error of the level before is divided. The largest gap falls by 4 where the curvature
-of the curve is bounded: the smooth curve is that of an exponential density against the uniform one
-on [0, 1]. That of section 6.2 starts like x + x^1.5 at both ends, and there the first piece keeps
-4/9 of its length.
+Distances between the best curve and the piecewise linear curve of the recursive scheme; in
+brackets, the factor by which the error decreased from the previous level. Where the curvature is
+bounded, the largest gap decreases by a factor of 4; the smooth curve is that of an exponential
+density against the uniform one on [0, 1]. The curve of section 6.2 behaves like x + x^1.5 at both
+ends, where the first piece keeps 4/9 of its length.
 
 {approximation}
 

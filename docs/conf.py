@@ -80,12 +80,11 @@ html_theme_options = {
     "navigation_with_keys": False,
     "footer_start": ["copyright"],
     "footer_end": [],
-    # Pages of the guide are short: their width serves the output better than a list of headings.
+    # A list of headings beside the page would take its width from code, output and tables.
     "secondary_sidebar_items": {
         "guide/algorithm": ["page-toc"],
         "reference": ["page-toc"],
         "generated/**": ["page-toc"],
-        "results/*": ["page-toc"],
     },
     "pygments_light_style": "default",
     "pygments_dark_style": "monokai",

@@ -36,7 +36,7 @@ ax.legend(loc="lower right")
 plt.show()
 
 # %%
-# Down to depth 8, on a logarithmic scale; the grey line falls by 4 a level. The area between the
+# Down to depth 8, on a logarithmic scale; the grey line falls by 4 per level. The area between the
 # curves does so for both models. The largest gap does so for the exponential model, whose curve is
 # evenly bent; that of the Gaussians bends without bound at its ends, and there the gap falls by
 # (9/4)^1.5 = 3.4.

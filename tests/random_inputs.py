@@ -87,11 +87,11 @@ def whole_numbers(rng, n, dtype):
 
 def texts(rng, n, unseen):
     """Text of one of several characters; levels that were not seen on demand."""
-    kinds = ["few", "one", "one a row", "odd", "many", "surrogate"]
+    kinds = ["few", "one", "one per row", "odd", "many", "surrogate"]
     kind = rng.choice(kinds, p=[0.4, 0.1, 0.15, 0.2, 0.1, 0.05])
     if kind == "one":
         values = ["only"] * n
-    elif kind == "one a row":
+    elif kind == "one per row":
         values = [f"id {i} {unseen}" for i in rng.permutation(n)]
     elif kind == "odd":
         values = rng.choice(ODD_TEXT, size=n).tolist()

@@ -24,18 +24,19 @@ PAGE = """# The papers' tables
 
 {machine}
 
-Ours first, mean and standard deviation over samples or folds; in brackets what the paper prints.
-The ± that the paper calls a standard error is that spread, not the error of the mean, so that to
-be within it is not hard; the error of a mean of ten folds is about a third of it.
+Do we reach the figures that the papers report? Our value comes first, as mean and standard
+deviation over samples or folds; the paper's value is in brackets. What the paper calls a standard
+error is this standard deviation and not the error of the mean, so agreement within ± is a weak
+test; the standard error of a mean of ten folds is about a third of it.
 
-Nothing is chosen on test rows. Rivals stand on the same preparation of the columns (one column a
-level, medians for gaps, standard scale), and their parameters are chosen by five folds inside the
-rows they learn from: 30 or 100 stumps (RankBoost up to 300), penalties over five powers of ten,
-linear or Gaussian kernel. The paper does not print the penalty of its SVM splits: here a tree of
-such splits chooses C (0.1 to 100, with a linear kernel to 10) and kernel by three inner folds, for
-forests too; on the simulated pairs the kernel is Gaussian. `RankingForest()` and
-`BoostedTreeRank()` have the parameters they come with. Single trees are pruned by five inner folds
-on the real sets, as in the paper; forests are not pruned here, as the paper's are.
+Nothing is chosen on test rows. All other models get the same prepared columns (one column per
+level, medians for missing values, standard scale), and their parameters are chosen by five folds
+inside the training rows: 30 or 100 stumps (RankBoost up to 300), penalties over five powers of ten,
+linear or Gaussian kernel. The paper does not print the penalty of its SVM splits: a tree of such
+splits chooses C (0.1 to 100, with a linear kernel up to 10) and the kernel by three inner folds,
+for forests too; on the simulated pairs the kernel is Gaussian. `RankingForest()` and
+`BoostedTreeRank()` have their defaults. Single trees are pruned by five inner folds on the real
+data sets, as in the paper; forests are not pruned here, while the paper's are.
 
 {left_out}## Against the targets
 
@@ -52,26 +53,26 @@ positives in the paper; the cut of auto_mpg_binary, which it does not print, is 
 {uci}
 ## Three pairs of Gaussians ("An empirical comparison")
 
-The paper does not print the parameters of its pairs; ours are of a like difficulty, so that values
-may be compared down a column, less so with the brackets. Learnt from {samples} samples of 1,000
-rows, instability over {bootstraps} bootstrap samples (paper: 30 and 20); for the time they take,
-rivals from {rival_samples} and {rival_bootstraps}, forests with SVM splits from {few_samples} and
-{few_bootstraps} only. Instability is Spearman's distance scaled to [0, 1]; the paper's is on
-another scale. Three sets are too few to tell so many models apart by their ranks.
+The paper does not print the parameters of its pairs; ours are of similar difficulty, so that values
+can be compared within a column, but less well with those in brackets. There are {samples} training
+samples of 1,000 rows and, for instability, {bootstraps} bootstrap samples (paper: 30 and 20); other
+models have {rival_samples} and {rival_bootstraps}, forests with SVM splits {few_samples} and
+{few_bootstraps}, because they take long. Instability is Spearman's distance scaled to [0, 1]; the
+paper uses another scale. Three pairs are too few to tell so many models apart by their ranks.
 
 {gaussians_ranks}
 {gaussians}
 ## Fig. 14 of "Adaptive partitioning schemes": breast cancer, bootstrap samples
 
-Mean and standard deviation over 50 bootstrap samples, 80 % of the rows to learn from. The
-logistic regression of the paper selects features by BIC, ours takes all of them. The credit set of
-the figure is not to be had.
+Mean and standard deviation over 50 bootstrap samples, with 80 % of the rows for training. The
+paper's logistic regression selects features by BIC, ours uses all of them. The credit data of the
+figure are not publicly available.
 
 {figure_14}
 
 ## Ordered classes ("The TreeRank Tournament")
 
-VUS, measured as on [the page of ordered classes](ordinal.md). RBpw is RankBoost, SVM and RLS are
+VUS, measured as on the page [Ordered classes](ordinal.md). RBpw is RankBoost, SVM and RLS are
 RankSVM and RankRLS, linear and Gaussian; their parameters are chosen by three inner folds.
 
 ### Three Gaussians (Table 2), best possible {gaussian_best:.4f} (paper: 0.4342)
@@ -86,8 +87,8 @@ RankSVM and RankRLS, linear and Gaussian; their parameters are chosen by three i
 
 ### Real sets (Table 5)
 
-Five stratified folds; replications: {replications} (paper: 5), one for the rivals and MQ2008.
-MQ2007 could not be had. The paper's programs for Gaussian kernels failed on MQ2008; ours
+Five stratified folds with {replications} replications (paper: 5), one for the other models and
+MQ2008. MQ2007 was not available. The paper's programs for Gaussian kernels failed on MQ2008; ours
 were not tried.
 
 {table_5}
@@ -108,11 +109,11 @@ def measure_all(quick: bool) -> dict[str, Results]:
 
 
 def format_left_out(found: dict[str, Results], quick: bool) -> str:
-    """Name the sets that could not be had."""
+    """Name the sets that were not available."""
     wanted = [*studies.uci(quick).sets, *studies.figure_14(quick).sets, *ordered.real(quick).sets]
     had = {name for results in found.values() for name in results}
     missing = [name for name in dict.fromkeys(wanted) if name not in had]
-    return f"Left out, since they could not be had: {', '.join(missing)}.\n\n" if missing else ""
+    return f"Left out because they were not available: {', '.join(missing)}.\n\n" if missing else ""
 
 
 def write_page(found: dict[str, Results], figures: list[Figure], facts: Any, quick: bool) -> str:
@@ -121,7 +122,7 @@ def write_page(found: dict[str, Results], figures: list[Figure], facts: Any, qui
     real = {"auc": (5, 10), "local": (5, 10), "hit": (6, 11), "average": (6, 11)}
     simulated = {"auc": (2, 7), "local": (2, 7), "hit": (3, 8), "average": (3, 8),
                  "instability": (4, 9)}  # fmt: skip
-    nothing = "The sets could not be had.\n"
+    nothing = "The sets were not available.\n"
     wdbc, tasks = found["figure_14"].get("wdbc"), found["table_5"]
     return PAGE.format(
         machine=describe(facts, "make papers"), left_out=format_left_out(found, quick),

@@ -48,31 +48,31 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     Parameters
     ----------
     n_estimators : int or "auto", default="auto"
-        Number of trees; the most of them with early stopping. "auto": with two classes and the
-        logistic loss rows held out choose the number, up to 1,500, and the size of the trees: the
-        least loss on them wins, and all rows are fitted again with these trees. Below 5,000 rows
-        each fifth is held out in turn, below 50,000 three of them, from there on one. Other
-        losses, and more classes, choose the number by the AUC (VUS) from 5,000 rows on; below,
-        and where the rarest class has fewer than 50 rows, there are 200 trees.
+        Number of trees; with early stopping, the maximum. "auto": with two classes and the logistic
+        loss, the number (up to 1,500) and the size of the trees are those with the smallest loss on
+        held-out rows, and the model is refitted to all rows. Below 5,000 rows each fifth is held
+        out in turn, below 50,000 three of the fifths, above that one. Other losses, and more
+        classes, choose the number by the AUC (VUS) from 5,000 rows on; below, and where the rarest
+        class has fewer than 50 rows, there are 200 trees.
     learning_rate : float or "auto", default="auto"
         Share of the Newton step that is taken. Smaller ones need more trees. "auto": 0.1 where
         the number of trees is chosen for 5,000 rows and more, else 0.05.
     loss : {"auto", "logistic", "pairwise", "rankboost"}, default="auto"
         "logistic": minus the log-likelihood of two classes; beyond, of all ways to cut the
         classes in two, with one score for all of them (proportional odds). "pairwise":
-        ``log(1 + exp(s_j - s_i))`` over the pairs of rows with label i above label j, which is
-        smooth in the AUC's place; with a `focus`, over pairs of rows in a soft top, so that rows
-        far below it weigh next to nothing. "rankboost": ``exp(s_j - s_i)`` over the same pairs,
+        ``log(1 + exp(s_j - s_i))`` over the pairs of rows with label i above label j, a smooth
+        substitute for the AUC; with a `focus`, over pairs of rows near the top, so that rows far
+        below it have almost no weight. "rankboost": ``exp(s_j - s_i)`` over the same pairs,
         RankBoost's weights. "auto": logistic, and pairwise with a `focus`.
     max_depth : int or "auto", default="auto"
-        Depth of the ranking trees, in splits of cells. "auto": 1 to 4, where rows held out choose
+        Depth of the ranking trees, in splits of cells. "auto": 1 to 4, where held-out rows choose
         both depths, else 2.
     leafrank_depth : int or "auto", default="auto"
         Depth of the tree inside a split. With 1 a ranking tree is an ordinary one. "auto": 1 to 4,
-        where rows held out choose both depths; else 2, and 3 from 20,000 rows on or beyond two
+        where held-out rows choose both depths; else 2, and 3 from 20,000 rows on or beyond two
         classes.
     min_samples_leaf : int or float, default=5
-        Least weight of a leaf; below 1 a share of all rows.
+        Minimum weight of a leaf; below 1, a share of all rows.
     l2_regularization : float or "auto", default="auto"
         Added to the curvature of a leaf: leaves of few rows move less. "auto": 5 for two classes,
         1 beyond.
@@ -84,14 +84,14 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         One value for each stratum of a ranking tree, or one for each leaf of the LeafRank trees
         that make it up, which is finer.
     n_bags : int, default=1
-        Boost on so many bootstrap samples of the rows, each with all the trees; the score is the
-        mean of theirs. A few bags rank a little better, and take as many times as long.
+        Boost on this many bootstrap samples of the rows, each with all the trees; the score is
+        their mean. A few bags rank slightly better, and multiply the time.
     early_stopping : bool, default=False
-        Keep the number of trees that has the highest AUC (VUS) on rows held out.
+        Keep the number of trees with the highest AUC (VUS) on held-out rows.
     validation_fraction : float, default=0.1
         Share of the rows held out for that.
     n_iter_no_change : int, default=50
-        Stop after so many trees that brought nothing better.
+        Stop after this many trees without improvement.
     warm_start : bool, default=False
         Keep the trees of the last fit and add more, up to `n_estimators`. The data must be the
         same.
@@ -118,7 +118,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         Which trees were chosen: `max_depth`, `leafrank_depth`, and in `held_out_loss` and `n_trees`
         what was tried and how it did.
     validation_scores_ : array
-        With early stopping or `X_val`: AUC (VUS) on the rows held out, after each tree.
+        With early stopping or `X_val`: AUC (VUS) on the held-out rows after each tree.
     feature_importances_ : array of shape (n_features,)
         Share of each feature in the Newton gains.
     loss_ : str
@@ -237,8 +237,8 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
             Only their ratios count. Small whole numbers stand for repeated rows; other
             weights are rescaled to average 1.
         X_val, y_val : array-like, optional
-            Rows that say when to stop, in the place of a share of the training rows: the number
-            of trees with the highest AUC (VUS) on them is kept.
+            Validation rows that decide when to stop, instead of a share of the training rows: the
+            number of trees with the highest AUC (VUS) on them is kept.
         sample_weight_val : array-like, optional
             Their weights.
 

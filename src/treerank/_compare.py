@@ -44,7 +44,7 @@ def compare(
 ) -> Comparison:
     """Compare ranking models on your own data by cross-validated AUC (VUS beyond two classes).
 
-    All models learn from and are judged on the same folds. A model's figure is the mean over
+    All models are trained and tested on the same folds. A model's figure is the mean over
     the folds; scores are compared within a fold only, since those of two fits need not have
     one scale. Folds share most of their training rows, so that a plain t interval over them is
     too narrow: the variance is therefore multiplied by ``1 / J + n_test / n_train`` instead of
@@ -68,11 +68,11 @@ def compare(
     n_repeats : int, default=1
         How often the rows are divided into folds, where `cv` is a number.
     groups : array-like of shape (n_samples,), optional
-        Rows of one group, such as a customer, stay in one fold: a model is judged on groups that
-        it has not seen.
+        Rows of one group, such as a customer, stay in one fold: a model is tested on groups that it
+        has not seen.
     time : array-like of shape (n_samples,), optional
-        Dates or numbers. The rows are cut into ``cv + 1`` blocks in order of time; a model learns
-        from all blocks before one and is judged on it, as it would be used. Equal times stay
+        Dates or numbers. The rows are cut into ``cv + 1`` blocks in order of time; a model is
+        trained on all blocks before one and tested on it, as it would be used. Equal times stay
         together.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows, in fitting and in measuring.
@@ -209,7 +209,7 @@ def _fit_and_judge(model: Any, data: _Data, fold: Fold) -> _Outcome:
 
 
 def _scores(model: Any, X: Any, n_classes: int) -> FloatArray:
-    """One score a row, higher is better."""
+    """One score per row, higher is better."""
     if hasattr(model, "score_samples"):
         scores = model.score_samples(X)
     elif is_regressor(model):
@@ -226,7 +226,7 @@ def _scores(model: Any, X: Any, n_classes: int) -> FloatArray:
     scores = np.asarray(scores, dtype=np.float64)
     if scores.ndim != 1 or not np.isfinite(scores).all():
         raise ValueError(
-            f"Got scores of shape {scores.shape} that are not one finite number a row."
+            f"Got scores of shape {scores.shape} that are not one finite number per row."
         )
     return scores
 

@@ -127,7 +127,7 @@ class Comparison:
         return difference, lower, upper, p_value
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return the table as a data frame, one row a model.
+        """Return the table as a data frame, one row per model.
 
         Parameters
         ----------

@@ -22,7 +22,7 @@ def make_folds(
     groups: Any = None,
     time: Any = None,
 ) -> list[Fold]:
-    """Rows to learn from and rows to be judged on; every class is in both."""
+    """Training and test rows of each fold; every class is in both."""
     repeats = check_integer("n_repeats", n_repeats, 1) or 1
     given = _codes("groups", groups, len(labels))
     when = _codes("time", time, len(labels))
@@ -69,7 +69,7 @@ def _stratified(
     if counts.min() < cv:
         raise ValueError(
             f"Got cv={cv} and {counts.min()} rows of class "
-            f"{classes.tolist()[int(np.argmin(counts))]!r}; expected at least one a fold."
+            f"{classes.tolist()[int(np.argmin(counts))]!r}; expected at least one per fold."
         )
     splitter = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
     return list(splitter.split(np.zeros((len(labels), 1)), labels))
@@ -81,7 +81,7 @@ def _whole_groups(
     """Stratified folds, as far as that goes with groups that stay together."""
     n_groups = int(groups.max()) + 1
     if n_groups < cv:
-        raise ValueError(f"Got cv={cv} and {n_groups} groups; expected at least one a fold.")
+        raise ValueError(f"Got cv={cv} and {n_groups} groups; expected at least one per fold.")
     splitter = StratifiedGroupKFold(cv, shuffle=True, random_state=seed)
     return list(splitter.split(np.zeros((len(labels), 1)), labels, groups))
 
@@ -116,7 +116,7 @@ def _folds_of_splitter(
     if repeats != 1:
         raise invalid_parameter("n_repeats", repeats, "1 where cv is a splitter")
     if when is not None:
-        raise invalid_parameter("cv", cv, "an integer with time, the number of blocks judged")
+        raise invalid_parameter("cv", cv, "an integer with time, the number of test blocks")
     folds: list[Fold] = list(cv.split(np.zeros((len(labels), 1)), labels, groups))
     if len(folds) < 2:
         raise ValueError(f"Got {len(folds)} fold from cv={cv!r}; expected at least 2.")

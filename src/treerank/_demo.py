@@ -25,7 +25,7 @@ def main(folder: str = "demo") -> None:
     X_train, X_test, y_train, y_test = train_test_split(
         cancer.data, y, test_size=0.4, stratify=y, random_state=0
     )
-    model = TreeRank(LeafRank()).fit(X_train, y_train)  # one test a split: short rules
+    model = TreeRank(LeafRank()).fit(X_train, y_train)  # one test per split: short rules
 
     interval = auc_interval(y_test, model.score_samples(X_test))
     print(f"{len(y_train)} cases to learn from, {len(y_test)} held out; malignant ones first.\n")

@@ -49,9 +49,8 @@ class RankingForest(CodedFit, TreeEnsemble):
         How a cell is split. The default follows the size of the data:
         ``LeafRank(max_depth=3, min_samples_leaf=3, max_features="sqrt")`` in cells that are
         split again and again; from 20,000 rows on one tree inside the first cell, grown until
-        its leaves hold 3 rows, which is then as good and faster (for two classes). With anything
-        else than LeafRank, as in :class:`TreeRank`, trees are grown in Python, one a task of
-        joblib.
+        its leaves hold 3 rows, which is then as good and faster (for two classes). With any other
+        splitter, as in :class:`TreeRank`, trees are grown in Python, one joblib task per tree.
     n_estimators : int, default=200
         Number of trees.
     max_depth : int, None or "auto", default="auto"
@@ -61,9 +60,9 @@ class RankingForest(CodedFit, TreeEnsemble):
         Number of features drawn for each cell. The splitter's own `max_features` is drawn
         from these in each node of its tree.
     min_samples_leaf : int or float, optional
-        Least weight of a stratum, and of a leaf of the default splitter; below 1 a share of
-        all rows. By default 1, and what the default splitter says; 5 with another splitter
-        than LeafRank.
+        Minimum weight of a stratum, and of a leaf of the default splitter; below 1, a share of all
+        rows. By default 1, and what the default splitter says; 5 with another splitter than
+        LeafRank.
     bootstrap : bool, default=True
         Draw the rows of each tree with replacement; otherwise without.
     max_samples : int, float or None, default=None
@@ -87,8 +86,8 @@ class RankingForest(CodedFit, TreeEnsemble):
     oob_score : bool, default=False
         Score every training row by the trees that have not seen it, and measure the AUC.
     random_cut_share : float or "auto", default="auto"
-        Share of the trees that draw one random cut a feature instead of the best one. "auto":
-        a half up to 10,000 rows, 5,000 over the number of rows beyond.
+        Share of the trees that draw one random cut per feature instead of the best one. "auto":
+        half of them up to 10,000 rows, beyond that 5,000 divided by the number of rows.
     warm_start : bool, default=False
         Keep the trees of the last fit and add more, up to `n_estimators`. The data must be
         the same.
@@ -216,7 +215,7 @@ class RankingForest(CodedFit, TreeEnsemble):
     oob_vus_: float
     oob_vus_interval_: VusInterval
     _encoding: Encoding | None  # for splitters other than LeafRank
-    _trees: Trees  # shrinkage baked in: one number a slot or cell
+    _trees: Trees  # shrinkage baked in: one number per slot or cell
     _before_shrinkage: Trees | None  # kept for a warm start
     _plan: ForestPlan
     _ranks: RankAggregation | None
@@ -324,7 +323,7 @@ class RankingForest(CodedFit, TreeEnsemble):
             self._binning, self._trees = keep_used_in_forest(self._binning, self._trees)
 
     def _keep(self, trees: Trees, rows: ForestRows) -> None:
-        """Choose the shrinkage, make one number a slot, and set the fitted attributes."""
+        """Choose the shrinkage, make one number per slot, and set the fitted attributes."""
         plan = self._plan
         out_of_bag = None
         self.shrinkage_, scale = plan.shrinkages[0], 1.0

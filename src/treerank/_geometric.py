@@ -34,7 +34,7 @@ from treerank._select.leaf_shares import dense_rank, smooth_shares
 
 @insert_shared_docs
 class GeometricRanker(ClassifierMixin, BaseEstimator):
-    """Rank with a decision tree that stays as it is.
+    """Rank with a decision tree, which is left unchanged.
 
     All cases of a leaf share the leaf's class share, so a tree ranks in steps. Geometric
     ranking tells them apart by their distance to the decision boundary, the nearest box that is
@@ -268,7 +268,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         return self._boundary(self._source.tree.see(rows), self._interest)[1]
 
     def boundary_point(self, X: Any) -> BoundaryPoints:
-        """Find the nearest point at which the tree decides otherwise, for each row.
+        """Find the nearest point at which the tree's decision changes, for each row.
 
         Which features would have to change, and by how much, to flip the decision. Behind the
         transformers of a Pipeline these are the features that the tree sees.

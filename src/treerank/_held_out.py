@@ -106,13 +106,13 @@ def held_out_scores(
 def _folds(
     cv: Any, labels: NDArray[Any], classes: NDArray[Any], seed: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Rows to learn from and rows to be judged on; each row is judged once."""
+    """Training and test rows of each fold; each row is tested once."""
     if is_whole(cv):
         smallest = min(int(np.sum(labels == label)) for label in classes)
         if smallest < 2:
             raise ValueError(
                 f"Got {smallest} row of one of the classes {classes.tolist()}; expected at least "
-                "2 of each, so that some can be held out. Judge the model on new rows."
+                "2 of each, so that some can be held out. Evaluate the model on new rows."
             )
         wanted = check_integer("cv", cv, 2) or 2
         cv = StratifiedKFold(min(wanted, smallest), shuffle=True, random_state=seed)

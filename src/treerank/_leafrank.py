@@ -50,17 +50,16 @@ class LeafRank(TreeRanker):
     max_leaf_nodes : int, optional
         Grow best first until there are this many leaves. By default depth first.
     min_samples_leaf : int or float, default=1
-        Least weight in a leaf of the inner tree; below 1 a share of all rows.
+        Minimum weight of a leaf of the inner tree; below 1, a share of all rows.
     min_samples_split : int or float, default=2
-        Least weight of a node that is split.
+        Minimum weight of a node that is split.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Number of features drawn in every node of the inner tree.
     pruning : {"cv", None}, default=None
-        "cv" cuts the inner tree back by cross-validation inside the cell: five folds, each
-        judged on the rows it holds out. A cell in which no test stands up to that is not
-        split. Growth takes up to three times as long.
+        "cv" prunes the inner tree by five-fold cross-validation inside the cell. A cell in which
+        no test survives is not split. Growth takes up to three times as long.
     {class_weight}
-        Of a LeafRank that is a splitter, those of the tree or forest count instead.
+        If LeafRank is a splitter, those of the tree or forest are used instead.
     {categorical_features}
     {categories}
     {missing}

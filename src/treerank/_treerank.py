@@ -43,7 +43,7 @@ class TreeRank(CodedFit, TreeRanker):
     A cell is split into a better and a worse part so that the AUC grows most, again and
     again [1]_; each split is a union of boxes found by :class:`LeafRank` [2]_. Then the
     tree is pruned, and the scores of its leaves are shrunk along the path from the root,
-    both as far as does best on held-out rows.
+    both by the amount that does best on held-out rows.
 
     With three and more ordered classes the volume under the ROC surface (VUS) takes the
     place of the AUC: in each cell the best splits of pairs of classes compete for it [3]_.
@@ -59,9 +59,9 @@ class TreeRank(CodedFit, TreeRanker):
     max_depth : int or None, default=10
         Depth of the ranking tree.
     min_samples_leaf : int or float, default=5
-        Least weight of a stratum; below 1 a share of all rows.
+        Minimum weight of a stratum; below 1, a share of all rows.
     min_samples_split : int or float, default=2
-        Least weight of a cell that is split.
+        Minimum weight of a cell that is split.
     min_auc_gain : float, default=0.0
         A split must add more than this to the AUC (VUS beyond two classes).
     max_features : int, float, "sqrt", "log2" or None, default=None
@@ -73,22 +73,22 @@ class TreeRank(CodedFit, TreeRanker):
     {focus}
     pruning : {"cv", "penalty"} or None, default="cv"
         "cv" chooses among the nested cost-complexity subtrees on held-out rows; a tree
-        that ranks them no better than chance is pruned to its root. "penalty" maximises
-        the training AUC less a penalty on the number of leaves over all subtrees, and
-        holds out nothing [2]_.
+        that ranks them no better than chance is pruned to its root. "penalty" maximises the
+        training AUC minus a penalty on the number of leaves over all subtrees, and needs no
+        held-out rows [2]_.
     one_standard_error : bool, default=False
         With ``pruning="cv"``, take the smallest subtree whose held-out AUC is within one
         standard error of the best: fewer strata for a little AUC.
     noise_limit : float, default=3.0
         With ``pruning="cv"``, a tree is kept only if its held-out AUC lies more than this many
-        standard errors of a random ranking above chance; otherwise the root is all that stays.
-        0 asks no more than to beat chance, as the papers do: for small samples whose features
-        are known to matter.
+        standard errors of a random ranking above chance; otherwise it is pruned to its root. With 0
+        it only has to beat chance, as in the papers: for small samples whose features are known to
+        matter.
     penalty_constant : float or "auto", default="auto"
         With ``pruning="penalty"``, what the penalty of the theorem is multiplied by: 1
-        gives its guarantee, and prunes nearly everything. "auto" is about the least that
-        prunes labels of pure noise to the root: 0.05 for LeafRank, 0.4 for DyadicGrid,
-        whose penalty has smaller numbers in it.
+        gives its guarantee, and prunes nearly everything. "auto" is about the smallest value that
+        prunes trees of random labels to the root: 0.05 for LeafRank, 0.4 for DyadicGrid, whose
+        penalty has smaller numbers in it.
     penalty_bounds : tuple of two floats, optional
         With ``pruning="penalty"``, shares between which that of the positives is known to
         lie. By default the share in the training rows.

@@ -209,7 +209,7 @@ class DyadicGrid(BaseEstimator):
     ----------
     resolution : int, default=2
         The exponent j, at most 52. Features that take two values only are cut in two, whatever
-        it is. The number of a cube must fit 63 bits: `resolution` bits a feature.
+        it is. The number of a cube must fit 63 bits: `resolution` bits per feature.
 
     Attributes
     ----------

@@ -173,7 +173,7 @@ def test_several_files_obey_positive_order_weight_and_type(parts, tmp_path):
 def test_what_is_wrong_with_several_files_is_said_in_a_line(folder, parts, tmp_path):
     cases = [
         ([tmp_path / "*.parquet", *LARGE], "which no file matches"),
-        ([folder / "train.csv", folder / "new.csv", *LARGE], "no Parquet file"),
+        ([folder / "train.csv", folder / "new.csv", *LARGE], "not a Parquet file"),
         ([parts, "--target", "nope"], "without the column 'nope'"),
         ([parts, *LARGE, "--positive", "perhaps"], "--positive names 'perhaps'"),
         ([parts, *LARGE, "--order", "no, maybe"], "--order names 'maybe'"),
@@ -403,8 +403,9 @@ BAD_TRAINING = {
     ),
     "mixed types": (
         HEADER + ROWS + "60,lots,20,owns,true,1,1\n",
-        "column 'income' has text in 1 of 61 rows (first: line 62, 'lots'); mend it, count it as "
-        "missing (--missing 'lots'), or make the column a category (--type income=category)",
+        "column 'income' has text in 1 of 61 rows (first: line 62, 'lots'); correct it, treat "
+        "it as missing (--missing 'lots'), or make the column a category (--type "
+        "income=category)",
     ),
     "duplicated names": (HEADER.replace("age", "income") + ROWS, "the column name 'income' occurs"),
     "a column without a name": (HEADER.replace("age", "") + ROWS, "column 3 has no name"),
@@ -464,7 +465,7 @@ BAD_NEW = {
     "text among numbers": (
         NEW + "1,2.5,30,owns,true\n" * 40 + "1,lots,30,owns,true\n",
         "column 'income' has 'lots' in line 42; expected numbers, as in the data the model was "
-        "fitted to. Mend it, or count it as missing: --missing 'lots'",
+        "fitted to. Correct it, or treat it as missing: --missing 'lots'",
     ),
     "infinity": (NEW + "1,inf,30,owns,true\n", "infinite number in line 2"),
     "empty": ("", "the file is empty"),
@@ -503,7 +504,7 @@ def test_other_mistakes_are_one_line_too(folder, tmp_path):
     (tmp_path / "no.parquet").write_text("PAR1?")
     for arguments, message in [
         (["fit", tmp_path / "nothing.csv", *target], "nothing.csv: there is no such file"),
-        (["fit", tmp_path, *target], "no Parquet file"),
+        (["fit", tmp_path, *target], "not a Parquet file"),
         (["fit", train, *target, "--type", "age"], "expected COLUMN=category, COLUMN=number"),
         (["fit", train, *target, "--type", "age=time"], "expected COLUMN=category"),
         (["fit", train, *target, "--type", "home=number"], "column 'home' has text in"),
@@ -518,7 +519,7 @@ def test_other_mistakes_are_one_line_too(folder, tmp_path):
         (["fit", train, *target, "--encoding", "klingon"], "no encoding 'klingon'"),
         (["fit", train, *target, "--save", tmp_path / "no" / "m"], "there is no folder"),
         (["fit", train, *target, "--threads", "0"], "Got --threads 0;"),
-        (["fit", tmp_path / "no.parquet", *target], "no Parquet file"),
+        (["fit", tmp_path / "no.parquet", *target], "not a Parquet file"),
         (["score", tmp_path / "nothing", train], "nothing: there is no such file"),
         (["score", tmp_path / "damaged", train], "expected a model file"),
         (["score", folder / "tree.model", train, "--id", "nix"], "no column 'nix' (--id)"),
@@ -533,7 +534,7 @@ def test_other_mistakes_are_one_line_too(folder, tmp_path):
         (["report", folder / "tree.model", train, "--target", "age"], "that the model ranks by"),
         (["report", folder / "tree.model", train, *target, "--positive", "no"], "Leave --positive"),
         (["report", train, train, *target], "train.csv: Got something else than JSON or a zip"),
-        (["compare", train, *target, "--cv", "900"], "expected at least one a fold"),
+        (["compare", train, *target, "--cv", "900"], "expected at least one per fold"),
         (["rules", folder / "forest.model"], "no text that a person could read"),
         (["export", folder / "forest.model"], "Got no --column; expected the columns to return"),
     ]:
@@ -555,7 +556,7 @@ def test_a_damaged_packing_is_named(folder, tmp_path):
             ["score", folder / "tree.model", path, "--out", tmp_path / "out.csv"],
             ["compare", path, "--target", "default"],
         ):
-            assert_one_line(run(*arguments), path, "it cannot be unpacked")
+            assert_one_line(run(*arguments), path, "it cannot be decompressed")
     assert {p.name for p in tmp_path.iterdir()} == {"cut.csv.gz", "not.csv.gz"}
 
 
@@ -603,14 +604,14 @@ def test_a_report_compares_with_training_rows_and_later_ones(folder, tmp_path):
                     "--out", out, "--title", "Loans & <more>")  # fmt: skip
     assert result.exit_code == 0, result.output
     text = out.read_text()
-    assert "From the training rows to the rows judged" in text
-    assert "From the rows judged to the new rows" in text
+    assert "From the training rows to the evaluation rows" in text
+    assert "From the evaluation rows to the new rows" in text
     assert "Loans &amp; &lt;more&gt;" in text
     model, _, scores = in_python(folder, "tree")
     train = pd.read_csv(folder / "train.csv", dtype={"member": str})
     before = model.score_samples(train[model.feature_names_in_])
     moved = treerank.metrics.population_stability_index(before, scores)
-    section = text.split("From the rows judged to the new rows")[1]
+    section = text.split("From the evaluation rows to the new rows")[1]
     assert f"{moved:.3f}" in section or f"{moved:.2f}" in section
 
 

@@ -1,5 +1,6 @@
 """`treerank fit --report` and `--test-share`: which rows judge the model, and that it is said."""
 
+import json
 import re
 
 import numpy as np
@@ -67,13 +68,13 @@ def test_rows_that_are_kept_back_judge_the_model(train, tmp_path):
     result = run("fit", train, "--target", "default", "--test-share", 0.3, "--report", page,
                  "--save", model)  # fmt: skip
     assert result.exit_code == 0, result.output
-    said = said_auc(result.output, "the 180 rows kept back")
+    said = said_auc(result.output, "the 180 rows held back")
     assert "420 rows:" in result.output
     loaded = treerank.load(model)
     assert loaded.partition_.counts.sum() == 420
     shown = float(re.search(r"AUC ([\d.]+)", header(page))[1])
     assert shown == pytest.approx(float(said[1]), abs=0.0006)
-    assert "judged on 180 rows" in header(page)
+    assert "evaluated on 180 rows" in header(page)
     table = pd.read_csv(train)
     share = (table["default"] == "yes").mean()
     kept = loaded.partition_.counts.sum(axis=0)
@@ -115,3 +116,24 @@ def test_what_is_no_focus_is_one_line(train, text):
     assert done.exit_code == 2
     assert "focus" in done.output
     assert "share of the rows" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("options", [["--cv", 3], ["--test-share", 0.3]])
+def test_rows_of_the_report_are_looked_up_by_their_ids(train, tmp_path, options):
+    table = pd.read_csv(train)
+    table.insert(0, "branch", np.where(np.arange(len(table)) % 2, "north", "south"))
+    table.insert(0, "customer", [f"c{1000 + k}" for k in range(len(table))])
+    table.to_csv(tmp_path / "named.csv", index=False)
+    page, model = tmp_path / "page.html", tmp_path / "model"
+    result = run("fit", tmp_path / "named.csv", "--target", "default", "--id", "customer", "--id",
+                 "branch", *options, "--save", model, "--report", page)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert not {"customer", "branch"} & set(treerank.load(model).feature_names_in_)
+    data = json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>',
+                                page.read_text(), re.DOTALL)[1])  # fmt: skip
+    rows = data["lookup"]["rows"]
+    assert len(rows) >= 100
+    named = dict(zip(table["customer"] + ", " + table["branch"], table["default"], strict=True))
+    assert all(named[row["id"]] == row["label"] for row in rows)
+    if "--cv" in options:  # every row was scored, so that its number is its place in the file
+        assert all(row["id"].startswith(f"c{1000 + row['row']},") for row in rows)

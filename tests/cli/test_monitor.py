@@ -136,7 +136,7 @@ def test_what_is_wrong_is_said_in_one_line(folder, tmp_path):
     before = (folder / "model.json").read_bytes()
     result = watch(folder, out="model.html")
     assert result.exit_code == 2
-    assert "model.json: this file is read, and would be written over" in result.stderr
+    assert "model.json: this file is an input and would be overwritten" in result.stderr
     assert (folder / "model.json").read_bytes() == before
     result = watch(folder, new="none-*.csv")
     assert "no file matches" in result.stderr

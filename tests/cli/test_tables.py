@@ -147,7 +147,7 @@ def test_an_accent_late_in_the_file_is_found_too(tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output
     assert "its encoding is cp1252" in result.stderr
     result = run("fit", path, "--target", "y", "--encoding", "utf8")
-    assert "the text is not UTF8 in line 122; name its encoding" in result.stderr
+    assert "the text is not UTF8 in line 122; give its encoding" in result.stderr
 
 
 # --- numbers ---
@@ -320,7 +320,7 @@ def test_dates_that_cannot_be_read_are_said(dated, tmp_path):
     twelve.to_csv(folder / "odd.csv", index=False)
     result = run("fit", folder / "odd.csv", "--target", "y")
     assert result.exit_code == 2
-    assert "whose day and month cannot be told apart; name their order" in result.stderr
+    assert "in which day and month cannot be told apart; give their order" in result.stderr
     model = folder / "m"
     ordered = ["--date-order", "dmy"]
     assert run("fit", folder / "odd.csv", "--target", "y", *ordered, "-o", model).exit_code == 0
@@ -359,7 +359,7 @@ def test_ids_and_free_text_are_left_out_with_one_line(tmp_path):
     result = run("fit", path, "--target", "y", "--cv", 0, "--save", model)
     assert result.exit_code == 0, result.output
     [line] = result.stderr.splitlines()
-    assert "left out, since they identify rows: 'loan_id'" in line
+    assert "left out because they identify rows: 'loan_id'" in line
     assert "'row' (another whole number in each row)" in line
     assert "'note' (120 different texts in 120 rows)" in line
     assert "--type COLUMN=number" in line

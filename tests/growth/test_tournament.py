@@ -363,7 +363,7 @@ def test_forests_rank_ordered_classes(aggregation):
 
 
 def test_class_shares_of_a_forest_are_those_of_its_leaves():
-    """A forest of one tree on all rows; with one test a split no two paths share a leaf."""
+    """A forest of one tree on all rows; with one test per split no two paths share a leaf."""
     x, y = graded(300, 3)
     whole = {"n_estimators": 1, "bootstrap": False, "random_cut_share": 0, "max_depth": 3}
     model = RankingForest(LeafRank(), shrinkage=None, **whole).fit(x, y)

@@ -142,7 +142,7 @@ BAD_WEIGHTS = {
     "zeros": (np.zeros, "zeros only"),
     "NaN": (lambda n: np.full(n, np.nan), "NaN"),
     "infinite": (lambda n: np.full(n, np.inf), "infinity"),
-    "too few": (lambda n: np.ones(n - 1), "one weight a row"),
+    "too few": (lambda n: np.ones(n - 1), "one weight per row"),
     "two columns": (lambda n: np.ones((n, 2)), "1D"),
 }
 

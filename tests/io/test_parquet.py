@@ -389,7 +389,7 @@ class TestBadInput:
         self.refuse(folder / "*.parquet", FileNotFoundError, "which no file matches")
         self.refuse([], match="expected at least one Parquet file")
         (folder / "a.parquet").write_text("a,b\n1,2\n")
-        self.refuse(folder, match="which is no Parquet file")
+        self.refuse(folder, match="which is not a Parquet file")
 
     def test_files_given_twice(self, folder):
         write(loans(), folder)

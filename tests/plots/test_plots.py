@@ -183,7 +183,7 @@ def test_rows_of_weight_zero_do_not_count():
         ([1, 1, 1], [1, 2, 3], {}, "expected labels of two classes"),
         ([0, 1, 2], [1, 2, 3], {}, "expected labels of two classes"),
         ([0, 1], [1, np.nan], {}, "NaN or infinite"),
-        ([0, 1], [[1], [2]], {}, "one score a row"),
+        ([0, 1], [[1], [2]], {}, "one score per row"),
         ([0, 1], [1, 2, 3], {}, "inconsistent"),
         ([0, 1], [1, 2], {"sample_weight": [1, -1]}, "negative"),
         ([0, 1], [1, 2], {"sample_weight": [1, 0]}, "one class only"),

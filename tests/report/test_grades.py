@@ -1,4 +1,5 @@
-"""Grades in a report: those of a scorecard, or the best for the rows judged; strata on demand."""
+"""Grades in a report: those of a scorecard, or the best for the evaluation rows; strata on "
+"demand."""
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ def test_grades_of_a_scorecard_are_counted_on_the_rows_judged(data):
     # Calibrated probabilities are those of the page.
     assert np.array_equal(sample.probability, card.predict_proba(new[0]))
     text = report(card, *new, out=None)
-    assert "The grades of the model, on the rows judged" in text
+    assert "The grades of the model, on the evaluation rows" in text
     assert "TreeRank report" in text
 
 

@@ -108,7 +108,7 @@ def test_weights_count_in_folds_and_figures(rows, tree):
     model = TreeRank(max_depth=5).fit(x, y, sample_weight=weight)
     text = report(model, train=(x, y, weight), out=None)
     assert "Rows are counted by their weights" in text
-    assert "judged on 593 held-out rows" in header(text)
+    assert "evaluated on 593 held-out rows" in header(text)
 
 
 def test_ordered_classes_are_held_out_in_their_own_order():

@@ -48,12 +48,12 @@ class Binning:
 
     @property
     def is_categorical(self) -> NDArray[np.uint8]:
-        """One flag a feature."""
+        """One flag per feature."""
         return np.array([levels is not None for levels in self.levels], dtype=np.uint8)
 
     @property
     def grown_as_sets(self) -> NDArray[np.uint8]:
-        """One flag a feature: whether growth looks for sets of its codes, in any order."""
+        """One flag per feature: whether growth looks for sets of its codes, in any order."""
         flags = self.is_categorical
         flags[list(self.by_statistic)] = 0
         return flags

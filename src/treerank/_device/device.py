@@ -88,7 +88,7 @@ def download(
 def stretches_of(
     firsts: NDArray[Any], lasts: NDArray[Any], rows_per_block: int
 ) -> NDArray[np.uint32]:
-    """Cut the rows of each job into stretches, one a block: (job, first row)."""
+    """Cut the rows of each job into stretches, one per block: (job, first row)."""
     n_blocks = -(-(lasts.astype(np.int64) - firsts.astype(np.int64)) // rows_per_block)
     jobs = np.repeat(np.arange(len(firsts)), n_blocks)
     within = np.arange(len(jobs)) - np.repeat(np.cumsum(n_blocks) - n_blocks, n_blocks)

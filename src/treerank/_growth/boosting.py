@@ -62,7 +62,7 @@ class BoostingPlan:
     l2: float
     subsample: float
     n_chosen: int  # features drawn for a tree; -1: all
-    monotonic: NDArray[np.int8]  # one of -1, 0, 1 a feature
+    monotonic: NDArray[np.int8]  # one of -1, 0, 1 per feature
     by_stratum: bool
     patience: int  # rounds without a better AUC; 0: no early stopping
     choice: ChoicePlan | None  # rows held out choose the trees, which all rows then grow
@@ -72,7 +72,7 @@ class BoostingPlan:
 
 
 class BoostingRows(NamedTuple):
-    """Rows to learn from, or to be judged on."""
+    """Training or test rows."""
 
     codes: Codes
     rank: NDArray[np.intp]

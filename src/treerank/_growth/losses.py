@@ -149,7 +149,7 @@ class CumulativeLogistic:
 
     The log-odds of "above class k" are the score and a constant of the cut, as in the model of
     proportional odds. A cut with a share U of the weight above it counts ``1 / (U (1 - U))``,
-    so that each speaks of its AUC. The constants follow the scores: a Newton step or two a round.
+    so that each speaks of its AUC. The constants follow the scores: a Newton step or two per round.
     """
 
     def __init__(self, rank: IntArray, weight: FloatArray, n_classes: int) -> None:

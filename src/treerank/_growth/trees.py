@@ -152,7 +152,7 @@ def _order_of_content(codes: Codes, data: TrainingData, seed: int, n_jobs: int) 
 
 
 def check_monotonic(monotonic_cst: Any, names: list[str], binning: Binning) -> NDArray[np.int8]:
-    """One of -1, 0, +1 a feature, from a list or from a dict by name."""
+    """One of -1, 0, +1 per feature, from a list or from a dict by name."""
     if monotonic_cst is None:
         return np.zeros(len(names), dtype=np.int8)
     expected = "None, one of -1, 0, 1 for each feature, or a dict from feature names to these"

@@ -1,4 +1,4 @@
-"""Levels: a column of categories as its distinct levels and a number a row."""
+"""Levels: a column of categories as its distinct levels and a number per row."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def format_level(level: Any) -> str:
 
 @dataclass(frozen=True)
 class Factor:
-    """Levels of the rows, without an object a row.
+    """Levels of the rows, without an object per row.
 
     Some levels may have no row, and one may be there twice.
     """

@@ -25,7 +25,7 @@ class Column:
     """One column of a data frame, or one column of an array that holds categories."""
 
     name: str
-    values: Numbers | Levels  # numbers (of any stride), or one level a row
+    values: Numbers | Levels  # numbers (of any stride), or one level per row
     is_guess: bool = False  # text that nobody has called a category
     factor: Factor | None = None  # the levels of a block of rows, in place of `values`
 

@@ -10,7 +10,7 @@ from treerank._input.warn import warn
 
 # So few levels are a category whatever the number of rows.
 FEW_LEVELS = 20
-# More levels a row than this, and over four rows in five have a level of their own: as many new
+# More levels per row than this, and over four rows in five have a level of their own: as many new
 # rows, by Good and Turing's estimate, will have one that has not been seen.
 MOST_LEVELS_PER_ROW = 0.9
 # Columns that a warning names.

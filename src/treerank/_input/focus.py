@@ -23,7 +23,7 @@ WHOLE: CoreFocus = ("all", 0.0, 1.0)
 class Focus:
     """The top of a ranking, by the share of the rows or by false positive rates.
 
-    With "rows" a ranking is judged by its local AUC at the rate `high`, with "negatives" by its
+    With "rows" a ranking is measured by its local AUC at the rate `high`, with "negatives" by its
     partial AUC between the false positive rates `low` and `high`, over their distance.
     """
 

@@ -52,7 +52,7 @@ def raise_missing_labels(n_missing: int, n_rows: int, first: int) -> None:
     """Raise for rows that have no label."""
     raise ValueError(
         f"Input y contains NaN or missing labels in {n_missing:,} of {n_rows:,} rows "
-        f"(first: row {first}); drop those rows."
+        f"(first: row {first}); remove those rows."
     )
 
 
@@ -80,13 +80,13 @@ def class_numbers(distinct: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.u
 
 
 def check_known_labels(y: Any, classes: NDArray[Any]) -> NDArray[Any]:
-    """Labels of rows to be judged; the AUC of labels the model does not know means nothing."""
+    """Labels of evaluation rows; the AUC of labels the model does not know means nothing."""
     y = np.asarray(plain_labels(column_or_1d(labels_as_array(y))))
     missing = missing_labels(y)
     if missing.any():
         raise ValueError(
             f"Input y contains NaN or missing labels (first: row {int(np.argmax(missing))}); "
-            "drop those rows."
+            "remove those rows."
         )
     unknown = ~np.isin(y, classes)
     if unknown.any():

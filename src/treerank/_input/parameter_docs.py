@@ -15,8 +15,8 @@ class_weight : "balanced", dict or None, default=None
     "focus": """\
 focus : float, tuple of two floats or None, default=None
     The top of the ranking that counts, for two classes: a float is the share of the rows at the
-    top, as for mailing the first tenth, and rankings are judged by their local AUC; a tuple
-    ``(low, high)`` is a range of false positive rates, and they are judged by their partial AUC.
+    top, as for mailing the first tenth, and rankings are measured by their local AUC; a tuple
+    ``(low, high)`` is a range of false positive rates, and they are measured by their partial AUC.
     None: all of the ranking counts.""",
     "label_order": """\
 label_order : array-like of shape (n_classes,), optional
@@ -51,19 +51,19 @@ monotonic_cst : array-like or dict, optional
     features that are constrained.""",
     "max_bins": """\
 max_bins : int or "auto", default="auto"
-    Bins for each numeric feature. By default every value is told apart up to 10,000
-    rows, and 255 quantiles above.""",
+    Bins for each numeric feature. By default every distinct value up to 10,000 rows, and 255
+    quantiles above.""",
     "n_jobs": """\
 n_jobs : int, optional
     Threads; None means 1, -1 all cores. The result does not depend on it.""",
     "device": """\
 device : {"cpu", "cuda"}, default="cpu"
     Where trees are grown and rows are scored: "cuda" needs an NVIDIA GPU and
-    ``pip install 'treerank-ml[cuda]'``, and makes the same model, to the bit. What a GPU does
-    not know, and small tables, stay on the processor.""",
+    ``pip install 'treerank-ml[cuda]'``, and gives the same model, bit for bit. Small tables,
+    and options that the GPU does not support, stay on the processor.""",
     "random_state": """\
 random_state : int, RandomState or None, default=None
-    Seed of all draws; None means 0, so that a fit can be repeated.""",
+    Random seed; None means 0, so that a fit can be repeated.""",
     "verbose": """\
 verbose : int, default=0
     1: show progress. 2: also print the seconds of each stage.""",
@@ -72,8 +72,8 @@ client : distributed.Client, optional
     By default the client that is in use.""",
     "checkpoint": """\
 checkpoint : str or path, optional
-    File in which the trees are kept while they grow. A fit that was broken off goes on from
-    it when it is repeated; it is removed at the end.""",
+    File in which the trees are kept while they grow. An interrupted fit continues from it when
+    repeated; it is removed at the end.""",
 }
 
 

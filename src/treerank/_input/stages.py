@@ -39,7 +39,7 @@ def stage(name: str) -> Iterator[None]:
 
 
 def _table(seconds: dict[str, float], total: float) -> str:
-    """One line a stage; stages are never nested, so that the rest is what none of them measures."""
+    """One line per stage. Stages are never nested: "other" is what none of them measures."""
     rest = total - sum(seconds.values())
     rows = {**seconds, "other": rest, "total": total}
     lines = [f"  {name:<24}{value:>9.3f}{value / total:>7.0%}" for name, value in rows.items()]

@@ -49,7 +49,7 @@ class Table:
 
     @property
     def is_categorical(self) -> NDArray[np.uint8]:
-        """One flag a column: levels rather than numbers."""
+        """One flag per column: levels rather than numbers."""
         if self.matrix is not None:
             return np.zeros(self.n_features, dtype=np.uint8)
         return np.array([column.is_categorical for column in self.columns], dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""Weights: numbers a row become whole units, the same however the rows are cut into blocks.
+"""Weights: one number per row becomes whole units, the same however the rows are cut into blocks.
 
 Only ratios of weights count: multiplying all of them by a constant changes nothing. Weights that
 are small multiples of one unit (1, 2, 3 or 0.5, 1, 1.5) stand for repeated rows; all others are
@@ -36,7 +36,7 @@ _FINEST_SCALE = 2.0**26
 class Weights:
     """Sample weights as integers.
 
-    `repeats`: small whole weights, one byte a row; `units`: anything else, in
+    `repeats`: small whole weights, one byte per row; `units`: anything else, in
     fixed point, `scale` units to a weight of 1. Both None: every row counts once.
     `design_effect` (Kish 1965) is by how much relative weights, being uneven, raise the variance
     of a sum: so many rows of weight 1 say as much as one that counts once. 1 for repeated rows.
@@ -238,7 +238,7 @@ def check_weight_block(sample_weight: Any, n_rows: int, first_row: int = 0) -> N
     except (TypeError, ValueError):
         raise ValueError(
             f"Got sample_weight of type {type(sample_weight).__name__} that does not hold numbers; "
-            "expected one number a row."
+            "expected one number per row."
         ) from None
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
@@ -246,7 +246,7 @@ def check_weight_block(sample_weight: Any, n_rows: int, first_row: int = 0) -> N
         raise ValueError("Sample weights must be 1D array or scalar")
     if weight.shape != (n_rows,):
         raise ValueError(
-            f"sample_weight.shape == {weight.shape}, expected ({n_rows},): one weight a row."
+            f"sample_weight.shape == {weight.shape}, expected ({n_rows},): one weight per row."
         )
     if not np.isfinite(weight).all():
         raise ValueError("Input sample_weight contains NaN or infinity; expected finite weights.")

@@ -379,7 +379,7 @@ class _Reading:
 
 
 def _units(weights: Weights, rows: slice) -> NDArray[np.int64] | None:
-    """Units of some rows; of all at once they would take eight bytes a row."""
+    """Units of some rows; of all at once they would take eight bytes per row."""
     return Weights(
         None if weights.repeats is None else weights.repeats[rows],
         None if weights.units is None else weights.units[rows],

@@ -85,7 +85,7 @@ def open_parquet(path: Paths | Sequence[Paths], needed: Sequence[str]) -> Parque
         try:
             metadata = pq.read_metadata(file)
         except (pa.ArrowInvalid, pa.ArrowIOError) as error:
-            raise ValueError(f"Got {str(file)!r}, which is no Parquet file ({error}).") from None
+            raise ValueError(f"Got {str(file)!r}, which is not a Parquet file ({error}).") from None
         if metadata.num_rows == 0:
             continue
         n_rows += metadata.num_rows

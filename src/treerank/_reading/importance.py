@@ -56,7 +56,7 @@ class Importance:
         return len(self.names)
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return a data frame, one row a feature or group, the most important first.
+        """Return a data frame, one row per feature or group, the most important first.
 
         Parameters
         ----------

@@ -195,7 +195,7 @@ class OrderedPartition:
         return table
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return the strata table as a data frame, one row a cell, best first.
+        """Return the strata table as a data frame, one row per cell, best first.
 
         Parameters
         ----------

@@ -99,7 +99,7 @@ def _known(context: dict[str, Any], model: Any, sample: ScoredRows) -> dict[str,
         if type(model).__module__.startswith("treerank.")
         else facts["model"],
         "rows": _rows(context),
-        "fingerprint": f"SHA-256 of the rows judged: {facts['fingerprint']}.",
+        "fingerprint": f"SHA-256 of the evaluation rows: {facts['fingerprint']}.",
         "columns": _columns(sample),
         "missing": _missing(sample),
         "judged": _judged(context),
@@ -157,17 +157,17 @@ def _missing(sample: ScoredRows) -> str:
         if gaps.any():
             shares.append(f"{name} {percent(float(np.mean(gaps)))}")
     if not shares:
-        return "No value is missing in the rows judged."
+        return "No value is missing in the evaluation rows."
     more = f" and {len(shares) - MAX_COLUMNS} more columns" if len(shares) > MAX_COLUMNS else ""
-    return f"Missing in the rows judged: {', '.join(shares[:MAX_COLUMNS])}{more}."
+    return f"Missing in the evaluation rows: {', '.join(shares[:MAX_COLUMNS])}{more}."
 
 
 def _judged(context: dict[str, Any]) -> str:
     if context["is_held_out"]:
-        return f"Judged on {context['judged_on']} of the training rows."
+        return f"Evaluated on {context['judged_on']} of the training rows."
     if context["is_training"]:
-        return "Judged on the training rows themselves: all figures are too good."
-    return "Judged on rows that were given as new ones."
+        return "Evaluated on the training rows themselves: all figures are too good."
+    return "Evaluated on rows that were given as new ones."
 
 
 def _parameters(facts: dict[str, Any]) -> str:

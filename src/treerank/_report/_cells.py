@@ -42,7 +42,7 @@ class Step:
         Cells that are its strata, best first.
     scores : array
     judged, training : float
-        AUC (VUS beyond two classes) on the rows judged, and on the training rows.
+        AUC (VUS beyond two classes) on the evaluation rows, and on the training rows.
     cross_validated, error : float or None
         What cross-validation at the fit has found, with its standard error.
     """
@@ -63,7 +63,7 @@ class CellView:
     ----------
     tree : CellTree
     judged : array of shape (n_cells, n_classes)
-        Class counts of the rows judged; those of the training rows are the tree's.
+        Class counts of the evaluation rows; those of the training rows are the tree's.
     shown : array of bool
         Cells of the largest subtree.
     steps : list of Step
@@ -127,7 +127,7 @@ def _nested(model: TreeRanker) -> tuple[CellTree, PruningPath | None, int]:
 
 
 def _count(model: TreeRanker, tree: CellTree, sample: ScoredRows) -> Floats:
-    """Class counts of the rows judged, in all cells."""
+    """Class counts of the evaluation rows, in all cells."""
     n_jobs = check_n_jobs(model.n_jobs)
     cell = tree.apply(tree.encode(sample.rows, model._binning, n_jobs), n_jobs)
     place = cell.astype(np.intp) * tree.n_classes + sample.code

@@ -57,7 +57,7 @@ class DrawnTree:
 
 @dataclass(frozen=True)
 class _Cells:
-    """Rows judged in the cells of the model's tree."""
+    """Evaluation rows in the cells of the model's tree."""
 
     counts: Floats
     values: Floats
@@ -81,7 +81,7 @@ class _Cells:
 
 
 def draw_tree(view: CellView, model: TreeRanker) -> DrawnTree:
-    """Draw the model's tree with the rows judged in its cells, down to the level that fits."""
+    """Draw the model's tree with the evaluation rows in its cells, down to the level that fits."""
     parent = np.asarray(model.tree_.cells["parent"], dtype=np.intp)
     counts = _Cells(view.judged[_cells_of_model(view)], class_values(model.classes_))
     sides, stratum = better_sides(model), np.asarray(model._stratum, dtype=np.intp)

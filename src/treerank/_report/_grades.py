@@ -22,7 +22,7 @@ FEW_STRATA = 12  # a table of so many is read as it is
 def grades(
     model: Any, card: Scorecard | None, sample: ScoredRows, level: float
 ) -> dict[str, Any] | None:
-    """Grades on the rows judged: those of the scorecard, or else the best for these rows.
+    """Grades on the evaluation rows: those of the scorecard, or else the best for these rows.
 
     None where no two grades would differ.
     """

@@ -1,4 +1,4 @@
-"""Groups of the rows judged, segments in which the model ranks badly, and the model in use."""
+"""Groups of the evaluation rows, segments in which the model ranks badly, and the model in use."""
 
 from __future__ import annotations
 

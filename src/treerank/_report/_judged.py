@@ -21,7 +21,7 @@ class Judged:
     described : ScoredRows
         The same rows with the scores of the model itself, to explain it by.
     training : ScoredRows or None
-        Training rows to compare with, where they are not the rows judged.
+        Training rows to compare with, where they are not the evaluation rows.
     held_out : HeldOut or None
         How training rows have got scores of models that did not see them.
     """

@@ -15,7 +15,7 @@ from treerank.metrics import concordance_interval, pairwise_auc_scores, roc_surf
 from treerank.metrics._proportion import normal_quantile, rows_per_weight
 from treerank.metrics._ties import class_weights
 
-SURFACE_CELLS = 24  # squares a side of the heat map
+SURFACE_CELLS = 24  # squares per side of the heat map
 MAX_KNOTS = 200
 TENTH = 0.1
 # Rows of the rarest class: with fewer the VUS has no limits, or only rough ones.

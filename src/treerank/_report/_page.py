@@ -75,10 +75,10 @@ def report(
     concordance, VUS, mean grades, class distributions, gains and calibration by cut, and the ROC
     surface. Every name and value of the data is shown as text, whatever it contains.
 
-    A model flatters itself on the rows it has learned from. Without new rows, with `train` alone,
+    A model looks too good on the rows it was trained on. Without new rows, with `train` alone,
     every figure comes from held-out rows: the same kind of model is fitted again without each of
     `cv` folds, and a forest scores every row by the trees that have not drawn it. The AUC on the
-    training rows stands beside it, smaller.
+    training rows is shown beside it, in smaller type.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def report(
         Of this library, alone or in a :class:`treerank.scoring.Scorecard`, or any classifier with
         scores of two classes.
     X : array-like or data frame of shape (n_samples, n_features), optional
-        Rows to judge the model by: rows that it has not been fitted to. None: judge it by
+        Rows to evaluate the model on, which it has not been fitted to. None: evaluate it on
         held-out folds of `train`.
     y : array-like of shape (n_samples,), optional
         Their labels; every class of the model must be there.
@@ -96,29 +96,30 @@ def report(
         The training rows, for their curve and the stability of scores and features; without
         `X`, for the held-out figures. A ranking tree knows its training counts without them.
     cv : int or cross-validation splitter, default=5
-        Folds that judge the model where there is no `X`; a forest fitted with ``oob_score=True``
+        Folds used where there is no `X`; a forest fitted with ``oob_score=True``
         or of 50 trees and more needs none.
     X_new : array-like or data frame, optional
-        Rows without labels, as of a later month, to see what has moved since the rows judged.
+        Rows without labels, such as those of a later month, to see what has moved since the
+        evaluation rows.
     ids : array-like of shape (n_samples,), optional
-        A name or number for each row judged, to look it up by in the page. Without them rows are
-        looked up by their position.
+        A name or number for each evaluation row, to look it up by in the page. Without them rows
+        are looked up by their position.
     groups : str or array-like of shape (n_samples,), optional
-        Group of each row judged, or the name of a column that has it: adds AUC, rates and curves by
-        group and AUCs across groups. Two classes only.
+        Group of each evaluation row, or the name of a column that has it: adds AUC, rates and
+        curves by group and AUCs across groups. Two classes only.
     segments : bool, default=False
-        Look for segments in which the model ranks worse than it should, on half of the rows
-        judged, and check them on the other half. Two classes only.
+        Look for segments in which the model ranks worse than it should, on half of the evaluation
+        rows, and check them on the other half. Two classes only.
     champion : fitted estimator or tuple (estimator, X), optional
         Model in use that this one may replace, with the rows as it takes them if it has other
-        columns: adds paired AUCs, swap sets and net benefit on the rows judged, which neither may
-        have been fitted to. Two classes only.
+        columns: adds paired AUCs, swap sets and net benefit on the evaluation rows, which neither
+        may have been fitted to. Two classes only.
     appendix : bool or path, default=False
         Add the items that TRIPOD+AI and the guidance on model risk ask for, filled in where they
         are known and with lines to be filled in where they are not. A path has them written as
         Markdown, too.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows judged.
+        Weights of the evaluation rows.
     title : str, optional
     rows : int or array-like of int, default=6
         How many rows to explain, spread over the ranking, or the positions of those wanted. With 0
@@ -162,8 +163,8 @@ def report(
         return write_page(model, Judged(sample, sample, training, None), wanted)
     if training is None or y is not None or sample_weight is not None:
         raise ValueError(
-            "Got no X to judge the model by; expected rows X with labels y, or the training rows "
-            "alone, train=(X, y), to judge it by held-out folds."
+            "Got no X to evaluate the model on; expected rows X with labels y, or the training "
+            "rows alone, train=(X, y), to evaluate it on held-out folds."
         )
     sample, held_out = hold_out(model, training, cv, seed)
     return write_page(model, Judged(sample, training, None, held_out), wanted)
@@ -272,7 +273,7 @@ def _ranking(model: Any, judged: Judged, level: float) -> tuple[dict[str, Any], 
 
 
 def _are_training_rows(view: CellView | None) -> bool:
-    """Whether the rows judged fall into all cells of a tree just as its training rows did."""
+    """Whether the evaluation rows fall into all cells of a tree just as its training rows did."""
     return view is not None and np.array_equal(view.judged, view.tree.counts)
 
 

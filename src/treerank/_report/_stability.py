@@ -50,7 +50,7 @@ def stability_parts(
             note = "A forest knows its training rows: their scores are more extreme than new ones."
         parts.append(
             {
-                "said": "From the training rows to the rows judged",
+                "said": "From the training rows to the evaluation rows",
                 "rows": stability(names, before, judged),
                 "note": note,
             }
@@ -60,7 +60,7 @@ def stability_parts(
         after = (table, ranking_scores(model, table.native), None)
         parts.append(
             {
-                "said": "From the rows judged to the new rows",
+                "said": "From the evaluation rows to the new rows",
                 "rows": stability(names, judged, after),
                 "note": "",
             }

@@ -35,7 +35,7 @@ def _rows(page: dict[str, Any]) -> str:
     else:
         mean, lower, upper = (area(v, 2) for v in page["summary"]["mean"])
         what = f"their mean grade is {mean} ({lower} to {upper}){grade_scale(page)}"
-    return f"This {facts['model']} was judged on {source}; {what}."
+    return f"This {facts['model']} was evaluated on {source}; {what}."
 
 
 def grade_scale(page: dict[str, Any]) -> str:
@@ -123,7 +123,9 @@ def _trust(page: dict[str, Any]) -> str:
 
 def _order(page: dict[str, Any]) -> str:
     if page["view"] is None:
-        return "It gives scores and no probabilities, so that only the order of rows can be judged."
+        return (
+            "It gives scores and no probabilities, so that only the order of rows can be checked."
+        )
     n, n_breaks = len(page["step"].leaves), page["n_breaks"]
     if n_breaks == 0:
         return f"None of its {n} strata breaks the order beyond noise."

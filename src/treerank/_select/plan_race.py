@@ -1,4 +1,4 @@
-"""Choose a forest's plan: a few trees of each, judged by rows that they have not drawn.
+"""Choose a forest's plan: a few trees of each, compared on rows that they have not drawn.
 
 The trees of all plans are grown on the same draws, so that their out-of-bag AUCs are of the same
 rows and differ by the plan alone.

@@ -1,6 +1,6 @@
 """Prune: choose among the nested subtrees, and how far to shrink, on held-out rows.
 
-Every fold's tree is judged only on the rows it has not seen. What a subtree is worth
+Every fold's tree is evaluated only on the rows it has not seen. What a subtree is worth
 there follows from the held-out class counts of its cells alone, so one pass of the
 rows through a tree serves all its subtrees and all amounts of shrinkage.
 """

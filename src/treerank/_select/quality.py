@@ -16,8 +16,8 @@ from treerank.metrics import local_auc_score, ordinal_vus_score, partial_auc_sco
 def has_two_classes(model: Any) -> bool:
     """Whether a model is fitted to two classes.
 
-    Before that it cannot be known whether it will have one score a row that `decision_function`
-    may return: with more classes scikit-learn expects one a class.
+    Before that it cannot be known whether it will have one score per row that `decision_function`
+    may return: with more classes scikit-learn expects one per class.
     """
     return len(getattr(model, "classes_", ())) == 2
 

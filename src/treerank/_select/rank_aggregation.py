@@ -129,7 +129,7 @@ def _aggregate(
     places: Floats,
     use: NDArray[np.bool_] | None,
 ) -> Floats:
-    """One score a row from its values in the trees, those of `use` only; NaN without any."""
+    """One score per row from its values in the trees, those of `use` only; NaN without any."""
     if use is None:
         use = np.ones(values.shape, dtype=bool)
     n_used = use.sum(axis=0)

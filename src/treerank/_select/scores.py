@@ -21,7 +21,7 @@ def ranking_scores(model: Any, X: Any) -> NDArray[np.float64]:
                 return scores
             raise ValueError(
                 f"Got a {type(model).__name__} whose {method} has shape {scores.shape}; expected "
-                "a model of two classes, with one score a row."
+                "a model of two classes, with one score per row."
             )
     raise ValueError(
         f"Got a {type(model).__name__}, which gives no score; expected a model with score_samples, "

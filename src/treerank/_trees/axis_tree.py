@@ -51,7 +51,7 @@ class AxisTree:
         In preorder, without empty boxes. Left if ``x <= threshold``, or if the code of the
         level is in the category set.
     category_sets : array of shape (n_sets, 4), uint64
-        Codes that go left, one bit a code.
+        Codes that go left, one bit per code.
     counts : array of shape (n_leaves, n_classes) or None
         Training weight of each class in each leaf; None where the source does not tell.
     predicted : array of shape (n_leaves,)

@@ -56,8 +56,8 @@ class ForestArrays:
     set_of: NDArray[np.int32]
     category_sets: NDArray[np.uint8]
     importance: NDArray[np.float64]  # trees x features
-    at_end: Any = None  # uint8, one a tree; None until folded
-    # float32, one a slot: share of the training weight that its test sends left; None in files of
+    at_end: Any = None  # uint8, one per tree; None until folded
+    # float32, one per slot: share of the training weight that its test sends left; None in files of
     # versions that did not keep it. Attributions average over it.
     left_share: Any = None
     # Steps of the share above each class but the last (layers x slots), of which `step` is the
@@ -84,7 +84,7 @@ class ForestArrays:
         return f"{self.starts[tree + 1] - self.starts[tree]} slots"
 
     def bake_shrinkage(self, shrinkage: float, scale: float = 1.0) -> ForestArrays:
-        """One number a slot, for this amount of shrinkage, steps being multiplied by `scale`."""
+        """One number per slot, for this amount of shrinkage, steps being multiplied by `scale`."""
         if self.steps is not None:
             return self._at_shrinkage(shrinkage).bake_shrinkage(0.0, scale)
         factor = np.full(len(self.step), scale, dtype=np.float32)

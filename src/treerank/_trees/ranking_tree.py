@@ -190,7 +190,7 @@ class RankTree(CellTree):
     tests : array of TEST records
         Nodes of the LeafRank trees; those of a cell lie side by side.
     category_sets : array of shape (n_sets, 4), uint64
-        Codes that go left in a categorical test, one bit a code.
+        Codes that go left in a categorical test, one bit per code.
     """
 
     tests: Records

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SplitterForest:
-    """Ranking trees split in Python; `values`, one a cell and tree, are there once folded."""
+    """Ranking trees split in Python; `values`, one per cell and tree, are there once folded."""
 
     trees: list[SplitterTree]
     by_rank: bool
@@ -48,7 +48,7 @@ class SplitterForest:
         return f"{self.trees[tree].n_cells} cells"
 
     def bake_shrinkage(self, shrinkage: float, scale: float = 1.0) -> SplitterForest:
-        """One number a cell, for this amount of shrinkage, steps being multiplied by `scale`."""
+        """One number per cell, for this amount of shrinkage, steps being multiplied by `scale`."""
         folded = replace(self, shrinkage=shrinkage, scale=scale)
         values = [
             mid_ranks(tree) if self.by_rank else folded._shares(tree) @ self.cut_weights

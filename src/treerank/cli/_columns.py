@@ -164,8 +164,8 @@ def _take_dates(found: Features, name: str, column: Any, rules: ColumnRules) -> 
             row = int(np.argmax(broken))
             raise BadInput(
                 f"column {name!r} has {column[row].as_py()!r} in line {row + 2:,}; expected dates, "
-                f"such as 2024-01-31. Mend it, or count it as missing: "
-                f"--missing {column[row].as_py()!r}"
+                "such as 2024-01-31. Correct it, or treat it as missing: --missing "
+                f"{column[row].as_py()!r}"
             )
     for part in rules.parts.get(name, ["days"]):
         values = pa.chunked_array([pa.array(take_part(days, part), from_pandas=True)])
@@ -192,6 +192,7 @@ def _check_nearly(name: str, column: Any, known: Any, wanted: str | None, decima
             value = column[row].as_py()
             raise BadInput(
                 f"column {name!r} has text in {n_text:,} of {len(column):,} rows (first: line "
-                f"{row + 2:,}, {value!r}); mend it, count it as missing (--missing {value!r}), or "
+                f"{row + 2:,}, {value!r}); correct it, treat it as missing (--missing "
+                f"{value!r}), or "
                 f"make the column a category (--type {name}=category)"
             )

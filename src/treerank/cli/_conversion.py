@@ -66,8 +66,8 @@ class Conversion:
     def _unlike(self, column: Any, row: int, name: str, done: int, expected: str) -> Exception:
         value = column[row].as_py()
         return self.bad(
-            f"column {name!r} has {value!r} in line {done + row + 2:,}; expected {expected}. Mend "
-            f"it, or count it as missing: --missing {value!r}."
+            f"column {name!r} has {value!r} in line {done + row + 2:,}; expected {expected}. "
+            f"Correct it, or treat it as missing: --missing {value!r}."
         )
 
 
@@ -112,6 +112,6 @@ def _order(column: Any, name: str, date_order: str | None, bad: Bad) -> str:
 def ambiguous_order(name: str, column: Any) -> str:
     """Say that days and months cannot be told apart."""
     return (
-        f"column {name!r} has dates such as {column.drop_null()[0].as_py()!r}, whose day and month "
-        "cannot be told apart; name their order: --date-order dmy or --date-order mdy."
+        f"column {name!r} has dates such as {column.drop_null()[0].as_py()!r}, in which day and "
+        "month cannot be told apart; give their order: --date-order dmy or --date-order mdy."
     )

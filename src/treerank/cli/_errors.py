@@ -41,7 +41,7 @@ def check_out(path: str | Path | None, stdout: bool = False) -> None:
     if path.is_dir():
         raise BadInput(f"{path}: this is a folder; name a file in it.")
     if not path.parent.is_dir():
-        raise BadInput(f"{path}: there is no folder {str(path.parent)!r}; make it first.")
+        raise BadInput(f"{path}: there is no folder {str(path.parent)!r}; create it first.")
     try:
         find_target(path)
     except ValueError:

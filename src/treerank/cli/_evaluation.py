@@ -113,7 +113,7 @@ def _known_labels(
     places = np.array([number.get(spelling(label), -1) for label in said])
     if (places < 0).any():
         row = int(np.argmax(places < 0))
-        remedy = ": name the label that was ranked first (--positive)"
+        remedy = ": give the label that was ranked first (--positive)"
         raise source.bad(
             f"column {name!r} has the label {said[row]!r} in line {row + 2:,}; expected one of "
             f"{', '.join(map(str, classes))}, as the model was fitted to"
@@ -123,8 +123,8 @@ def _known_labels(
     if len(absent):
         label = classes[absent[0]] if classes.dtype != bool or positive is None else positive
         raise source.bad(
-            f"column {name!r} has no row of {str(label)!r}; expected some of every class, to say "
-            "how well they are told apart."
+            f"column {name!r} has no row of {str(label)!r}; expected rows of every class, to "
+            "measure how well they are separated."
         )
     return np.asarray(classes[places])
 
@@ -165,12 +165,13 @@ def write_report_of_fit(
         if held_out is None:
             raise BadInput(
                 f"{out}: one of the classes has a single row, so that none can be held out to "
-                "judge the model; expected two rows of each class, or a report on new rows."
+                "evaluate the model; expected two rows of each class, or a report on new rows."
             )
         used = held_out.take(training.given)
         judged = Judged(judged_by(training, used, unwrap(model)[1]), training, None, used)
+    ids = (data if kept_back is None else kept_back).ids
     try:
-        write_page(model, judged, PageOptions(out=out, seed=seed, validation=validation))
+        write_page(model, judged, PageOptions(out=out, ids=ids, seed=seed, validation=validation))
     except ModuleNotFoundError as error:
         raise BadInput(f"{out}: {error}") from None
 

@@ -15,11 +15,11 @@ from treerank.cli._errors import BadInput
 if TYPE_CHECKING:
     from treerank.scoring import Scorecard
 
-MaxGrades = Annotated[int | None, typer.Option(help="Merge the ranking into so many grades.")]
+MaxGrades = Annotated[int | None, typer.Option(help="Merge the ranking into this many grades.")]
 GradeNames = Annotated[
-    str | None, typer.Option(help="Names of grades, best first, with commas between them.")
+    str | None, typer.Option(help="Names of the grades, best first, separated by commas.")
 ]
-WithPoints = Annotated[bool, typer.Option(help="Give whole points on a scale of odds.")]
+WithPoints = Annotated[bool, typer.Option(help="Add whole-number points on a scale of odds.")]
 Pdo = Annotated[float, typer.Option(help="Points that double the odds.")]
 BaseScore = Annotated[float, typer.Option(help="Points at the base odds.")]
 BaseOdds = Annotated[float, typer.Option(help="Odds at the base score.")]
@@ -27,11 +27,12 @@ Calibration = Annotated[
     str | None, typer.Option(help="Calibrate probabilities: beta, sigmoid or isotonic.")
 ]
 PopulationRate = Annotated[
-    float | None, typer.Option(help="Event rate of the population, if the table has another.")
+    float | None,
+    typer.Option(help="Event rate of the population, if it differs from that of the table."),
 ]
 Reverse = Annotated[
     bool,
-    typer.Option(help="The event is bad: the best grade and most points to the lowest scores."),
+    typer.Option(help="The event is bad: the lowest scores get the best grade and most points."),
 ]
 
 
@@ -83,7 +84,7 @@ def check_can_grade(options: GradeOptions, held_out: Any) -> None:
     if options.wanted and held_out is None:
         raise BadInput(
             "Got --grades, --points or --calibration without held-out rows; expected --cv 2 or "
-            "more, or rows kept back by --test-share."
+            "more, or rows held back by --test-share."
         )
 
 

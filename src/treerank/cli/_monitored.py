@@ -149,7 +149,7 @@ def read_periods(source: Source, column: Any, name: str, by: By) -> NDArray[Any]
     """Period of each row, such as 2026-03."""
     if column.null_count:
         row = pc.index(pc.is_null(column), True).as_py()
-        raise source.bad(f"column {name!r} (--date) has no value in line {row + 2:,}; mend it.")
+        raise source.bad(f"column {name!r} (--date) has no value in line {row + 2:,}; correct it.")
     if by is By.value:
         return np.asarray(column.cast(pa.string()).to_numpy(zero_copy_only=False), dtype=str)
     dates = _dates(source, column, name)

@@ -9,33 +9,34 @@ import typer
 from treerank.cli._errors import BadInput
 
 Delimiter = Annotated[
-    str | None, typer.Option(help="Column separator, 'tab' for a tab; found if not given.")
+    str | None, typer.Option(help="Column separator, 'tab' for a tab; detected by default.")
 ]
-Encoding = Annotated[str | None, typer.Option(help="Encoding of the text; found if not given.")]
-Decimal = Annotated[str, typer.Option(help="Decimal mark of numbers: a point or a comma.")]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of the text; detected by default.")]
+Decimal = Annotated[str, typer.Option(help="Decimal mark: a point or a comma.")]
 DateOrder = Annotated[
-    str | None, typer.Option(help="Order of dates: ymd, dmy or mdy; found if not given.")
+    str | None, typer.Option(help="Order of dates: ymd, dmy or mdy; detected by default.")
 ]
 Dates = Annotated[
     list[str] | None,
     typer.Option(
         "--date",
-        help="COLUMN=PARTS: numbers to make of a column of dates, such as when=days,month,weekday; "
-        "repeatable. By default days, those since 1970-01-01.",
+        help="COLUMN=PARTS: numbers to compute from dates, such as when=days,month,weekday; "
+        "repeatable. By default days since 1970-01-01.",
     ),
 ]
 Missing = Annotated[
-    list[str] | None, typer.Option(help="A text that stands for a missing value; repeatable.")
+    list[str] | None, typer.Option(help="Text that means a missing value; repeatable.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 Focus = Annotated[
     str | None,
     typer.Option(
-        help="The top that counts: a share of the rows, as 0.1, or false positive rates, as 0,0.05."
+        help="The top of the list to optimise: a share of the rows, such as 0.1, or a range of "
+        "false positive rates, such as 0,0.05."
     ),
 ]
 Threads = Annotated[int, typer.Option(help="Threads; -1 for all cores.")]
-Group = Annotated[str | None, typer.Option(help="Column with groups of the rows, to be compared.")]
+Group = Annotated[str | None, typer.Option(help="Column with groups of rows to compare.")]
 
 
 def parse_focus(text: str | None) -> float | tuple[float, ...] | None:
@@ -46,7 +47,7 @@ def parse_focus(text: str | None) -> float | tuple[float, ...] | None:
         rates = [float(part) for part in text.split(",")]
     except ValueError:
         raise BadInput(
-            f"Got --focus {text}; expected a share of the rows, as 0.1, or two false positive "
-            "rates, as 0,0.05."
+            f"Got --focus {text}; expected a share of the rows, such as 0.1, or two false "
+            "positive rates, such as 0,0.05."
         ) from None
     return rates[0] if len(rates) == 1 else tuple(rates)

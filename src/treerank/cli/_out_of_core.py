@@ -67,7 +67,7 @@ class OutOfCoreTraining:
             others = [label for label in known if label != positive]
             if len(others) > 1:
                 raise BadInput(
-                    f"Got --positive for a target of {len(known)} labels in several files; "
+                    f"Got --positive for a target with {len(known)} labels in several files; "
                     "expected two labels, or --order."
                 )
             named = [*others, positive]
@@ -95,8 +95,9 @@ def open_out_of_core(paths: Sequence[str], column_options: ColumnOptions) -> Out
     if dates or column_options.dates:
         named = ", ".join(map(repr, dates)) or column_options.dates[0]
         raise BadInput(
-            f"Got dates in several files ({named}); expected numbers, text or booleans: dates are "
-            "turned into numbers in one table only. Leave them out with --drop, or store them as "
+            f"Got dates in several files ({named}); expected numbers, text or booleans: dates "
+            "are converted to numbers in one table only. Leave them out with --drop, or store "
+            "them as "
             "days since a fixed day."
         )
     kinds = {}

@@ -103,7 +103,7 @@ def print_kept_back(console: Console, model: Any, kept_back: Training, data: Tra
     scores = model.score_samples(kept_back.features)
     said = format_quality(model, kept_back.labels, scores, kept_back.weights)
     own = model.score(data.features, data.labels, data.weights)
-    console.print(f"\n{measure} on the {kept_back.n_rows:,} rows kept back: {said}.")
+    console.print(f"\n{measure} on the {kept_back.n_rows:,} rows held back: {said}.")
     console.print(f"{measure} on the rows it was fitted to: {own:.3f}.")
 
 

@@ -132,7 +132,7 @@ class Source:
         except (EOFError, zlib.error, OSError) as error:
             if isinstance(error, OSError) and error.filename is not None:
                 raise
-            raise self.bad(f"it cannot be unpacked ({error}); pack it again.") from None
+            raise self.bad(f"it cannot be decompressed ({error}); compress it again.") from None
 
     def _read_start(self) -> bytes:
         """Read the first bytes, and find out what the options do not say about the text."""
@@ -196,8 +196,8 @@ class Source:
             likely = max(others, key=text.count)
             option = "tab" if likely == "\t" else f"'{likely}'"
             raise self.bad(
-                f"there is one column only when it is split at every {wrong}; it looks separated "
-                f"by a {DELIMITERS[likely]}: use --delimiter {option}."
+                f"there is only one column when lines are split at every {wrong}; the separator "
+                f"seems to be a {DELIMITERS[likely]}: use --delimiter {option}."
             )
         return names
 
@@ -210,7 +210,7 @@ class Source:
             return self.bad(f"there is no encoding {self.encoding!r}; try --encoding latin-1.")
         where = "" if line is None else f" in line {line}"
         return self.bad(
-            f"the text is not {(self.encoding or '').upper()}{where}; name its encoding, such as "
+            f"the text is not {(self.encoding or '').upper()}{where}; give its encoding, such as "
             "--encoding latin-1."
         )
 
@@ -241,7 +241,7 @@ class Source:
         try:
             return pq.ParquetFile(self.path)
         except pa.ArrowInvalid as error:
-            raise self.bad(f"this is no Parquet file ({error}).") from None
+            raise self.bad(f"this is not a Parquet file ({error}).") from None
 
     # --- tables ---
 
@@ -331,8 +331,8 @@ class Source:
             line = re.search(r"Row #(\d+)", said) or self._ragged_line(types)
             where = f"line {int(line[1]):,}" if line else "a line"
             return self.bad(
-                f"{where} has {ragged[2]} values, the first line has {ragged[1]} names; mend the "
-                "line, or name the right --delimiter."
+                f"{where} has {ragged[2]} values, the first line has {ragged[1]} names; correct "
+                "the line, or give the right --delimiter."
             )
         if found:
             return self._bad_number(types) or self.bad(said)
@@ -379,7 +379,7 @@ class Source:
                         return self.bad(
                             f"column {name!r} has {value!r} in line {done + i + 2:,}; expected "
                             f"{_format_type(types[name])}, as in the data the model was fitted to. "
-                            f"Mend it, or count it as missing: --missing {value!r}."
+                            f"Correct it, or treat it as missing: --missing {value!r}."
                         )
             done += batch.num_rows
         return None

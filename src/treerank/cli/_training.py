@@ -28,6 +28,7 @@ class Training:
     categories: list[str]
     kinds: dict[str, str]  # column to what it was taken as, in words
     label_order: list[Any] | None = None  # of the labels, where --positive says one
+    ids: NDArray[Any] | None = None  # texts that identify the rows, by --id
 
     @property
     def n_rows(self) -> int:
@@ -37,9 +38,9 @@ class Training:
     def take(self, rows: NDArray[np.intp]) -> Training:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
-        return replace(
-            self, features=self.features.take(rows), labels=self.labels[rows], weights=weights
-        )
+        ids = None if self.ids is None else self.ids[rows]
+        features = self.features.take(rows)
+        return replace(self, features=features, labels=self.labels[rows], weights=weights, ids=ids)
 
 
 @dataclass(frozen=True)
@@ -85,18 +86,18 @@ def read_training(source: Source, column_options: ColumnOptions) -> Training:
     """Read the table and take its columns apart."""
     names = source.header()
     types, parts = column_options.type_of(), column_options.parts_of()
-    target, weight = column_options.target, column_options.weight
+    target, weight, ids = column_options.target, column_options.weight, column_options.ids
     check_columns(source, names, {
-        "--target": [target], "--weight": [weight] if weight else [], "--id": column_options.ids,
+        "--target": [target], "--weight": [weight] if weight else [], "--id": ids,
         "--drop": column_options.drop, "--type": types, "--date": parts,
     })  # fmt: skip
     if weight == target:
         raise source.bad(f"column {target!r} cannot be both --target and --weight.")
-    apart = {target, weight, *column_options.ids, *column_options.drop}
+    apart = {target, weight, *ids, *column_options.drop}
     names = [name for name in names if name not in apart]
     if not names:
         raise source.bad("no column is left to learn from.")
-    table = source.read([*names, target, *([weight] if weight else [])])
+    table = source.read([*names, *dict.fromkeys(name for name in (target, weight, *ids) if name)])
     rules = ColumnRules(types, parts, source.decimal, source.date_order)
     features = take_columns(table, names, rules)
     problems = features.problems
@@ -120,7 +121,19 @@ def read_training(source: Source, column_options: ColumnOptions) -> Training:
         categories=[name for name, kind in features.kinds.items() if kind == "category"],
         kinds=features.said,
         label_order=order,
+        ids=_row_ids(table, ids),
     )
+
+
+def _row_ids(table: Any, columns: Sequence[str]) -> NDArray[Any] | None:
+    """Text that identifies each row; several columns are joined by commas."""
+    if not columns:
+        return None
+    values = [table[name].to_pylist() for name in columns]
+    named = (
+        ", ".join("" if v is None else str(v) for v in row) for row in zip(*values, strict=True)
+    )
+    return np.fromiter(named, dtype=object, count=table.num_rows)
 
 
 def keep_back(data: Training, share: float | None, seed: int) -> tuple[Training, Training | None]:
@@ -128,7 +141,9 @@ def keep_back(data: Training, share: float | None, seed: int) -> tuple[Training,
     if share is None:
         return data, None
     if not 0 < share < 1:
-        raise BadInput(f"Got --test-share {share:g}; expected a share between 0 and 1, as 0.3.")
+        raise BadInput(
+            f"Got --test-share {share:g}; expected a share between 0 and 1, such as 0.3."
+        )
     rng = np.random.default_rng(seed)
     kept = []
     for label in np.unique(data.labels):
@@ -149,9 +164,9 @@ def _say_left_out(source: Source, left_out: list[str]) -> None:
     if left_out:
         shown = ", ".join(left_out[:8]) + (" and others" if len(left_out) > 8 else "")
         note(
-            f"{source.label}: left out, since they identify rows: {shown}. To learn from a number "
-            "all the same, use --type COLUMN=number; from text, put what rows have in common, such "
-            "as a group, in its place. With --id COLUMN this is not said."
+            f"{source.label}: left out because they identify rows: {shown}. To use a number "
+            "anyway, give --type COLUMN=number; replace text by what rows have in common, such "
+            "as a group. Give --id COLUMN to silence this note."
         )
 
 
@@ -217,7 +232,8 @@ def _as_numbers(source: Source, column: Any, name: str) -> NDArray[Any]:
             row = int(np.argmax(broken))
             raise source.bad(
                 f"column {name!r} has numbers with fractions (first: line {row + 2:,}, "
-                f"{labels[row]:g}); expected classes. Cut it into grades, or name another --target."
+                f"{labels[row]:g}); expected classes. Divide it into grades, or give another "
+                "--target."
             )
         labels = labels.astype(np.int64)
     return np.asarray(labels)
@@ -229,7 +245,7 @@ def check_has_labels(source: Source, column: Any, name: str) -> None:
         row = pc.index(pc.is_null(column), True).as_py()
         raise source.bad(
             f"column {name!r} has no label in {column.null_count:,} of {len(column):,} rows "
-            f"(first: line {row + 2:,}); drop those rows."
+            f"(first: line {row + 2:,}); remove those rows."
         )
 
 
@@ -250,6 +266,6 @@ def as_weights(source: Source, column: Any, name: str) -> NDArray[np.float64]:
     if bad.any():
         row = int(np.argmax(bad))
         raise source.bad(
-            f"column {name!r} has no weight of at least 0 in line {row + 2:,}; mend it."
+            f"column {name!r} has no weight of at least 0 in line {row + 2:,}; correct it."
         )
     return weights

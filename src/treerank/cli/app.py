@@ -11,17 +11,18 @@ from typer.core import TyperCommand, TyperGroup
 # What each command does, in the order of the help. Its module, of the same name, is imported when
 # the command is called.
 SUMMARIES = {
-    "fit": "Fit a model to a table, say how well it ranks, and save it.",
-    "grade": "Give a model grades, points and probabilities that hold, by rows it has not seen.",
-    "score": "Score the rows of a table, block by block: it may be larger than the memory.",
-    "evaluate": "Print how well a model ranks new rows: AUC with its interval, calibration, gains.",
-    "report": "Write a report of a model on new rows: one HTML file that needs no network.",
-    "monitor": "Watch a model in use, by period: drift, decline, calibration; status 3: alarm.",
+    "fit": "Fit a model to a table, show how well it ranks, and save it.",
+    "grade": "Add grades, points and calibrated probabilities to a model, using new rows.",
+    "score": "Score the rows of a table, which may be larger than memory.",
+    "evaluate": "Show how well a model ranks new rows: AUC with its interval, calibration, gains.",
+    "report": "Write a report of a model on new rows, as one HTML file that works offline.",
+    "monitor": "Monitor a model in use for drift, decline and calibration; exit status 3 is an "
+    "alarm.",
     "challenge": "Compare two models on new rows: paired AUCs, swap sets, net benefit.",
     "compare": "Compare a tree, a smaller tree, a forest and boosting on the same folds.",
     "rules": "Print the strata of a tree and their rules in words.",
     "export": "Write a model as SQL, as an ONNX graph or as text.",
-    "demo": "Train on a real table, print AUC, strata and rules, and draw.",
+    "demo": "Train on a real table; print AUC, strata and rules; draw pictures.",
 }
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 

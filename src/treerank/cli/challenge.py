@@ -23,15 +23,15 @@ from treerank.cli._training import ColumnOptions
 
 
 def challenge(
-    champion: Annotated[Path, typer.Argument(help="The model file in use.")],
-    challenger: Annotated[Path, typer.Argument(help="The model file that may replace it.")],
-    data: Annotated[str, typer.Argument(help="Rows that neither has seen, with their labels.")],
+    champion: Annotated[Path, typer.Argument(help="File of the current model.")],
+    challenger: Annotated[Path, typer.Argument(help="File of the model that may replace it.")],
+    data: Annotated[str, typer.Argument(help="New rows with their labels.")],
     target: Annotated[str, typer.Option(help="Column with the labels.")],
-    share: Annotated[float, typer.Option(help="Share of the rows that is flagged.")] = 0.1,
+    share: Annotated[float, typer.Option(help="Share of the rows to flag.")] = 0.1,
     positive: Annotated[str | None, typer.Option(help="Label that was ranked first.")] = None,
     weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
     drop: Annotated[
-        list[str] | None, typer.Option(help="Column to leave out, if a model knows no names.")
+        list[str] | None, typer.Option(help="Column to leave out, if a model has no column names.")
     ] = None,
     level: Annotated[float, typer.Option(help="Confidence level.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

@@ -34,14 +34,15 @@ def compare(
         list[str] | None, typer.Option(help="COLUMN=category, =number or =date; repeatable.")
     ] = None,
     group: Annotated[
-        str | None, typer.Option(help="Column whose equal values stay in one fold, as customers.")
+        str | None,
+        typer.Option(help="Column whose equal values stay in one fold, such as customers."),
     ] = None,
     time: Annotated[
-        str | None, typer.Option(help="Column with dates: learn from the past, judge on the next.")
+        str | None, typer.Option(help="Column with dates: train on the past, test on what follows.")
     ] = None,
     date: Dates = None,
     cv: Annotated[int, typer.Option(help="Folds.")] = 10,
-    seed: Annotated[int, typer.Option(help="Seed of folds and models.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of folds and models.")] = 0,
     threads: Threads = 1,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -88,7 +89,7 @@ def _column(source: Source, name: str | None) -> Any:
     column = source.read([name])[name]
     if column.null_count:
         row = pc.index(pc.is_null(column), True).as_py()
-        raise source.bad(f"column {name!r} has no value in line {row + 2:,}; mend it.")
+        raise source.bad(f"column {name!r} has no value in line {row + 2:,}; correct it.")
     if pa.types.is_string(column.type):
         with contextlib.suppress(pa.ArrowInvalid):  # words and dates stay as they are
             column = pc.utf8_trim_whitespace(column).cast(pa.float64())

@@ -25,15 +25,16 @@ from treerank.cli._training import ColumnOptions
 
 def evaluate(
     model: Annotated[Path, typer.Argument(help="A model file.")],
-    data: Annotated[str, typer.Argument(help="Rows to judge it on, with their labels.")],
+    data: Annotated[str, typer.Argument(help="New rows with their labels.")],
     target: Annotated[str, typer.Option(help="Column with the labels.")],
     positive: Annotated[str | None, typer.Option(help="Label that was ranked first.")] = None,
     weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
     drop: Annotated[
-        list[str] | None, typer.Option(help="Column to leave out, if the model knows no names.")
+        list[str] | None,
+        typer.Option(help="Column to leave out, if the model has no column names."),
     ] = None,
     group: Group = None,
-    rate: Annotated[float, typer.Option(help="Share of rows that the local AUC looks at.")] = 0.1,
+    rate: Annotated[float, typer.Option(help="Share of rows for the local AUC.")] = 0.1,
     level: Annotated[float, typer.Option(help="Confidence level.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     delimiter: Delimiter = None,
@@ -42,7 +43,7 @@ def evaluate(
     decimal: Decimal = ".",
     date_order: DateOrder = None,
 ) -> None:
-    """Print how well a model ranks new rows: AUC with its interval, calibration, gains."""
+    """Show how well a model ranks new rows: AUC with its interval, calibration, gains."""
     with one_line_errors():
         from treerank import scoring  # noqa: PLC0415 - only this command
 

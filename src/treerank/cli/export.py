@@ -36,10 +36,10 @@ def export(
     model: Annotated[Path, typer.Argument(help="A model file.")],
     to: Annotated[Target, typer.Option(help="What to write.")] = Target.sql,
     out: Annotated[str, typer.Option("--out", "-o", help="File to write; - for stdout.")] = "-",
-    table: Annotated[str, typer.Option(help="Table of the database.")] = "data",
+    table: Annotated[str, typer.Option(help="Table in the database.")] = "data",
     dialect: Annotated[SqlDialect, typer.Option(help="Database.")] = SqlDialect.postgresql,
     column: Annotated[
-        list[str] | None, typer.Option(help="Column to return beside the score; repeatable.")
+        list[str] | None, typer.Option(help="Column to return with the score; repeatable.")
     ] = None,
 ) -> None:
     """Write a model as SQL, as an ONNX graph or as text."""
@@ -51,7 +51,7 @@ def export(
         try:
             if to is Target.onnx:
                 if out == "-" and sys.stdout.isatty():
-                    raise BadInput("Got --to onnx without --out; an ONNX graph is no text.")
+                    raise BadInput("Got --to onnx without --out; an ONNX graph is binary.")
                 written = to_onnx(unwrap(loaded)[0]).SerializeToString()
             elif to is Target.text:
                 written = (as_text(loaded, model) + "\n").encode()

@@ -79,8 +79,8 @@ def fit(
     train: Annotated[
         list[str],
         typer.Argument(
-            help="CSV, TSV or Parquet, .gz too; - for stdin. Several Parquet files, a folder or a "
-            "pattern of them may be larger than the memory."
+            help="CSV, TSV or Parquet, .gz too; - for stdin. Several Parquet files, a folder or "
+            "a pattern may be larger than memory."
         ),
     ],
     target: Annotated[str, typer.Option(help="Column with the labels.")],
@@ -92,9 +92,11 @@ def fit(
     ] = None,
     test_share: Annotated[
         float | None,
-        typer.Option(help="Share of the rows to keep back and judge the model on, as 0.3."),
+        typer.Option(help="Share of the rows to hold back for testing, such as 0.3."),
     ] = None,
-    model: Annotated[ModelKind, typer.Option(help="One tree to read, or many.")] = ModelKind.tree,
+    model: Annotated[
+        ModelKind, typer.Option(help="One readable tree, or many trees.")
+    ] = ModelKind.tree,
     positive: Annotated[
         str | None, typer.Option(help="Label to rank first; by default the largest.")
     ] = None,
@@ -102,7 +104,12 @@ def fit(
         str | None, typer.Option(help="Labels from the worst to the best, separated by commas.")
     ] = None,
     weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
-    id: Annotated[list[str] | None, typer.Option(help="Column that names a row.")] = None,
+    id: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column that identifies a row: left out of the model; finds rows in the report."
+        ),
+    ] = None,
     drop: Annotated[list[str] | None, typer.Option(help="Column to leave out.")] = None,
     type: Annotated[
         list[str] | None, typer.Option(help="COLUMN=category, =number or =date; repeatable.")
@@ -110,16 +117,18 @@ def fit(
     date: Dates = None,
     trees: Annotated[
         int | None,
-        typer.Option(help="Trees of a forest, by default 200; of boosting, by default as needed."),
+        typer.Option(
+            help="Number of trees; by default 200 for a forest, and as many as needed for boosting."
+        ),
     ] = None,
     focus: Focus = None,
-    max_depth: Annotated[int, typer.Option(help="Largest depth of a tree.")] = 10,
+    max_depth: Annotated[int, typer.Option(help="Maximum depth of a tree.")] = 10,
     small: Annotated[
         bool, typer.Option(help="Fewer strata: the smallest tree within one standard error.")
     ] = False,
-    cv: Annotated[int, typer.Option(help="Folds that judge a tree; 0 for none.")] = 5,
+    cv: Annotated[int, typer.Option(help="Number of folds for the held-out AUC; 0 for none.")] = 5,
     bootstrap: Annotated[
-        int, typer.Option(help="Say the optimism and instability by so many bootstrap samples.")
+        int, typer.Option(help="Measure optimism and instability with this many bootstrap samples.")
     ] = 0,
     grades: MaxGrades = None,
     grade_names: GradeNames = None,
@@ -130,11 +139,11 @@ def fit(
     calibration: Calibration = None,
     population_rate: PopulationRate = None,
     reverse: Reverse = False,
-    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     threads: Threads = 1,
     cache_dir: Annotated[
         Path | None,
-        typer.Option(help="Folder that keeps the coded rows of several files for other fits."),
+        typer.Option(help="Folder in which binned rows of several files are kept for later fits."),
     ] = None,
     dask: Annotated[
         str | None,
@@ -144,7 +153,7 @@ def fit(
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="With --dask: file from which a fit that was broken off goes on."),
+        typer.Option(help="With --dask: file from which an interrupted fit continues."),
     ] = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -152,7 +161,7 @@ def fit(
     decimal: Decimal = ".",
     date_order: DateOrder = None,
 ) -> None:
-    """Fit a model to a table, say how well it ranks, and save it."""
+    """Fit a model to a table, show how well it ranks, and save it."""
     with one_line_errors():
         for path in (save, report):
             check_out(path)
@@ -188,8 +197,8 @@ def fit(
             check_can_grade(graded, None)
         if report is not None and cv < 2 and test_share is None and model is not ModelKind.forest:
             raise BadInput(
-                f"Got --report with --cv {cv}; a report is judged on held-out rows: expected "
-                "--cv 2 or more, or rows kept back by --test-share."
+                f"Got --report with --cv {cv}; a report needs held-out rows: expected "
+                "--cv 2 or more, or rows held back by --test-share."
             )
         source = Source(train[0], delimiter, encoding, missing or (), decimal, date_order)
         data, kept_back = keep_back(read_training(source, column_options), test_share, seed)
@@ -249,7 +258,7 @@ def _check_out_of_core(
     if test_share is not None:
         raise BadInput(
             "Got --test-share with several files or --dask; expected it with one table: leave a "
-            "file out of the fit, and judge the model on it by `treerank evaluate`."
+            "file out of the fit, and use it with `treerank evaluate`."
         )
     if cache_dir is not None and dask is not None:
         raise BadInput("Got --cache-dir with --dask; on a cluster the workers keep the codes.")
@@ -257,8 +266,8 @@ def _check_out_of_core(
         raise BadInput("Got --model boosting with --dask; expected tree or forest on a cluster.")
     if report is not None:
         raise BadInput(
-            "Got --report with several files; expected it with one table that fits into "
-            "the memory: save the model, then `treerank report` on some of the rows."
+            "Got --report with several files; expected it with one table that fits into memory: "
+            "save the model, then `treerank report` on some of the rows."
         )
 
 
@@ -357,10 +366,10 @@ def _grade(
     kept_back: Training | None,
     held_out: HeldOut | None,
 ) -> Any:
-    """Give the model grades and points, by rows kept back or by held-out scores of all."""
+    """Give the model grades and points, by rows held back or by held-out scores of all."""
     card = options.scorecard(model)
     if kept_back is not None:
-        said = f"the {kept_back.n_rows:,} rows kept back"
+        said = f"the {kept_back.n_rows:,} rows held back"
         scores = model.score_samples(kept_back.features)
         card.fit_scores(model, scores, kept_back.labels, kept_back.weights, said)
     else:

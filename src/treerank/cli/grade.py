@@ -36,12 +36,12 @@ from treerank.cli._training import ColumnOptions
 
 def grade(
     model: Annotated[Path, typer.Argument(help="A model file.")],
-    data: Annotated[str, typer.Argument(help="Rows that it has not learned from, with labels.")],
+    data: Annotated[str, typer.Argument(help="New rows with their labels.")],
     target: Annotated[str, typer.Option(help="Column with the labels.")],
     save: Annotated[
-        Path, typer.Option("--save", "-o", help="Where to keep the model with its grades.")
+        Path, typer.Option("--save", "-o", help="Where to save the model with its grades.")
     ],
-    grades: Annotated[int, typer.Option(help="Number of grades at most.")] = 7,
+    grades: Annotated[int, typer.Option(help="Maximum number of grades.")] = 7,
     grade_names: GradeNames = None,
     points: WithPoints = False,
     pdo: Pdo = 20.0,
@@ -53,7 +53,8 @@ def grade(
     positive: Annotated[str | None, typer.Option(help="Label that was ranked first.")] = None,
     weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
     drop: Annotated[
-        list[str] | None, typer.Option(help="Column to leave out, if the model knows no names.")
+        list[str] | None,
+        typer.Option(help="Column to leave out, if the model has no column names."),
     ] = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -61,7 +62,7 @@ def grade(
     decimal: Decimal = ".",
     date_order: DateOrder = None,
 ) -> None:
-    """Give a model grades, points and probabilities that hold, by rows it has not seen."""
+    """Add grades, points and calibrated probabilities to a model, using new rows."""
     with one_line_errors():
         from treerank.scoring._scorecard import unwrap  # noqa: PLC0415 (slow)
 

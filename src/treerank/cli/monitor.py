@@ -43,18 +43,21 @@ def monitor(
     baseline: Annotated[
         str, typer.Argument(help="Rows with labels that the model was not fitted to.")
     ],
-    new: Annotated[list[str], typer.Argument(help="Rows since then: files or a pattern.")],
-    target: Annotated[str, typer.Option(help="Column with the labels; may be empty in NEW.")],
+    new: Annotated[list[str], typer.Argument(help="Later rows: files or a pattern.")],
+    target: Annotated[
+        str, typer.Option(help="Column with the labels; values may be missing in NEW.")
+    ],
     date: Annotated[
-        str | None, typer.Option(help="Column with dates; without it each file is a period.")
+        str | None, typer.Option(help="Column with dates; without it, each file is a period.")
     ] = None,
-    by: Annotated[By, typer.Option(help="Length of a period; 'value' for values as such.")] = (
-        By.month
-    ),
+    by: Annotated[
+        By, typer.Option(help="Length of a period; 'value' if the column names the period.")
+    ] = (By.month),
     positive: Annotated[str | None, typer.Option(help="Label that was ranked first.")] = None,
     weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
     drop: Annotated[
-        list[str] | None, typer.Option(help="Column to leave out, if the model knows no names.")
+        list[str] | None,
+        typer.Option(help="Column to leave out, if the model has no column names."),
     ] = None,
     out: Annotated[
         Path,
@@ -62,10 +65,10 @@ def monitor(
     ] = Path("monitor.html"),
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     alpha: Annotated[
-        float, typer.Option(help="Chance of ever a false alarm, however often one looks.")
+        float, typer.Option(help="Probability of any false alarm, however often you look.")
     ] = 0.05,
     level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
-    fail_on: Annotated[FailOn, typer.Option(help="What ends with exit status 3.")] = FailOn.alarm,
+    fail_on: Annotated[FailOn, typer.Option(help="What causes exit status 3.")] = FailOn.alarm,
     threads: Threads = 2,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -73,7 +76,7 @@ def monitor(
     decimal: Decimal = ".",
     date_order: DateOrder = None,
 ) -> None:
-    """Watch a model in use, by period: drift, decline, calibration; status 3: alarm."""
+    """Monitor a model in use for drift, decline and calibration; exit status 3 is an alarm."""
     with one_line_errors():
         from treerank.scoring import monitor as watch  # noqa: PLC0415 - only this command
 
@@ -118,7 +121,7 @@ def _check_outputs(out: Path, inputs: list[str]) -> Path:
         check_out(path)
         if path.resolve() in [Path(name).resolve() for name in inputs]:
             raise BadInput(
-                f"{path}: this file is read, and would be written over (the figures go beside "
+                f"{path}: this file is an input and would be overwritten (the figures go beside "
                 "--out, with the ending .json); name another --out."
             )
     return beside

@@ -19,38 +19,42 @@ from treerank.cli._training import ColumnOptions
 
 def report(
     model: Annotated[Path, typer.Argument(help="A model file.")],
-    data: Annotated[str, typer.Argument(help="Rows to judge it on, with their labels.")],
+    data: Annotated[str, typer.Argument(help="New rows with their labels.")],
     target: Annotated[str, typer.Option(help="Column with the labels.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="HTML file to write.")] = Path(
         "report.html"
     ),
     train: Annotated[
-        str | None, typer.Option(help="The training rows, to compare with; labels as in DATA.")
+        str | None, typer.Option(help="Training rows to compare with; labels as in DATA.")
     ] = None,
     new: Annotated[
-        str | None, typer.Option(help="Later rows, to see what has moved; they need no labels.")
+        str | None, typer.Option(help="Later rows, to look for drift; labels are not needed.")
     ] = None,
     positive: Annotated[str | None, typer.Option(help="Label that was ranked first.")] = None,
     weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
     drop: Annotated[
-        list[str] | None, typer.Option(help="Column to leave out, if the model knows no names.")
+        list[str] | None,
+        typer.Option(help="Column to leave out, if the model has no column names."),
     ] = None,
     group: Group = None,
     id: Annotated[
-        str | None, typer.Option(help="Column with an id of each row, to look rows up by.")
+        str | None, typer.Option(help="Column with row ids, for looking up rows in the report.")
     ] = None,
     segments: Annotated[
-        bool, typer.Option(help="Look for segments in which the model ranks badly.")
+        bool, typer.Option(help="Search for segments in which the model ranks badly.")
     ] = False,
     champion: Annotated[
-        Path | None, typer.Option(help="Model file in use, to compare with.")
+        Path | None, typer.Option(help="Model file of the current model, to compare with.")
     ] = None,
     appendix: Annotated[
         Path | None,
-        typer.Option(help="Markdown file for the items of TRIPOD+AI and model risk; added, too."),
+        typer.Option(
+            help="Markdown file for the items of TRIPOD+AI and model risk; also added to the "
+            "report."
+        ),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of what the report draws.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the report.")] = 0,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     missing: Missing = None,
@@ -58,7 +62,7 @@ def report(
     date_order: DateOrder = None,
     json: Json = False,
 ) -> None:
-    """Write a report of a model on new rows: one HTML file that needs no network."""
+    """Write a report of a model on new rows, as one HTML file that works offline."""
     with one_line_errors():
         for path in (out, appendix):
             check_out(path)

@@ -26,17 +26,17 @@ def score(
     id: Annotated[list[str] | None, typer.Option(help="Column to copy; repeatable.")] = None,
     probability: Annotated[bool, typer.Option(help="Write the class probabilities too.")] = False,
     reasons: Annotated[
-        int, typer.Option(min=0, help="Write so many reasons for each score, in words.")
+        int, typer.Option(min=0, help="Number of reasons to write for each score.")
     ] = 0,
     baseline: Annotated[
-        str | None, typer.Option(help="Rows to compare with, for reasons: those of the training.")
+        str | None, typer.Option(help="Rows that reasons compare with, such as the training rows.")
     ] = None,
     reference: Annotated[
-        str, typer.Option(help="Which of them: population, approved or best.")
+        str, typer.Option(help="Which of these rows: population, approved or best.")
     ] = "population",
-    cutoff: Annotated[float, typer.Option(help="Score that separates the approved.")] = 0.0,
+    cutoff: Annotated[float, typer.Option(help="Score from which rows count as approved.")] = 0.0,
     direction: Annotated[
-        str, typer.Option(help="Which way is worse: down, or up where a high score is bad.")
+        str, typer.Option(help="Which direction is worse: down, or up if a high score is bad.")
     ] = "down",
     codes: Annotated[
         str | None, typer.Option(help="Table of reason codes: feature, code and text.")
@@ -48,7 +48,7 @@ def score(
     decimal: Decimal = ".",
     date_order: DateOrder = None,
 ) -> None:
-    """Score the rows of a table, block by block: it may be larger than the memory."""
+    """Score the rows of a table, which may be larger than memory."""
     with one_line_errors():
         check_out(out, stdout=True)
         loaded = treerank.load(model)
@@ -56,7 +56,7 @@ def score(
         if hasattr(ranker, "n_jobs"):
             ranker.set_params(n_jobs=threads)
         if probability and not hasattr(loaded, "predict_proba"):
-            raise BadInput(f"{model}: a {loaded.__class__.__name__} gives no probabilities.")
+            raise BadInput(f"{model}: a {loaded.__class__.__name__} has no probabilities.")
         if [data, baseline, codes].count("-") > 1:
             raise BadInput("Got - twice; the standard input can be read once only.")
         source, compared, table = (

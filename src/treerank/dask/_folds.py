@@ -20,7 +20,7 @@ from treerank._input.parameters import check_integer, invalid_parameter
 from treerank._select.folds import warn_of_tiny_class
 from treerank.dask._cluster import Cluster
 
-MAX_BITS = 6  # of a hash that name a bucket: at most 64 of them, two a worker
+MAX_BITS = 6  # of a hash that name a bucket: at most 64 of them, two per worker
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ RESULTS: dict[str, Any] = {
 def lazily(model: Any, method: str, X: Any) -> Any:
     """Call a method of a fitted local model on every partition.
 
-    A DataFrame gives a Series, or a DataFrame where there are several numbers a row; an Array
+    A DataFrame gives a Series, or a DataFrame where there are several numbers per row; an Array
     gives an Array.
     """
     dtype = RESULTS[method] if RESULTS[method] is not None else model.classes_.dtype
@@ -36,7 +36,7 @@ def lazily(model: Any, method: str, X: Any) -> Any:
 
 
 def _width(model: Any, method: str) -> int | None:
-    """Numbers a row; None for one."""
+    """Numbers per row; None for one."""
     if method == "predict_proba":
         return len(model.classes_)
     if method == "apply" and hasattr(model, "n_estimators"):

@@ -50,8 +50,8 @@ def roc_band(
     A band of pointwise intervals misses the curve somewhere far more often than its level says;
     this one does not. It is the empirical curve moved by `k / sqrt(n0)` to the left and
     `k / sqrt(n1)` up (upper limit), and as far right and down (lower limit), n0 and n1 the class
-    sizes [1]_. Moving in both directions keeps the band honest where the curve is steep. k is the
-    `level` quantile of how far resampled curves need to be moved, under the Bayesian bootstrap
+    sizes [1]_. Moving in both directions keeps the coverage right where the curve is steep. k is
+    the `level` quantile of how far resampled curves need to be moved, under the Bayesian bootstrap
     [2]_, so it adapts to the curve (k = 1.36, the Kolmogorov-Smirnov value, is always enough).
 
     Parameters

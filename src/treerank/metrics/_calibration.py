@@ -59,7 +59,7 @@ def calibration_slope(
     level : float, default=0.95
         Confidence level.
     clip : float, default=1e-6
-        Probabilities are moved to at least this and at most 1 less this, as 0 and 1 have no logit.
+        Probabilities are moved to at least this and at most 1 minus this, as 0 and 1 have no logit.
     pos_label : label, optional
         The positive class, where it is not the higher one.
 

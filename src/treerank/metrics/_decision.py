@@ -16,11 +16,11 @@ _RULES = ("youden", "cost", "fpr", "share")
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """What a cut-off does: rows with `score >= threshold` are called.
+    """Operating point of a cut-off: rows with `score >= threshold` are flagged.
 
-    `tpr`, `fpr`: called share of the positives and of the negatives; `precision`: positives among
-    the called (NaN if none is called); `share`: called share of all rows. The `_limits` are pairs
-    (lower, upper) at the confidence `level`.
+    `tpr`, `fpr`: flagged share of the positives and of the negatives; `precision`: share of
+    positives among the flagged rows (NaN if there are none); `share`: flagged share of all rows.
+    The `_limits` are pairs (lower, upper) at the confidence `level`.
     """
 
     threshold: float
@@ -37,7 +37,7 @@ class OperatingPoint:
 
 @dataclass(frozen=True, slots=True)
 class DecisionCurve:
-    """Net benefit over threshold probabilities, for the model and for calling all or no one."""
+    """Net benefit over threshold probabilities: the model, flagging everyone, flagging no one."""
 
     threshold: FloatArray
     model: FloatArray
@@ -57,17 +57,18 @@ def choose_cutoff(
     level: float = 0.95,
     pos_label: Any = None,
 ) -> OperatingPoint:
-    """Choose a cut-off and say what it does, with intervals.
+    """Choose a cut-off and return its operating point, with intervals.
 
     Rules, all exact over the distinct scores; among equally good cut-offs the highest is taken:
 
     - `"youden"`: the largest `tpr - fpr`;
     - `"cost"`: the smallest cost of the false positives and false negatives in the sample;
     - `"fpr"`: the largest tpr among cut-offs with a false positive rate of at most `rate`;
-    - `"share"`: the largest called (approved) share of rows that is at most `rate`.
+    - `"share"`: the largest flagged (approved) share of rows that is at most `rate`.
 
-    The intervals are Wilson's for a cut-off fixed beforehand. Rates read off the rows on which the
-    cut-off was chosen flatter it somewhat: use `operating_point` on other rows for honest ones.
+    The intervals are Wilson's for a cut-off fixed beforehand. Rates on the rows on which the
+    cut-off was chosen are slightly optimistic: use `operating_point` on other rows for unbiased
+    ones.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ def choose_cutoff(
     Returns
     -------
     OperatingPoint
-        Its `threshold` is infinite where calling no one is best.
+        Its `threshold` is infinite where flagging no one is best.
 
     Examples
     --------
@@ -137,7 +138,7 @@ def operating_point(
     level: float = 0.95,
     pos_label: Any = None,
 ) -> OperatingPoint:
-    """Say what a given cut-off does, with Wilson's intervals.
+    """Return the operating point of a given cut-off, with Wilson's intervals.
 
     Parameters
     ----------
@@ -146,7 +147,7 @@ def operating_point(
     s : array-like of shape (n,)
         Scores, higher is better.
     threshold : float
-        Rows with `s >= threshold` are called.
+        Rows with `s >= threshold` are flagged.
     sample_weight : array-like of shape (n,), optional
         Weights, as in `choose_cutoff`.
     level : float, default=0.95

@@ -128,7 +128,7 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
 def check_level(level: float) -> float:
     """Check a confidence level."""
     if not 0 < level < 1:
-        raise ValueError(f"Got level={level!r}; expected a number between 0 and 1, as 0.95.")
+        raise ValueError(f"Got level={level!r}; expected a number between 0 and 1, such as 0.95.")
     return float(level)
 
 

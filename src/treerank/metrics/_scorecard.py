@@ -146,7 +146,7 @@ def gains_table(
         One row for each band, with `band` (1 is best), `score_min`, `score_max`, `rows`, `events`,
         `event_rate`, `lower`, `upper`, `lift` (event rate over that of all rows),
         `cumulative_rows` and `cumulative_events` (shares: the CAP curve), `cumulative_lift`, `ks`
-        (share of events less share of non-events so far). Of pandas, polars or pyarrow, the first
+        (share of events minus share of non-events so far). Of pandas, polars or pyarrow, the first
         installed.
 
     Examples

@@ -137,7 +137,7 @@ def top_measures(
     rate : float in (0, 1], default=0.1
         The share of rows that counts as the top.
     k : int, optional
-        The number of rows in the top, in the place of `rate`.
+        The number of rows in the top, instead of `rate`.
     sample_weight : array-like of shape (n,), optional
         Sampling weights; see `auc_interval`.
     level : float, default=0.95

@@ -49,14 +49,14 @@ class Table:
         return self.matrix[:, j] if self.frame is None else self.frame[self.names[j]]  # type: ignore[index]
 
     def numbers(self, j: int) -> Floats:
-        """One number a row, NaN for missing."""
+        """One number per row, NaN for missing."""
         column = self.column(j)
         if isinstance(column, nw.Series):
             column = column.cast(nw.Float64).to_numpy()
         return np.asarray(column, dtype=np.float64)
 
     def levels(self, j: int) -> list[Any]:
-        """One level a row, None for missing."""
+        """One level per row, None for missing."""
         column = self.column(j)
         values = column.to_list() if isinstance(column, nw.Series) else column.tolist()
         return [None if _is_missing(value) else value for value in values]

@@ -344,7 +344,7 @@ def _check_sample(
     positive = is_positive(y, pos_label)
     score = np.asarray(score, dtype=np.float64)
     if score.ndim != 1:
-        raise ValueError(f"Got score of shape {score.shape}; expected one score a row.")
+        raise ValueError(f"Got score of shape {score.shape}; expected one score per row.")
     if not np.isfinite(score).all():
         raise ValueError("Got scores that are NaN or infinite; expected finite scores.")
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)

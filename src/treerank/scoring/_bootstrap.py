@@ -26,7 +26,7 @@ REDRAWS = 1000
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows to learn from and to be judged on.
+    """Training and test rows.
 
     Attributes
     ----------

@@ -70,5 +70,5 @@ def read_rows(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Labelled
     weight = check_weights(sample_weight, len(code))
     score, probability = score_rows(model, X)
     if len(score) != len(code):
-        raise ValueError(f"Got {len(code)} labels for {len(score)} rows; expected one a row.")
+        raise ValueError(f"Got {len(code)} labels for {len(score)} rows; expected one per row.")
     return LabelledScores(code, weight, score, probability)

@@ -202,7 +202,7 @@ def read_groups(groups: Any, n_rows: int) -> tuple[list[str], NDArray[np.intp]]:
     values = np.asarray(groups)
     if values.shape != (n_rows,):
         raise ValueError(
-            f"Got groups of shape {values.shape} for {n_rows} rows; expected one a row."
+            f"Got groups of shape {values.shape} for {n_rows} rows; expected one per row."
         )
     missing = is_missing_value(values)
     words = np.where(missing, MISSING, values.astype(str))

@@ -271,7 +271,7 @@ def _read_periods(periods: Any, n_rows: int) -> tuple[list[str], NDArray[np.intp
     values = np.asarray(periods)
     if values.shape != (n_rows,) or n_rows == 0:
         raise ValueError(
-            f"Got periods of shape {values.shape} for {n_rows} new rows; expected one a row."
+            f"Got periods of shape {values.shape} for {n_rows} new rows; expected one per row."
         )
     if is_missing_value(values).any():
         row = int(np.argmax(is_missing_value(values)))

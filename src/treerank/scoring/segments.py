@@ -276,7 +276,7 @@ def _residual_tree(
     weight = np.concatenate([usual, share * wrong])
     label = np.repeat([0, 1], n_rows)
     least = max(1, int(options.min_share * 2 * n_rows))
-    single = LeafRank(max_depth=1, min_samples_leaf=least)  # one test a split: rules to be read
+    single = LeafRank(max_depth=1, min_samples_leaf=least)  # one test per split: rules to be read
     tree = TreeRank(
         single, max_depth=options.max_depth, min_samples_leaf=least, pruning=None, shrinkage=None
     )

@@ -40,7 +40,7 @@ def unpack_names(node: Node, model: Any) -> list[str]:
 
 
 def pack_binning(binning: Binning) -> list[dict[str, Any]]:
-    """One object a feature."""
+    """One object per feature."""
     packed: list[dict[str, Any]] = []
     for thresholds, levels, missing in zip(
         binning.thresholds, binning.levels, binning.has_missing, strict=True

@@ -241,8 +241,8 @@ each such column. Seconds are processor seconds and include tuning.
 
 Our figures are slightly too good: our defaults were chosen on these data sets (on other folds and,
 for large ones, other rows), those of the other models by their authors on other data. On
-[tables that nobody tuned on](judging.md) nobody has this advantage. Each lead is over the model with
-the highest mean, which is known only afterwards:
+[tables that nobody tuned on](judging.md) nobody has this advantage. Each lead is over the model
+with the highest mean, which is known only afterwards:
 
 {figures}
 

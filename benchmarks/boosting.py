@@ -114,17 +114,21 @@ MODELS: dict[str, tuple[Make, list[dict[str, Any]] | None]] = {
 Results = dict[str, dict[str, dict[str, float]]]  # set -> model -> measures
 
 
+def measure_model(name: str, model: str, X: Any, y: Any) -> dict[str, float]:
+    """One model on one set; remembered, so that a run can go on."""
+    code = "rival" if RIVAL in model else fingerprint()
+    key = f"boosting-{FOLD_SEED}-{name}-{list(MODELS).index(model)}-{code}"
+    found: dict[str, float] = remember(key, partial(evaluate, *MODELS[model], X, y))
+    return found
+
+
 def measure(quick: bool) -> Results:
     """Evaluate all models on all sets that can be had."""
     results: Results = {}
     for name, X, y in sets("binary", load, quick):
         results[name] = {}
-        for position, (model, (make, grid)) in enumerate(MODELS.items()):
-            code = "rival" if RIVAL in model else fingerprint()
-            results[name][model] = remember(
-                f"boosting-{FOLD_SEED}-{name}-{position}-{code}",
-                partial(evaluate, make, grid, X, y),
-            )
+        for model in MODELS:
+            results[name][model] = measure_model(name, model, X, y)
         aucs = " ".join(f"{r['auc']:.4f}" for r in results[name].values())
         print(f"{name:20s} {aucs}", flush=True)
     return results
@@ -143,6 +147,14 @@ def measure_speed(quick: bool) -> dict[str, float]:
     }
     times = best_times({name: partial(model.fit, X, y) for name, model in models.items()}, 3)
     return {name: found.cpu for name, found in times.items()}
+
+
+def remembered_speed() -> dict[str, float]:
+    """Return `measure_speed`, from the cache where it was measured with this code."""
+    found: dict[str, float] = remember(
+        f"boosting-speed-{fingerprint()}", partial(measure_speed, False)
+    )
+    return found
 
 
 def judge(results: Results, seconds: dict[str, float]) -> list[Figure]:
@@ -212,7 +224,7 @@ def run(quick: bool) -> None:
     if not results:
         print("No data set is available: nothing to compare.")
         return
-    seconds = measure_speed(quick)
+    seconds = measure_speed(quick) if quick else remembered_speed()
     figures = judge(results, seconds)
     page = PAGE.format(
         machine=describe(facts, "python -m benchmarks boosting"),

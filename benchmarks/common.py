@@ -141,7 +141,7 @@ def describe(facts: dict[str, Any], command: str) -> str:
     return (
         f"Machine: {facts['processor']}, {facts['cores']} cores, instruction set "
         f"{facts['instruction set']}; {facts['system']}; {versions}. "
-        f"Load average before the run: {load}{busy}.\n\n"
+        f"Load average before the run: {load}{busy}.{facts.get('remark', '')}\n\n"
         f"Command: `{command}`"
     )
 
@@ -170,6 +170,21 @@ def remember(key: str, compute: Callable[[], Any]) -> Any:
     unfinished.write_text(json.dumps(result))
     unfinished.replace(path)
     return result
+
+
+# The figures of one part of a study, and its table.
+Part = tuple[list[Figure], str]
+
+
+def remember_part(key: str, compute: Callable[[], Part]) -> Part:
+    """Return what `remember` does, for figures and their table."""
+
+    def as_json() -> Any:
+        figures, table = compute()
+        return [[asdict(figure) for figure in figures], table]
+
+    figures, table = remember(key, as_json)
+    return [Figure(**figure) for figure in figures], table
 
 
 def machine_last(page: str) -> str:

@@ -155,6 +155,13 @@ def _evaluate_noise(name: str, seed: int, n_levels: int) -> Scores:
     return evaluate(with_noise(X, n_levels, seed), y, (learned, judged), seed)
 
 
+def measure_noise(name: str, seed: int, n_levels: int) -> Scores:
+    """Scores on one draw with noise; remembered, so that a run can go on."""
+    key = f"noise-{name}-{seed}-{n_levels}-{fingerprint()}"
+    found: Scores = remember(key, partial(_evaluate_noise, name, seed, n_levels))
+    return found
+
+
 def _evaluate_categories(name: str, seed: int, kept: bool) -> Scores:
     X, y, learned, judged = draw(name, seed)
     if not kept:
@@ -162,6 +169,13 @@ def _evaluate_categories(name: str, seed: int, kept: bool) -> Scores:
         if X.shape[1] == 0:  # nothing but categories: a constant
             X = X.assign(constant=0.0)
     return evaluate(X, y, (learned, judged), seed)
+
+
+def measure_categories(name: str, seed: int, kept: bool) -> Scores:
+    """Scores on one draw with or without categories; remembered likewise."""
+    key = f"categories-{name}-{seed}-{kept}-{fingerprint()}"
+    found: Scores = remember(key, partial(_evaluate_categories, name, seed, kept))
+    return found
 
 
 def available(names: list[str], skipped: list[str]) -> Iterator[str]:
@@ -185,27 +199,14 @@ def measure(quick: bool) -> tuple[Measured, Measured, list[str]]:
     skipped: list[str] = []
     seeds = range(QUICK_SEEDS if quick else SEEDS)
     levels = [0, 50, 500] if quick else [0, *LEVELS]
-    code = fingerprint()
     noise: Measured = {}
     for name in available(SIMULATED[:2] if quick else SIMULATED + NOISE_SETS, skipped):
-        noise[name] = {
-            str(k): [
-                remember(f"noise-{name}-{seed}-{k}-{code}", partial(_evaluate_noise, name, seed, k))
-                for seed in seeds
-            ]
-            for k in levels
-        }
+        noise[name] = {str(k): [measure_noise(name, seed, k) for seed in seeds] for k in levels}
         print(name, {k: round(mean(s["TreeRank()"] for s in v), 4) for k, v in noise[name].items()})
     real: Measured = {}
     for name in available(CATEGORY_SETS[:1] if quick else CATEGORY_SETS, skipped):
         real[name] = {
-            "kept" if kept else "dropped": [
-                remember(
-                    f"categories-{name}-{seed}-{kept}-{code}",
-                    partial(_evaluate_categories, name, seed, kept),
-                )
-                for seed in seeds
-            ]
+            "kept" if kept else "dropped": [measure_categories(name, seed, kept) for seed in seeds]
             for kept in (True, False)
         }
         print(name, {k: round(mean(s["TreeRank()"] for s in v), 4) for k, v in real[name].items()})

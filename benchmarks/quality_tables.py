@@ -1,6 +1,6 @@
 """Tables of a comparison over sets: means, average ranks, wins and losses."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from statistics import mean
 
 import numpy as np
@@ -54,9 +54,9 @@ def summary(results: Results, measures: list[str]) -> str:
     return markdown_table(header, rows, "l" + "r" * (len(header) - 1))
 
 
-def duels(results: Results, what: str) -> str:
-    """Each of ours against each rival: wins, losses, and the mean lead."""
-    rivals = [model for model in models_of(results) if model not in OURS]
+def duels(results: Results, what: str, rivals: Sequence[str] | None = None) -> str:
+    """Each of ours against each rival, or some of them: wins, losses, and the mean lead."""
+    rivals = rivals or [model for model in models_of(results) if model not in OURS]
     rows = [[rival, *_duels_of(results, what, rival)] for rival in rivals]
     return markdown_table(["won : lost against", *map(_name, OURS)], rows, "lrrr")
 
@@ -76,9 +76,9 @@ def _duels_of(results: Results, what: str, rival: str) -> list[str]:
     return cells
 
 
-def by_set(results: Results, what: str) -> str:
-    """One row a set."""
-    models = models_of(results)
+def by_set(results: Results, what: str, shown: Sequence[str] | None = None) -> str:
+    """One row a set; of all models, or of those `shown` that there are."""
+    models = [m for m in shown or models_of(results) if m in models_of(results)]
     rows = []
     for name, found in results.items():
         values = [found[model][what] for model in models]

@@ -81,17 +81,22 @@ def evaluate(make: Callable[[], Any], X: Any, y: Any) -> dict[str, float]:
 Results = dict[str, dict[str, dict[str, float]]]  # set -> model -> measures
 
 
+def measure_model(name: str, model: str, X: Any, y: Any) -> dict[str, float]:
+    """One model on one set; remembered, so that a run can go on."""
+    code = "cart" if model == CART else f"{list(MODELS).index(model)}-{fingerprint()}"
+    compute = partial(evaluate, MODELS[model], X, y)
+    found: dict[str, float] = remember(f"single-tree-{name}-{code}", compute)
+    return found
+
+
 def measure(quick: bool) -> tuple[Results, list[str]]:
     """Evaluate all models on all sets that can be had; the second list says which cannot."""
     results: Results = {}
     skipped: list[str] = []
     for name, X, y in sets("binary", partial(load_rows, seed=0), quick, skipped):
         results[name] = {}
-        for position, (model, make) in enumerate(MODELS.items()):
-            code = "cart" if model == CART else f"{position}-{fingerprint()}"
-            results[name][model] = remember(
-                f"single-tree-{name}-{code}", partial(evaluate, make, X, y)
-            )
+        for model in MODELS:
+            results[name][model] = measure_model(name, model, X, y)
         aucs = " ".join(f"{r['auc']:.4f} ({r['size']:g})" for r in results[name].values())
         print(f"{name:20s} {aucs}", flush=True)
     return results, skipped
@@ -111,6 +116,8 @@ def judge(results: Results) -> list[Figure]:
         Figure("mean AUC of the default tree minus CART's", auc[DEFAULT] - auc[CART],
                target=0.012, bound="at least",
                note=f"{auc[DEFAULT]:.4f} against {auc[CART]:.4f}"),
+        Figure("mean AUC of the default tree", auc[DEFAULT], target=0.8805, bound="at least",
+               note="0.003 above the 0.8775 that it had on these folds before it chose its depth"),
         Figure("strata of the default tree, median", size[DEFAULT], target=30,
                note=f"CART has {size[CART]:g} leaves"),
     ]  # fmt: skip

@@ -13,14 +13,17 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.common import (
     Figure,
+    Part,
     best_times,
     describe,
     figure_table,
+    fingerprint,
     machine,
     markdown_table,
     publish,
+    remember_part,
 )
-from benchmarks.truth_draws import NEW_ROWS, Part, draws
+from benchmarks.truth_draws import NEW_ROWS, draws
 from benchmarks.truth_splitters import grid_against_all_unions, pruning_cost, svm_splits
 from treerank import LeafRank, TreeRank
 from treerank.approximation import approximate_roc
@@ -312,13 +315,18 @@ Processor time of a fit with `LeafRank(pruning="cv")` over that without.
 """
 
 
+def measure(name: str, seeds: int) -> Part:
+    """One part, from the cache if an earlier run got as far with this code."""
+    return remember_part(f"truth-{name}-{seeds}-{fingerprint()}", partial(PARTS[name], seeds))
+
+
 def run(quick: bool) -> None:
     """Measure, print, and unless `quick` write the page."""
     facts = machine()
     seeds = 2 if quick else SEEDS
     figures, tables = [], {}
-    for name, part in PARTS.items():
-        found, tables[name] = part(seeds)
+    for name in PARTS:
+        found, tables[name] = measure(name, seeds)
         figures += found
         print(f"{name}\n{tables[name]}\n", flush=True)
     page = PAGE.format(

@@ -3,11 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.common import Figure
-
 NEW_ROWS = 10_000
-# The figures of one part of the study, and its table.
-Part = tuple[list[Figure], str]
 
 
 def draws(make: Callable[..., Any], n: int, seed: int, **how: Any) -> tuple[Any, Any]:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.svm import SVC
 
-from benchmarks.common import Figure, best_times, markdown_table
-from benchmarks.truth_draws import Part, draws
+from benchmarks.common import Figure, Part, best_times, markdown_table
+from benchmarks.truth_draws import draws
 from treerank import LeafRank, TreeRank
 from treerank.datasets import make_gaussians_20d
 from treerank.splitters import DyadicGrid

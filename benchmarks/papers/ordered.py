@@ -16,7 +16,7 @@ from treerank.datasets import make_ordinal_gaussians, make_ordinal_uniform
 TOURNAMENT = "TRT"
 # Samples and replications of five folds: the paper has 50 and 5. Fewer of the rivals, whose
 # parameters are chosen anew each time.
-SAMPLES, REPLICATIONS = (10,), (2,)
+SAMPLES, REPLICATIONS = (20,), (5,)
 FEW_SAMPLES, FEW_REPLICATIONS = (4,), (1,)
 
 

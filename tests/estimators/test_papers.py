@@ -10,7 +10,7 @@ from sklearn.dummy import DummyClassifier
 
 from benchmarks import common
 from benchmarks.papers import ordered, page, studies, tables
-from benchmarks.papers.models import rivals, svm_forest, variants
+from benchmarks.papers.models import rivals, svm_forest, svm_tree, variants
 from benchmarks.papers.printed import table
 from benchmarks.papers.ranks import average_ranks, cliques, critical_difference
 from benchmarks.papers.studies import GAUSSIANS, SLOW, UCI, Study, on_gaussians
@@ -155,14 +155,28 @@ def test_a_variant_on_gaussians_has_all_measures():
     assert found["auc"][0] > 0.7
 
 
-def test_the_kernel_of_svm_splits_is_the_one_that_does_better():
+def test_svm_splits_have_the_kernel_that_does_better():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
     forest = svm_forest("bagging", real=True)
-    forest.ranker.set_params(n_estimators=2, max_depth=2)
+    forest.forest.set_params(n_estimators=2, max_depth=2)
+    forest.search.estimator.set_params(max_depth=2)
     ring, half = (np.abs(np.hypot(*X.T) - 1) < 0.4), X.sum(axis=1) > rng.normal(size=200)
-    assert forest.fit(X, ring.astype(int)).kernel_ == "rbf"
-    assert forest.fit(X, half.astype(int)).kernel_ == "linear"
+    assert forest.fit(X, ring.astype(int)).forest_.splitter.kernel == "rbf"
+    assert forest.fit(X, half.astype(int)).forest_.splitter.kernel == "linear"
+
+
+@pytest.mark.filterwarnings("ignore")  # of folds that could not be fitted
+def test_a_penalty_that_cannot_be_fitted_is_not_chosen():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2))
+    y = (X[:, 0] + rng.normal(size=90) > 0).astype(int)
+    search = svm_tree(real=True, pruned=False)
+    search.set_params(param_grid={"splitter__C": [1e-9, 1.0]})
+    assert search.fit(X, y).best_params_ == {"splitter__C": 1.0}
+    scores = search.cv_results_["mean_test_score"]
+    assert np.isnan(scores[0])
+    assert scores[1] > 0.5
 
 
 def results_with(auc):

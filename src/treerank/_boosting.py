@@ -265,7 +265,6 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         before = self._before(data, coded.binning)
         self._binning, self.classes_ = coded.binning, data.classes
         given = self._validation_rows(*validation)
-        self.loss_ = settings.loss
         self._keep(*self._boost(rows, given, settings, before))
 
     def _boost(
@@ -280,6 +279,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         if plan.choice is not None:
             with stage("choose the trees"), progress_bar("choosing", self.verbose) as report:
                 plan, self.plan_ = choose_trees(rows, self._binning, plan, report)
+        self.loss_ = plan.loss
         if validation is None:
             rows, validation = hold_out(rows, plan, float(self.validation_fraction))
         with progress_bar("boosting", self.verbose) as report:

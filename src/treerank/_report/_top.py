@@ -37,7 +37,7 @@ def top_of_list(model: Any, sample: ScoredRows, level: float) -> dict[str, Any] 
 
 
 def _row(sample: ScoredRows, rate: float, level: float, focus: Focus | None) -> dict[str, Any]:
-    given = {"sample_weight": sample.weight, "level": level}
+    given: dict[str, Any] = {"sample_weight": sample.weight, "level": level}
     found = top_measures(sample.code, sample.score, rate=rate, **given)
     local = local_auc_interval(sample.code, sample.score, rate=rate, **given)
     partial = partial_auc_interval(sample.code, sample.score, max_fpr=rate, **given)

@@ -51,9 +51,10 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         Number of trees; the most of them with early stopping. "auto": with two classes and the
         logistic loss rows held out choose the number, up to 1,500, and the size of the trees: the
         least loss on them wins, and all rows are fitted again with these trees. Below 5,000 rows
-        each fifth is held out in turn, below 50,000 three of them, from there on one. Other
-        losses, and more classes, choose the number by the AUC (VUS) from 5,000 rows on; below,
-        and where the rarest class has fewer than 50 rows, there are 200 trees.
+        each fifth is held out in turn, below 50,000 three of them, from there on one. With a
+        `focus` the loss is chosen as well, see there. Other losses, and more classes, choose the
+        number by the AUC (VUS) from 5,000 rows on; below, and where the rarest class has fewer
+        than 50 rows, there are 200 trees.
     learning_rate : float or "auto", default="auto"
         Share of the Newton step that is taken. Smaller ones need more trees. "auto": 0.1 where
         the number of trees is chosen for 5,000 rows and more, else 0.05.
@@ -63,7 +64,9 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         ``log(1 + exp(s_j - s_i))`` over the pairs of rows with label i above label j, which is
         smooth in the AUC's place; with a `focus`, over pairs of rows in a soft top, so that rows
         far below it weigh next to nothing. "rankboost": ``exp(s_j - s_i)`` over the same pairs,
-        RankBoost's weights. "auto": logistic, and pairwise with a `focus`.
+        RankBoost's weights. "auto": logistic. With a `focus`, where rows are held out: pairwise
+        if that has the higher local (partial) AUC on them, with the number of trees that is best
+        there, else just the plain fit; where none are held out, pairwise.
     max_depth : int or "auto", default="auto"
         Depth of the ranking trees, in splits of cells. "auto": 1 to 4, where rows held out choose
         both depths, else 2.
@@ -116,7 +119,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         Number of trees kept.
     plan_ : BoostingChoice
         Which trees were chosen: `max_depth`, `leafrank_depth`, and in `held_out_loss` and `n_trees`
-        what was tried and how it did.
+        what was tried and how it did; with a focus, in `lack_at_top`, how each loss did there.
     validation_scores_ : array
         With early stopping or `X_val`: AUC (VUS) on the rows held out, after each tree.
     feature_importances_ : array of shape (n_features,)

@@ -61,3 +61,11 @@ def trees(draw):
 def noise(seed, n=300, p=5):
     rng = np.random.default_rng(seed)
     return rng.normal(size=(n, p)), rng.integers(0, 2, size=n)
+
+
+def whole_numbers(n, seed=0, p=4):
+    """Features of five values each, which any part of the rows has: so bins are the same."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(5, size=(n, p)).astype(float)
+    logit = 1.2 * (X[:, 0] > 1) + 0.8 * (X[:, 1] - 2) * (X[:, 2] > 2) - 0.5
+    return X, (rng.random(n) < 1 / (1 + np.exp(-logit))).astype(int)

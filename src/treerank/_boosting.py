@@ -51,9 +51,10 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         Number of trees; with early stopping, the maximum. "auto": with two classes and the logistic
         loss, the number (up to 1,500) and the size of the trees are those with the smallest loss on
         held-out rows, and the model is refitted to all rows. Below 5,000 rows each fifth is held
-        out in turn, below 50,000 three of the fifths, above that one. Other losses, and more
-        classes, choose the number by the AUC (VUS) from 5,000 rows on; below, and where the rarest
-        class has fewer than 50 rows, there are 200 trees.
+        out in turn, below 50,000 three of the fifths, above that one. With a `focus` the loss is
+        chosen as well, see there. Other losses, and more classes, choose the number by the AUC
+        (VUS) from 5,000 rows on; below, and where the rarest class has fewer than 50 rows, there
+        are 200 trees.
     learning_rate : float or "auto", default="auto"
         Share of the Newton step that is taken. Smaller ones need more trees. "auto": 0.1 where
         the number of trees is chosen for 5,000 rows and more, else 0.05.
@@ -63,7 +64,9 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         ``log(1 + exp(s_j - s_i))`` over the pairs of rows with label i above label j, a smooth
         substitute for the AUC; with a `focus`, over pairs of rows near the top, so that rows far
         below it have almost no weight. "rankboost": ``exp(s_j - s_i)`` over the same pairs,
-        RankBoost's weights. "auto": logistic, and pairwise with a `focus`.
+        RankBoost's weights. "auto": logistic. With a `focus` and held-out rows: pairwise if it has
+        the higher local (partial) AUC on them, with the number of trees that is best there;
+        otherwise the plain fit. With a `focus` and no held-out rows: pairwise.
     max_depth : int or "auto", default="auto"
         Depth of the ranking trees, in splits of cells. "auto": 1 to 4, where held-out rows choose
         both depths, else 2.
@@ -116,7 +119,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         Number of trees kept.
     plan_ : BoostingChoice
         Which trees were chosen: `max_depth`, `leafrank_depth`, and in `held_out_loss` and `n_trees`
-        what was tried and how it did.
+        what was tried and how it did; with a focus, in `lack_at_top`, how each loss did there.
     validation_scores_ : array
         With early stopping or `X_val`: AUC (VUS) on the held-out rows after each tree.
     feature_importances_ : array of shape (n_features,)
@@ -265,7 +268,6 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         before = self._before(data, coded.binning)
         self._binning, self.classes_ = coded.binning, data.classes
         given = self._validation_rows(*validation)
-        self.loss_ = settings.loss
         self._keep(*self._boost(rows, given, settings, before))
 
     def _boost(
@@ -280,6 +282,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         if plan.choice is not None:
             with stage("choose the trees"), progress_bar("choosing", self.verbose) as report:
                 plan, self.plan_ = choose_trees(rows, self._binning, plan, report)
+        self.loss_ = plan.loss
         if validation is None:
             rows, validation = hold_out(rows, plan, float(self.validation_fraction))
         with progress_bar("boosting", self.verbose) as report:

@@ -3,6 +3,7 @@
 import numpy as np
 import oracles
 import pytest
+from samples import whole_numbers
 from sklearn.metrics import log_loss
 
 import treerank
@@ -10,14 +11,6 @@ from treerank import BoostedTreeRank, _core
 from treerank._growth import boosting_choice
 from treerank._growth.boosting_choice import FOLD_SEED, N_FOLDS, BoostingChoice
 from treerank._plans import boosting as boosting_plan
-
-
-def whole_numbers(n, seed=0, p=4):
-    """Features of five values each, which any part of the rows has: so bins are the same."""
-    rng = np.random.default_rng(seed)
-    X = rng.integers(5, size=(n, p)).astype(float)
-    logit = 1.2 * (X[:, 0] > 1) + 0.8 * (X[:, 1] - 2) * (X[:, 2] > 2) - 0.5
-    return X, (rng.random(n) < 1 / (1 + np.exp(-logit))).astype(int)
 
 
 def given_trees(model, **others):

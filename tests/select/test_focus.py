@@ -16,7 +16,7 @@ from treerank._input.focus import Focus, check_focus
 from treerank._select.pruning import FOCUS_SLACK, HeldOut, choose_subtree, held_out_worth
 from treerank.metrics import local_auc_score, partial_auc_score
 
-DEPTH_BELOW_TOP = 3
+DEPTH_BELOW_TOP = 5
 FOCI = [0.05, 0.3, (0.0, 0.1), (0.05, 0.4)]
 
 
@@ -103,8 +103,8 @@ def test_a_focused_tree_is_the_plain_one_without_the_splits_below_the_top(rates,
 
 
 def test_splitters_in_python_stop_below_the_top_too():
-    x, y = sample(1000)
-    small = DecisionTreeClassifier(max_depth=3)
+    x, y = sample(3000)
+    small = DecisionTreeClassifier(max_depth=2)
     settings = {"splitter": small, "pruning": None, "shrinkage": None}
     plain = TreeRank(**settings).fit(x, y).tree_
     for rates in FOCI:

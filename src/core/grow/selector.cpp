@@ -14,7 +14,7 @@ constexpr std::size_t kManyNodes = 1024;
 
 // What a cell below the top is cut into stays below it: local and partial AUC do not change. The
 // first few splits are made all the same, so that the rest of the ranking is of some use.
-constexpr std::int32_t kDepthBelowTop = 3;
+constexpr std::int32_t kDepthBelowTop = 5;
 
 // Branches of a cell's key, beside its children: the draw of features, then the pairs of classes.
 constexpr std::uint64_t kFeatureBranch = 2, kPairBranch = 3;

@@ -44,9 +44,10 @@ class ChoicePlan:
 
     shapes: tuple[TreeShape, ...]  # smallest first
     usual: int  # the place of the one to start from
-    by_loss: bool  # else by AUC or VUS
+    by_loss: bool  # the log-loss judges trees of the logistic loss; else AUC, VUS or the focus
     n_held: int  # folds of five that are held out, one after the other
     learning_rate: float
+    losses: tuple[str, ...]  # with a focus, which judges them; the first on ties
 
 
 @dataclass(frozen=True)

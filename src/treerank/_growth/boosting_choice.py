@@ -2,11 +2,15 @@
 
 The folds go forward together, a tree of each at a time, so that their losses can be added up: the
 sum has a clear least value where the curve of a single fold wavers.
+
+With a focus the loss is chosen as well. The plain fit's trees are found first, by the log-loss, and
+kept unless pairs of the top do better there, with trees of the same size: what is measured at the
+top wavers too much to choose the size as well.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +28,11 @@ N_FOLDS = 5
 FOLD_SEED = 0x726F756E6473  # so that these folds are not those of category statistics
 # Rounds without anything better: the loss falls and rises smoothly, the AUC wavers.
 PATIENCE_BY_LOSS, PATIENCE_BY_QUALITY = 25, 50
+# Few rows are in the top, and what is measured there wavers from tree to tree: every so many trees
+# it is measured, and the mean of so many measures is looked at.
+FOCUS_STEP, FOCUS_WINDOW = 4, 5
+# By how many standard errors pairs of the top have to be ahead of the plain loss.
+LEAST_AHEAD = 0.25
 # Rows that choose the size of trees at most; all of them choose the number.
 RACE_ROWS = 50_000
 
@@ -42,12 +51,17 @@ class BoostingChoice:
         asks for). Empty where nothing was held out.
     n_trees : dict
         By size: after how many trees; at the learning rate of the fit.
+    lack_at_top : dict
+        With a focus and ``loss="auto"``, by loss: 1 minus the local (partial) AUC on rows held out,
+        with trees of the size chosen and the number that suits the loss. `n_trees` has, for this
+        size, the number of the loss that was taken.
     """
 
     max_depth: int
     leafrank_depth: int
     held_out_loss: dict[tuple[int, int], float]
     n_trees: dict[tuple[int, int], int]
+    lack_at_top: dict[str, float] = field(default_factory=dict)
 
 
 class _Tried(NamedTuple):
@@ -55,6 +69,7 @@ class _Tried(NamedTuple):
 
     loss: float
     n_rounds: int
+    lacks: NDArray[np.float64]  # of quality, after these trees, in each part; for a focus
 
 
 class _Part(NamedTuple):
@@ -73,6 +88,7 @@ class _Run:
         self.held_out, self.n_jobs, self.focus = part.held_out, plan.n_jobs, plan.focus
         self.rounds = grow_rounds(learned, binning, plan, np.full(len(learned.rank), start))
         self.scores = np.full(len(part.held_out.rank), start)
+        self.kept = self.scores
 
     def advance(self) -> None:
         """Grow a tree, and move the scores by it."""
@@ -81,6 +97,10 @@ class _Run:
             with stage("validation scores"):
                 self.scores += tree.total(self.held_out.codes, self.n_jobs)
 
+    def keep_scores(self) -> None:
+        """Remember the scores of this round, the best so far."""
+        self.kept = self.scores.copy()
+
 
 def choose_trees(
     rows: BoostingRows, binning: Binning, plan: BoostingPlan, report: Report | None
@@ -88,24 +108,51 @@ def choose_trees(
     """Return the plan with the trees that rows held out ask for."""
     choice = plan.choice
     assert choice is not None
-    trial = replace(plan, learning_rate=choice.learning_rate)
     is_whole = len(rows.rank) <= RACE_ROWS
     some = rows if is_whole or len(choice.shapes) == 1 else _sample(rows, plan)
-    tried = _climb(_parts(some, plan), binning, trial, report)
+    parts = _parts(some, plan)
+    trial = replace(plan, loss=choice.losses[0], learning_rate=choice.learning_rate)
+    tried = _climb(parts, binning, trial, report)
     best = min(tried, key=lambda shape: tried[shape].loss)
+    trial = _of_shape(trial, best)
+    raced = {trial.loss: tried[best]}
+    for loss in choice.losses[1:]:
+        raced[loss] = _try(parts, binning, replace(trial, loss=loss), report)
+    lacks = {loss: found.lacks for loss, found in raced.items()}
+    trial = replace(trial, loss=_best_loss(lacks))
+    found = raced[trial.loss]
     if len(some.rank) < len(rows.rank):
-        tried[best] = _try(_parts(rows, plan), binning, _of_shape(trial, best), report)
+        found = _try(_parts(rows, plan), binning, trial, report)
+    is_first = trial.loss == choice.losses[0]
+    tried[best] = found if is_first else tried[best]._replace(n_rounds=found.n_rounds)
     steps = choice.learning_rate / plan.learning_rate
     # A single fold leaves a fifth of the rows out, which ask for trees of their own; the sum over
     # all folds was found to need no more.
     more = 1.0 if choice.n_held > 1 else N_FOLDS / (N_FOLDS - 1)
-    n_trees = {s: max(1, round(found.n_rounds * steps * more)) for s, found in tried.items()}
-    final = replace(_of_shape(plan, best), n_rounds=n_trees[best], choice=None)
+    n_trees = {s: max(1, round(of_size.n_rounds * steps * more)) for s, of_size in tried.items()}
+    final = replace(_of_shape(plan, best), loss=trial.loss, n_rounds=n_trees[best], choice=None)
     return final, BoostingChoice(
         best.max_depth, best.leafrank_depth,
-        {(s.max_depth, s.leafrank_depth): found.loss for s, found in tried.items()},
+        {(s.max_depth, s.leafrank_depth): of_size.loss for s, of_size in tried.items()},
         {(s.max_depth, s.leafrank_depth): n for s, n in n_trees.items()},
+        {loss: float(np.mean(lack)) for loss, lack in lacks.items()} if len(lacks) > 1 else {},
     )  # fmt: skip
+
+
+def _best_loss(lacks: dict[str, NDArray[np.float64]]) -> str:
+    """Return the first loss, unless another does better at the top, and by more than luck.
+
+    Of all numbers of trees the best is compared, which flatters: it has to be ahead by a part of
+    the standard error of the difference, by the parts held out.
+    """
+    first, *others = lacks
+    best = first
+    for loss in others:
+        ahead = lacks[best] - lacks[loss]
+        error = np.std(ahead, ddof=1) / np.sqrt(len(ahead)) if len(ahead) > 1 else 0.0
+        if np.mean(ahead) > LEAST_AHEAD * error:
+            best = loss
+    return best
 
 
 def _climb(
@@ -131,25 +178,36 @@ def _climb(
 def _try(parts: list[_Part], binning: Binning, plan: BoostingPlan, report: Report | None) -> _Tried:
     """Boost on all parts, a tree of each at a time, until the rows held out have had enough."""
     assert plan.choice is not None
-    by_loss = plan.choice.by_loss
+    by_loss = plan.choice.by_loss and plan.loss == "logistic"
     judge, patience = (_log_loss, PATIENCE_BY_LOSS) if by_loss else (_lack, PATIENCE_BY_QUALITY)
+    wavers = plan.focus is not None and not by_loss
+    step, window = (FOCUS_STEP, FOCUS_WINDOW) if wavers else (1, 1)
     runs = [_Run(part, binning, plan) for part in parts]
-    least, n_rounds = np.inf, 1
+    measured: list[NDArray[np.float64]] = []
+    least, best, lacks = np.inf, 1, np.empty(0)
     for number in range(1, plan.n_rounds + 1):
         if report is not None:
             report(number / plan.n_rounds)
         for run in runs:
             run.advance()
+        if number % step:
+            continue
         with stage("validation scores"):
-            loss = judge(runs)
+            measured.append(judge(runs))
+        mean = np.mean(measured[-window:], axis=0)
+        loss = float(np.mean(mean)) if len(measured) >= window else np.inf
         if loss < least:
-            least, n_rounds = loss, number
-        elif number - n_rounds >= patience:
+            least, best, lacks = loss, number, mean
+            for run in runs:
+                run.keep_scores()
+        elif number - best >= patience:
             break
-    return _Tried(float(least), n_rounds)
+    if by_loss and plan.focus is not None:
+        lacks = _lacks(runs, [run.kept for run in runs])
+    return _Tried(least, best - step * (window // 2), lacks)
 
 
-def _log_loss(runs: list[_Run]) -> float:
+def _log_loss(runs: list[_Run]) -> NDArray[np.float64]:
     """Minus the mean log-likelihood of two classes, the scores being log-odds."""
     total, weight = 0.0, 0.0
     for run in runs:
@@ -157,17 +215,20 @@ def _log_loss(runs: list[_Run]) -> float:
         losses = np.logaddexp(0, np.where(rows.rank == 1, -run.scores, run.scores))
         total += float(rows.weight @ losses)
         weight += float(rows.weight.sum())
-    return total / weight
+    return np.array([total / weight])
 
 
-def _lack(runs: list[_Run]) -> float:
-    """1 minus the AUC (VUS; local or partial with a focus), in the mean of the parts."""
+def _lack(runs: list[_Run]) -> NDArray[np.float64]:
+    """1 minus the AUC (VUS; local or partial with a focus) of each part."""
+    return _lacks(runs, [run.scores for run in runs])
+
+
+def _lacks(runs: list[_Run], scores: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     classes = np.arange(runs[0].held_out.n_classes)
-    qualities = [
-        ranking_quality(run.held_out.rank, run.scores, classes, run.held_out.weight, run.focus)
-        for run in runs
-    ]
-    return 1.0 - float(np.mean(qualities))
+    return 1.0 - np.array([
+        ranking_quality(run.held_out.rank, of_run, classes, run.held_out.weight, run.focus)
+        for run, of_run in zip(runs, scores, strict=True)
+    ])  # fmt: skip
 
 
 def _parts(rows: BoostingRows, plan: BoostingPlan) -> list[_Part]:

@@ -28,7 +28,7 @@ from treerank.splitters import Cell, ClassifierSplit
 
 Chooser = Callable[[Cell], Any]
 # Splits above this depth are made below the top, too, as in the core.
-DEPTH_BELOW_TOP = 3
+DEPTH_BELOW_TOP = 5
 
 
 @dataclass

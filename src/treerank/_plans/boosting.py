@@ -77,7 +77,7 @@ def plan_boosting(
     if least > LARGEST_WEIGHT:
         raise invalid_parameter("min_samples_leaf", model.min_samples_leaf, "at most 2**52")
     return BoostingPlan(
-        loss=_usual_loss(focus) if model.loss == "auto" else model.loss,
+        loss=_losses(model, focus)[-1],
         n_rounds=n_rounds,
         learning_rate=rate,
         max_depth=shape.max_depth,
@@ -97,9 +97,14 @@ def plan_boosting(
     )  # fmt: skip
 
 
-def _usual_loss(focus: Focus | None) -> str:
-    """Pairs of the top do better there than the likelihood of all rows, and no worse elsewhere."""
-    return "logistic" if focus is None else "pairwise"
+def _losses(model: Any, focus: Focus | None) -> tuple[str, ...]:
+    """Losses to choose from with a focus; where nothing chooses, it is the last.
+
+    Pairs of the top mostly do better there than the likelihood of all rows, but not always.
+    """
+    if model.loss != "auto":
+        return (model.loss,)
+    return ("logistic",) if focus is None else ("logistic", "pairwise")
 
 
 def _check_bags(n_bags: Any, stops: bool, warm_start: bool) -> None:
@@ -122,22 +127,24 @@ def _choice(model: Any, data: TrainingData, stops: bool, focus: Focus | None) ->
     if stops:
         return None
     has_many = data.table.n_rows >= MANY_ROWS
-    # The likelihood of all rows says little of the top.
-    by_loss = len(data.classes) == 2 and focus is None and model.loss in ("auto", "logistic")
-    if np.bincount(data.labels).min() < LEAST_OF_CLASS or not (by_loss or has_many):
+    losses = _losses(model, focus)
+    by_loss = len(data.classes) == 2 and "logistic" in losses
+    # Other AUCs waver too much to choose the size of trees, and the number where rows are few.
+    chooses_shape = by_loss or focus is not None
+    if np.bincount(data.labels).min() < LEAST_OF_CLASS or not (chooses_shape or has_many):
         return None
     shapes: tuple[TreeShape, ...] = (_shape(model, data),)
     usual = 0
     if (
-        by_loss
+        chooses_shape
         and _is_auto("max_depth", model.max_depth)
         and _is_auto("leafrank_depth", model.leafrank_depth)
     ):
         shapes, usual = SHAPES, USUAL_SHAPE
     rate = _auto_number("learning_rate", model.learning_rate, MANY_ROWS_RATE)
-    is_vast = data.table.n_rows >= VAST_ROWS or not by_loss
+    is_vast = data.table.n_rows >= VAST_ROWS or not chooses_shape
     n_held = 1 if is_vast else FOLDS_OF_MANY if has_many else N_FOLDS
-    return ChoicePlan(shapes, usual, by_loss, n_held, rate)
+    return ChoicePlan(shapes, usual, by_loss, n_held, rate, losses)
 
 
 def _rounds(

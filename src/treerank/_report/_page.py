@@ -36,6 +36,7 @@ from treerank._report._stability import stability_parts
 from treerank._report._strata import strata, tree_data
 from treerank._report._summary import summary_sentences
 from treerank._report._table import table_names
+from treerank._report._top import top_of_list
 from treerank._report._validation import validation_part
 from treerank._trees.ranking_tree import RankTree
 from treerank.metrics._input import check_level
@@ -70,8 +71,8 @@ def report(
     opens with a summary written from its numbers and ends with lines to sign on. It has the ROC
     curve with a simultaneous band and a cut-off to drag, a histogram of the scores; for a ranking
     tree the strata with their rules, a picture of it, the tree to unfold, and a slider that prunes
-    it live; importance by shuffling with intervals, partial dependence, gains, calibration,
-    stability, reasons for single rows and rows to look up; for three and more classes
+    it live; importance by shuffling with intervals, partial dependence, the top of the list, gains,
+    calibration, stability, reasons for single rows and rows to look up; for three and more classes
     concordance, VUS, mean grades, class distributions, gains and calibration by cut, and the ROC
     surface. Every name and value of the data is shown as text, whatever it contains.
 
@@ -249,6 +250,7 @@ def _ranking(model: Any, judged: Judged, level: float) -> tuple[dict[str, Any], 
         "view": view,
         "is_training": judged.held_out is None and _are_training_rows(view),
         "training_auc": _training_quality(training, view, two_classes, level, model),
+        "top": top_of_list(model, sample, level) if two_classes else None,
         "gains": gains(sample, level) if two_classes else None,
         "calibration": calibration(sample, level) if two_classes else None,
         "surface": surface_picture(sample, model.classes_),

@@ -27,8 +27,9 @@ SHRINKAGES = np.concatenate([[0.0], np.geomspace(1.0, 1000.0, 10)])
 # then the smaller tree wins, and the shrinkage with the smaller Brier score.
 SMALLER_TREE_SLACK = 0.1
 SHRINKAGE_SLACK = 0.5
-# With a focus, local or partial AUCs closer than this to the best leave the choice to the AUC.
-FOCUS_SLACK = 0.25
+# With a focus, local or partial AUCs closer than this to the best leave the choice to the AUC,
+# which more rows speak for.
+FOCUS_SLACK = 1.0
 # By default a tree is kept only if its held-out AUC lies this many standard errors (of a
 # random ranking) above 1/2: the best of many subtrees of noise lies a little above by chance.
 NOISE_LIMIT = 3.0
@@ -114,7 +115,7 @@ def choose_subtree(
     Lambda is tried at the geometric means of neighbours, as in CART. The ranking decides
     first, by AUC; where it hardly differs, the size of the tree and how well the shares
     of positives hold, by Brier score. With a focus, only those are left to choose from that
-    do as well as the best by local or partial AUC, within the same slack.
+    do as well as the best by local or partial AUC, within a standard error.
     """
     lambdas, collapsed_at = tree.sequence
     n_subtrees = len(lambdas) if prune else 1
@@ -126,8 +127,7 @@ def choose_subtree(
     allowed = np.ones(mean.shape, dtype=bool)
     if focus is not None:
         top, top_errors = _over_folds(held_out_worth(held_out, tried, shrinkages, n_jobs, focus)[0])
-        slack = 1.0 if one_standard_error else FOCUS_SLACK
-        allowed = top >= top.max() - slack * top_errors.flat[np.argmax(top)]
+        allowed = top >= top.max() - FOCUS_SLACK * top_errors.flat[np.argmax(top)]
     judged = np.where(allowed, mean, -1.0)
     error = errors.flat[np.argmax(judged)]
 

@@ -71,18 +71,26 @@ def _pack_choice(model: BoostedTreeRank) -> dict[str, Any] | None:
         {"size": list(size), "loss": loss, "trees": choice.n_trees[size]}
         for size, loss in choice.held_out_loss.items()
     ]
-    return {"size": [choice.max_depth, choice.leafrank_depth], "tried": tried}
+    packed = {"size": [choice.max_depth, choice.leafrank_depth], "tried": tried}
+    return packed | ({"top": choice.lack_at_top} if choice.lack_at_top else {})
 
 
 def _unpack_choice(node: Node) -> BoostingChoice:
-    fields = node.fields("size", "tried")
+    fields = node.fields("size", "tried", optional=["top"])
     tried = [item.fields("size", "loss", "trees") for item in fields["tried"].items()]
     sizes = [_unpack_size(item["size"]) for item in tried]
     return BoostingChoice(
         *_unpack_size(fields["size"]),
         {size: item["loss"].number(0.0) for size, item in zip(sizes, tried, strict=True)},
         {size: item["trees"].integer(1, 2**31) for size, item in zip(sizes, tried, strict=True)},
+        _unpack_lacks(fields["top"]) if "top" in fields else {},
     )
+
+
+def _unpack_lacks(node: Node) -> dict[str, float]:
+    """Of each loss that was tried with a focus."""
+    fields = node.fields(optional=list(LOSSES))
+    return {loss: item.number(0.0) for loss, item in fields.items()}
 
 
 def _unpack_size(node: Node) -> tuple[int, int]:

@@ -1,0 +1,151 @@
+"""How boosting with a focus chooses its loss and its trees."""
+
+import numpy as np
+import oracles
+import pytest
+from samples import whole_numbers
+
+import treerank
+from treerank import BoostedTreeRank, _core
+from treerank._growth.boosting_choice import (
+    FOCUS_STEP,
+    FOCUS_WINDOW,
+    FOLD_SEED,
+    N_FOLDS,
+    _best_loss,
+)
+from treerank.metrics import local_auc_score, partial_auc_score
+
+
+def only_together(n, seed=0):
+    """Most rows hardly differ; in a fifth of them two columns matter, and only together."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(5, size=(n, 4)).astype(float)
+    both = (X[:, 1] > 2) != (X[:, 2] > 2)
+    share = 0.1 + 0.02 * X[:, 3] + 0.6 * both * (X[:, 0] == 4)
+    return X, (rng.random(n) < share).astype(int)
+
+
+def measure(y, scores, focus):
+    if isinstance(focus, tuple):
+        return partial_auc_score(y, scores, min_fpr=focus[0], max_fpr=focus[1])
+    return local_auc_score(y, scores, rate=focus)
+
+
+def lacks_by_hand(X, y, focus, loss, size, n_rounds):
+    """1 minus the measure on each fold (columns) after each tree, by models of the other folds."""
+    codes = np.ascontiguousarray((X.T + 1).astype(np.uint8))
+    labels = y.astype(np.uint8)
+    hashes = _core.row_hashes(codes, labels, FOLD_SEED)
+    fold = oracles.folds(hashes, labels, None, N_FOLDS, FOLD_SEED)
+    found = np.empty((n_rounds, N_FOLDS))
+    for f in range(N_FOLDS):
+        model = BoostedTreeRank(
+            n_rounds, learning_rate=0.1, loss=loss, focus=focus, max_depth=size[0],
+            leafrank_depth=size[1],
+        ).fit(X[fold != f], y[fold != f])  # fmt: skip
+        for number, scores in enumerate(model.staged_score_samples(X[fold == f])):
+            found[number, f] = 1 - measure(y[fold == f], scores, focus)
+    return found
+
+
+@pytest.mark.parametrize("focus", [0.2, (0.0, 0.3)])
+def test_each_loss_is_judged_at_the_top_of_rows_held_out(focus):
+    X, y = whole_numbers(300)
+    size = 2, 1
+    settings = {"focus": focus, "max_depth": size[0], "leafrank_depth": size[1]}
+    plain, pairs = (
+        BoostedTreeRank(loss=loss, **settings).fit(X, y).plan_ for loss in ("logistic", "pairwise")
+    )
+    found = BoostedTreeRank(**settings).fit(X, y).plan_.lack_at_top
+    assert found.keys() == {"logistic", "pairwise"}
+    # The plain loss: trees of least log-loss, half as many at a rate of 0.1 as at one of 0.05.
+    n_rounds = plain.n_trees[size] // 2
+    lacks = lacks_by_hand(X, y, focus, "logistic", size, n_rounds)
+    assert found["logistic"] == pytest.approx(lacks[-1].mean())
+    # Pairs of the top: the least mean of neighbouring measures.
+    n_rounds = pairs.n_trees[size] // 2
+    aside = FOCUS_STEP * (FOCUS_WINDOW // 2)
+    lacks = lacks_by_hand(X, y, focus, "pairwise", size, n_rounds + aside + 2 * FOCUS_STEP)
+    measured = lacks.mean(axis=1)[FOCUS_STEP - 1 :: FOCUS_STEP]
+    means = np.convolve(measured, np.ones(FOCUS_WINDOW) / FOCUS_WINDOW, "valid")
+    assert n_rounds == FOCUS_STEP * (int(np.argmin(means)) + 1) + aside
+    assert found["pairwise"] == pytest.approx(means.min())
+    assert found["pairwise"] == pairs.held_out_loss[size]
+
+
+def test_pairs_of_the_top_have_to_be_ahead_by_more_than_luck():
+    plain = np.array([0.5, 0.6, 0.55, 0.58, 0.52])
+    luck = np.array([0.05, -0.05, 0.04, -0.04, 0.0])
+    for gain, expected in ((0.02, "pairwise"), (0.004, "logistic"), (-0.02, "logistic")):
+        assert _best_loss({"logistic": plain, "pairwise": plain - gain - luck}) == expected
+    # Of equal measures the first; of a single part there is no error to be known.
+    assert _best_loss({"logistic": plain, "pairwise": plain}) == "logistic"
+    assert _best_loss({"logistic": plain[:1], "pairwise": plain[:1] - 1e-6}) == "pairwise"
+    assert _best_loss({"rankboost": plain}) == "rankboost"
+
+
+def test_a_focus_does_not_lose_the_large_trees_that_the_plain_fit_finds():
+    X, y = only_together(1_000)
+    X_new, y_new = only_together(20_000, seed=9)
+    models = [BoostedTreeRank(focus=focus).fit(X, y) for focus in (None, 0.1)]
+    plain, focused = (local_auc_score(y_new, m.score_samples(X_new), rate=0.1) for m in models)
+    assert focused > plain - 0.01
+
+
+def test_where_the_plain_loss_is_taken_the_model_is_the_plain_one():
+    X, y = whole_numbers(400, seed=3)
+    plain, focused = BoostedTreeRank().fit(X, y), BoostedTreeRank(focus=0.2).fit(X, y)
+    assert focused.loss_ == plain.loss_ == "logistic"
+    assert focused.plan_.n_trees == plain.plan_.n_trees
+    np.testing.assert_array_equal(focused.score_samples(X), plain.score_samples(X))
+
+
+def test_where_pairs_of_the_top_are_taken_their_trees_are_fitted_to_all_rows():
+    X, y = only_together(600)
+    model = BoostedTreeRank(focus=0.1).fit(X, y)
+    assert model.loss_ == "pairwise"
+    assert model.plan_.lack_at_top["pairwise"] < model.plan_.lack_at_top["logistic"]
+    size = model.plan_.max_depth, model.plan_.leafrank_depth
+    assert model.plan_.held_out_loss[size] == min(model.plan_.held_out_loss.values())
+    again = BoostedTreeRank(
+        model.n_estimators_, learning_rate=0.05, focus=0.1, max_depth=size[0],
+        leafrank_depth=size[1],
+    ).fit(X, y)  # fmt: skip
+    np.testing.assert_array_equal(model.score_samples(X), again.score_samples(X))
+
+
+def test_what_is_given_is_not_chosen():
+    X, y = whole_numbers(300)
+    for given, sizes in (({"max_depth": 3}, {(3, 2)}), ({"n_estimators": 9}, set())):
+        plan = BoostedTreeRank(focus=0.2, **given).fit(X, y).plan_
+        assert set(plan.held_out_loss) == sizes
+        assert bool(plan.lack_at_top) == bool(sizes)
+    alone = BoostedTreeRank(focus=0.2, loss="rankboost").fit(X, y)
+    assert alone.loss_ == "rankboost"
+    assert len(alone.plan_.held_out_loss) > 1
+    assert alone.plan_.lack_at_top == {}
+    few = BoostedTreeRank(focus=0.2).fit(X[:60], y[:60])  # rows held out would say too little
+    assert (few.loss_, few.n_estimators_, few.plan_.n_trees) == ("pairwise", 200, {})
+
+
+def test_neither_the_order_of_the_rows_nor_threads_matter():
+    X, y = whole_numbers(300)
+    settings = {"focus": 0.2, "max_depth": 1, "leafrank_depth": 2}
+    model = BoostedTreeRank(**settings).fit(X, y)
+    mixed = np.random.default_rng(1).permutation(len(y))
+    for other in (
+        BoostedTreeRank(**settings, n_jobs=2).fit(X, y),
+        BoostedTreeRank(**settings).fit(X[mixed], y[mixed]),
+    ):
+        assert other.plan_.n_trees == model.plan_.n_trees
+        np.testing.assert_allclose(other.score_samples(X), model.score_samples(X), rtol=1e-9)
+
+
+def test_a_file_keeps_what_was_tried(tmp_path):
+    X, y = whole_numbers(300)
+    model = BoostedTreeRank(focus=0.2, max_depth=1).fit(X, y)
+    treerank.save(model, tmp_path / "model")
+    loaded = treerank.load(tmp_path / "model")
+    assert loaded.plan_ == model.plan_
+    assert loaded.plan_.lack_at_top

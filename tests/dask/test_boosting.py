@@ -17,7 +17,7 @@ pd = pytest.importorskip("pandas")
 from clusters import at_round, cut_array, cut_frame, frame, table  # noqa: E402
 
 from treerank._growth import boosting_choice  # noqa: E402
-from treerank.dask import DaskBoostedTreeRank  # noqa: E402
+from treerank.dask import DaskBoostedTreeRank, _boosting_checkpoint  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
 
@@ -113,6 +113,39 @@ def test_a_worker_that_is_killed_does_not_change_the_trees(processes, monkeypatc
     assert_same_model(BoostedTreeRank(4).fit(x, y), model)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_fit_that_was_broken_off_goes_on_from_its_checkpoint(
+    threads, tmp_path, monkeypatch, n_classes
+):
+    monkeypatch.setattr(_boosting_checkpoint, "EVERY", 2)
+    x, y = table(200, n_classes)
+    x = frame(x)
+    parts = cut_frame(x, [80]), cut_frame(pd.Series(y), [80])
+    path = tmp_path / "growth.npz"
+    parameters = {"n_estimators": 3, "n_bags": 2, "random_state": 1}
+    whole = DaskBoostedTreeRank(client=threads, checkpoint=path, **parameters).fit(*parts).n_rounds_
+    assert not path.exists()
+
+    def stop():
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        at_round(patch, whole - 4, stop)
+        model = DaskBoostedTreeRank(client=threads, checkpoint=path, **parameters)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(*parts)
+    assert path.exists()
+    with pytest.raises(ValueError, match="other data or other parameters"):
+        clone(model).set_params(random_state=9).fit(*parts)
+    model.fit(*parts)
+    assert model.n_rounds_ < whole / 2 + 10
+    assert not path.exists()
+    assert_same_model(BoostedTreeRank(**parameters).fit(x, y), model)
+    path.write_bytes(b"nothing of the kind")
+    with pytest.raises(ValueError, match="cannot be read"):
+        model.fit(*parts)
+
+
 def test_the_estimator_is_that_of_scikit_learn(threads):
     model = DaskBoostedTreeRank(2, max_depth=1, client=threads)
     expected = set(BoostedTreeRank().get_params()) | {"client", "checkpoint"}
@@ -138,7 +171,6 @@ def test_the_estimator_is_that_of_scikit_learn(threads):
         ({"loss": "hinge"}, "Got loss='hinge'"),
         ({"focus": 0.1}, "Got focus=0.1; expected None"),
         ({"warm_start": True}, "Got warm_start=True; expected False"),
-        ({"checkpoint": "here.npz"}, "Got checkpoint='here.npz'; expected None"),
         ({"device": "cuda"}, "Got device='cuda' on a cluster"),
         ({"n_estimators": 0}, "Got n_estimators=0"),
         ({"class_weight": "balanced"}, "class_weight"),

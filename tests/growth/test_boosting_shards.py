@@ -22,6 +22,7 @@ from treerank._growth.boosting_fit import boost, boost_bags, hold_out  # noqa: E
 from treerank._growth.exact_sums import ExactSums  # noqa: E402
 from treerank._input.validation import validate_training_data  # noqa: E402
 from treerank.dask import _boosting_rows  # noqa: E402
+from treerank.dask._boosting_checkpoint import BoostingCheckpoint  # noqa: E402
 from treerank.dask._boosting_rows import boosting_rows  # noqa: E402
 from treerank.dask._collections import CodedShards  # noqa: E402
 
@@ -63,7 +64,7 @@ def two_roads(parameters, x, y, weight, cuts):
         shards, [0, *cuts], data.table.names, data.classes, coded.binning, None, len(y),
         data.weights.scale, effect,
     )  # fmt: skip
-    sharded = boosting_rows(CallsHere(), whole)
+    sharded = boosting_rows(CallsHere(), whole, BoostingCheckpoint(None, ""))
     return memory, sharded, coded.binning, plan_boosting(model, size_of(data), coded.binning, False)
 
 

@@ -47,10 +47,11 @@ def on_cluster(estimator: Any, client: Any, checkpoint: Path | None) -> Any:
     """Estimator that trains as this one does, on the cluster, and shows progress."""
     from treerank import dask  # noqa: PLC0415 (an extra)
 
-    make: Any = {
+    on_clusters: dict[Any, Any] = {
         treerank.TreeRank: dask.DaskTreeRank,
         treerank.RankingForest: dask.DaskRankingForest,
         treerank.BoostedTreeRank: dask.DaskBoostedTreeRank,
-    }[type(estimator)]
+    }
+    make = on_clusters[type(estimator)]
     parameters = estimator.get_params(deep=False) | {"verbose": 1}
     return make(**parameters, client=client, checkpoint=checkpoint)

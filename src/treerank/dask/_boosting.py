@@ -7,12 +7,13 @@ from typing import Any, Self
 from treerank._boosting import BoostedTreeRank
 from treerank._boosting_plan import BoostingSize, plan_boosting
 from treerank._input.parameter_docs import insert_shared_docs
-from treerank._input.parameters import check_choice, invalid_parameter
+from treerank._input.parameters import check_choice
 from treerank.dask._base import OnCluster, takes_parameters_of
+from treerank.dask._boosting_checkpoint import BoostingCheckpoint
 from treerank.dask._boosting_rows import boosting_rows
 from treerank.dask._cluster import Cluster, DaskShards
 from treerank.dask._collections import Blocks, code_blocks, is_collection
-from treerank.dask._estimators import check_on_processor
+from treerank.dask._estimators import check_on_processor, fit_digest
 
 
 @takes_parameters_of(BoostedTreeRank)
@@ -31,8 +32,7 @@ class DaskBoostedTreeRank(OnCluster, BoostedTreeRank):
         As for :class:`~treerank.BoostedTreeRank`. With "auto" the size of the trees is chosen in
         this process, on up to 50,000 rows, and their number on all rows of the cluster.
     {client}
-    checkpoint : None
-        Boosting keeps none.
+    {checkpoint}
     **parameters
         All parameters of :class:`~treerank.BoostedTreeRank`; `loss` must be "auto" or "logistic",
         `focus` None and `warm_start` False. Early stopping, and more than two classes, bring
@@ -99,7 +99,8 @@ class DaskBoostedTreeRank(OnCluster, BoostedTreeRank):
         self, cluster: Cluster, blocks: Blocks, validation: Any = (None, None, None)
     ) -> None:
         coded = code_blocks(cluster, self, blocks)
-        rows = boosting_rows(cluster, coded)
+        checkpoint = BoostingCheckpoint(self.checkpoint, fit_digest(self, cluster, coded))
+        rows = boosting_rows(cluster, coded, checkpoint)
         class_rows = DaskShards(cluster, coded.shards).class_rows(len(coded.classes))
         weight = float(rows.class_units.sum() / rows.scale)
         size = BoostingSize(coded.table, coded.classes, class_rows, weight)
@@ -107,6 +108,7 @@ class DaskBoostedTreeRank(OnCluster, BoostedTreeRank):
         self._binning, self.classes_ = coded.binning, coded.classes
         self.loss_ = plan.loss
         self._keep(self._boost(rows, self._validation_rows(*validation), plan, None))
+        checkpoint.close()
         self.n_rounds_ = cluster.n_rounds
 
     def _check_distributable(self) -> None:
@@ -127,5 +129,3 @@ class DaskBoostedTreeRank(OnCluster, BoostedTreeRank):
                 "Got warm_start=True; expected False: on a cluster trees are not kept for a later "
                 "fit. Use BoostedTreeRank."
             )
-        if self.checkpoint is not None:
-            raise invalid_parameter("checkpoint", self.checkpoint, "None: boosting keeps none")

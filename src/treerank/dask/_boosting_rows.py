@@ -37,6 +37,7 @@ from treerank._input.focus import Focus
 from treerank._input.weights import join_weights
 from treerank._select.quality import ranking_quality
 from treerank._trees.packed_forest import ForestArrays, Sampling
+from treerank.dask._boosting_checkpoint import BoostingCheckpoint, KeptRounds
 from treerank.dask._cluster import Cluster, DaskShards
 from treerank.dask._collections import CodedShards
 from treerank.dask._folds import place_in_order
@@ -60,6 +61,7 @@ class DaskBoostingRows:
     design_effect: float
     n_features: int
     n_classes: int
+    checkpoint: BoostingCheckpoint
 
     @property
     def n_rows(self) -> int:
@@ -220,9 +222,10 @@ class DaskRounds:
 
     def __iter__(self) -> Iterator[ForestArrays | None]:
         """Give the tree of each round; None where there is no split."""
+        kept = self.rows.checkpoint.begin()
+        n_kept = len(kept.trees)
         for number in range(self.plan.n_rounds):
-            self._follow_cuts()
-            tree = self._grow(number)
+            tree = kept.trees[number] if number < n_kept else self._next(kept, number)
             if tree is None:
                 break
             if len(tree.slots) == 1:  # of these rows and features; others may have one
@@ -230,6 +233,19 @@ class DaskRounds:
                 continue
             self.scored.add(tree)
             yield tree
+
+    def _next(self, kept: KeptRounds, number: int) -> ForestArrays | None:
+        """Grow the tree of a round, and keep it."""
+        constants = None
+        if self.cuts is not None:
+            if kept.constants is not None:
+                self.cuts.constants = kept.constants.copy()
+            self._follow_cuts()
+            constants = self.cuts.constants
+        tree = self._grow(number)
+        if tree is not None:
+            self.rows.checkpoint.add(kept, tree, constants)
+        return tree
 
     def _follow_cuts(self) -> None:
         if self.cuts is None:
@@ -308,7 +324,9 @@ class DaskRounds:
         return [cluster.submit(itemgetter(0), future) for future in answers], *sums
 
 
-def boosting_rows(cluster: Cluster, coded: CodedShards) -> DaskBoostingRows:
+def boosting_rows(
+    cluster: Cluster, coded: CodedShards, checkpoint: BoostingCheckpoint
+) -> DaskBoostingRows:
     """Coded rows, their weights in units whose sum leaves room for gradients."""
     n_classes = len(coded.classes)
     [units] = DaskShards(cluster, coded.shards).class_weights([AllRows()], n_classes)
@@ -317,8 +335,9 @@ def boosting_rows(cluster: Cluster, coded: CodedShards) -> DaskBoostingRows:
     if coarser > 1:
         shards = [cluster.submit(tasks.with_units, shard, coarser) for shard in shards]
     return DaskBoostingRows(
-        cluster, shards, coded.scale / coarser, coded.design_effect, len(coded.names), n_classes
-    )
+        cluster, shards, coded.scale / coarser, coded.design_effect, len(coded.names), n_classes,
+        checkpoint,
+    )  # fmt: skip
 
 
 def _unit_of(largest: float, bits: int) -> float:

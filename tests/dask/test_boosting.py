@@ -184,6 +184,15 @@ def test_what_a_cluster_cannot_do_is_said(threads, parameters, message):
     assert not hasattr(model, "classes_")
 
 
+def test_where_nothing_can_be_learned_all_rows_have_one_score(threads):
+    x, y = np.zeros((60, 2)), np.arange(60) % 2
+    lazy = cut_array(x, [20])
+    model = DaskBoostedTreeRank(3, client=threads).fit(lazy, cut_array(y, [20]))
+    assert model.n_estimators_ == 0
+    assert np.array_equal(model.score_samples(lazy).compute(), np.zeros(60))
+    assert model.apply(lazy).compute().shape == (60, 0)
+
+
 def test_labels_of_one_class_are_refused(threads):
     x, y = table(100)
     model = DaskBoostedTreeRank(client=threads)

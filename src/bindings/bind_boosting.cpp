@@ -5,31 +5,13 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/boosted_trees.hpp"
 #include "bindings/options.hpp"
 #include "core/grow/boosting.hpp"
 
 namespace treerank {
 
 namespace {
-
-BoostingOptions boosting_options(const nb::dict& d) {
-    BoostingOptions options;
-    options.max_depth = nb::cast<std::int32_t>(d["max_depth"]);
-    options.leafrank_depth = nb::cast<std::int32_t>(d["leafrank_depth"]);
-    options.min_weight_leaf = nb::cast<std::int64_t>(d["min_weight_leaf"]);
-    options.independent_weight = nb::cast<double>(d["independent_weight"]);
-    options.l2 = nb::cast<double>(d["l2"]);
-    options.learning_rate = nb::cast<double>(d["learning_rate"]);
-    options.by_stratum = nb::cast<bool>(d["by_stratum"]);
-    return options;
-}
-
-template <class T>
-std::vector<T> checked_numbers(const Vector<T>& numbers, std::size_t below, const char* what) {
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-        if (static_cast<std::size_t>(numbers.data()[i]) >= below) throw nb::value_error(what);
-    return {numbers.data(), numbers.data() + numbers.size()};
-}
 
 using Units = std::optional<Vector<std::int64_t>>;
 using Scores = nb::ndarray<double, nb::numpy, nb::ndim<1>, nb::c_contig>;
@@ -83,10 +65,7 @@ class PyRounds {
             if (scores) rounds_->add_to(scores->data(), *pool_);
         });
         if (!tree) return nb::none();
-        return nb::make_tuple(
-            to_records(std::move(tree->flat.slots)), to_numpy(std::move(tree->value)),
-            to_numpy(std::move(tree->flat.target)), to_records(std::move(tree->flat.category_sets)),
-            to_numpy(std::move(tree->importance)), to_numpy(std::move(tree->left_share)));
+        return to_tuple(std::move(*tree));
     }
 
   private:

@@ -7,6 +7,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/options.hpp"
+#include "bindings/placed_rows.hpp"
 #include "bindings/trees.hpp"
 #include "core/grow/level_growth.hpp"
 #include "core/grow/shard_rows.hpp"
@@ -29,21 +30,6 @@ ShardSample shard_sample(const Vector<std::uint8_t>& labels, const OptionalBytes
         if (repeats->data()[i] > kMaxRepeat) throw nb::value_error("part: too many repeats");
     return {n, labels.data(), repeats ? repeats->data() : nullptr,
             weights ? weights->data() : nullptr};
-}
-
-RowState placed_of(const Vector<std::uint32_t>& rows, const Vector<std::int64_t>& starts,
-                   std::size_t n_rows) {
-    RowState placed{to_vector(rows), to_vector(starts)};
-    const auto& at = placed.starts;
-    bool sound = !at.empty() && at.front() == 0 && at.back() == std::ssize(placed.rows);
-    for (std::size_t s = 0; s + 1 < at.size(); ++s) sound = sound && at[s] <= at[s + 1];
-    for (const Row row : placed.rows) sound = sound && row_id(row) < n_rows;
-    if (!sound) throw nb::value_error("rows: slots that do not fit the part");
-    return placed;
-}
-
-nb::tuple from_placed(RowState&& placed) {
-    return nb::make_tuple(to_numpy(std::move(placed.rows)), to_numpy(std::move(placed.starts)));
 }
 
 template <class Code>

@@ -12,16 +12,9 @@ from scipy.special import expit
 from treerank._base import TreeEnsemble
 from treerank._binning.binning import Binning, Coded
 from treerank._device.choice import device_of
-from treerank._growth.boosting import (
-    Boosted,
-    BoostingPlan,
-    BoostingRows,
-    boost,
-    boost_bags,
-    boosting_units,
-    hold_out,
-)
+from treerank._growth.boosting import BoostingPlan, BoostingRows, boosting_units
 from treerank._growth.boosting_choice import BoostingChoice, choose_trees
+from treerank._growth.boosting_fit import Boosted, RowsToBoost, boost, boost_bags, hold_out
 from treerank._growth.progress import progress_bar
 from treerank._input.labels import check_labels
 from treerank._input.parameter_docs import insert_shared_docs
@@ -30,7 +23,7 @@ from treerank._input.stages import stage
 from treerank._input.validation import TrainingData, validate_rows
 from treerank._input.weights import check_weights, quantise
 from treerank._io.parquet import CodedFit
-from treerank._plans.boosting import plan_boosting
+from treerank._plans.boosting import plan_boosting, size_of
 from treerank._select.log_odds import log_odds_lines
 from treerank._select.quality import class_shares
 from treerank._trees.packed_forest import ForestArrays
@@ -264,19 +257,19 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         rank = data.labels.astype(np.intp)
         effect = data.weights.design_effect
         rows = BoostingRows(coded.codes, rank, units, scale, effect, len(data.classes))
-        settings = plan_boosting(self, data, coded.binning, validation[0] is not None)
+        settings = plan_boosting(self, size_of(data), coded.binning, validation[0] is not None)
         before = self._before(data, coded.binning)
         self._binning, self.classes_ = coded.binning, data.classes
         given = self._validation_rows(*validation)
-        self._keep(*self._boost(rows, given, settings, before))
+        self._keep(self._boost(rows, given, settings, before))
 
     def _boost(
         self,
-        rows: BoostingRows,
-        validation: BoostingRows | None,
+        rows: RowsToBoost,
+        validation: RowsToBoost | None,
         plan: BoostingPlan,
         before: Boosted | None,
-    ) -> tuple[Boosted, BoostingRows]:
+    ) -> Boosted:
         """Choose the trees, if that is asked for, and grow them on rows not held out."""
         self.plan_ = BoostingChoice(plan.max_depth, plan.leafrank_depth, {}, {})
         if plan.choice is not None:
@@ -287,10 +280,8 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
             rows, validation = hold_out(rows, plan, float(self.validation_fraction))
         with progress_bar("boosting", self.verbose) as report:
             if self.n_bags > 1:
-                boosted = boost_bags(rows, self._binning, plan, self.n_bags, report)
-            else:
-                boosted = boost(rows, validation, self._binning, plan, report, before)
-        return boosted, rows
+                return boost_bags(rows, self._binning, plan, self.n_bags, report)
+            return boost(rows, validation, self._binning, plan, report, before)
 
     def _before(self, data: TrainingData, binning: Binning) -> Boosted | None:
         """Trees of the last fit to go on from, with a warm start."""
@@ -307,7 +298,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
                 f"Got n_estimators={self.n_estimators} with warm_start=True; expected at least the "
                 f"{self.n_estimators_} trees that there are."
             )
-        return Boosted(self._trees, self._start, np.empty(0), np.empty(0))
+        return Boosted(self._trees, self._start, None, np.empty(0))
 
     def _validation_rows(self, X: Any, y: Any, sample_weight: Any) -> BoostingRows | None:
         """Rows that are given to say when to stop."""
@@ -327,7 +318,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         units, scale = boosting_units(quantise(check_weights(sample_weight, n_rows)))
         return BoostingRows(codes, labels.astype(np.intp), units, scale, 1.0, n_classes)
 
-    def _keep(self, boosted: Boosted, rows: BoostingRows) -> None:
+    def _keep(self, boosted: Boosted) -> None:
         """Set the fitted attributes."""
         self._trees, self._start = boosted.trees, boosted.start
         n_trees = 0 if boosted.trees is None else boosted.trees.n_trees
@@ -341,11 +332,11 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
             gains = boosted.trees.importance.sum(axis=0)
         self.feature_importances_ = gains / gains.sum() if gains.any() else gains
         self._slopes, self._intercepts = np.ones(1), np.zeros(1)
-        if self.loss_ != "logistic" or rows.n_classes > 2:
-            self._slopes, self._intercepts = log_odds_lines(
-                boosted.scores, rows.rank, rows.weight, rows.n_classes
-            )
-            if rows.n_classes == 2:  # the score is known up to a constant: 0 is to be even odds
+        n_classes = len(self.classes_)
+        if self.loss_ != "logistic" or n_classes > 2:
+            assert boosted.scored is not None
+            self._slopes, self._intercepts = log_odds_lines(*boosted.scored.arrays(), n_classes)
+            if n_classes == 2:  # the score is known up to a constant: 0 is to be even odds
                 self._start += self._intercepts[0] / self._slopes[0]
                 self._intercepts = np.zeros(1)
 

@@ -142,12 +142,24 @@ def test_a_cluster_gives_the_model_of_memory(folder, parts, tmp_path):
     assert not log.exists()
 
 
+def test_boosting_on_a_cluster_gives_the_model_of_files(parts, tmp_path):
+    from clusters import forked_workers
+
+    fit = ["fit", parts, *LARGE, "--model", "boosting", "--trees", "2", "--save"]
+    with forked_workers():
+        result = run(*fit, tmp_path / "cluster", "--dask", "local")
+    assert result.exit_code == 0, result.output
+    assert run(*fit, tmp_path / "here").exit_code == 0
+    cluster, here = (treerank.load(tmp_path / name) for name in ("cluster", "here"))
+    rows = pd.read_parquet(parts)[list(here.feature_names_in_)]
+    assert np.array_equal(cluster.score_samples(rows), here.score_samples(rows))
+
+
 def test_what_is_wrong_with_a_cluster_is_said_in_a_line(parts, monkeypatch):
     monkeypatch.setattr("treerank.cli._cluster.SECONDS_TO_CONNECT", 0.2)
     cases = [
         (["--dask", "tcp://127.0.0.1:1"], "no scheduler answers there"),
         (["--checkpoint", "growth.npz"], "--checkpoint without --dask"),
-        (["--dask", "local", "--model", "boosting"], "expected tree or forest"),
         (["--dask", "local", "--cache-dir", "kept"], "--cache-dir with --dask"),
     ]
     for options, said in cases:

@@ -3,6 +3,8 @@
 
 #include <stdexcept>
 
+#include "core/grow/gradient_shards.hpp"
+#include "core/grow/summed_boosting.hpp"
 #include "digest.hpp"
 #include "random_table.hpp"
 
@@ -45,6 +47,55 @@ double score_of(const BoostedTree& tree, const CodeMatrix<std::uint8_t>& codes, 
     }
 }
 
+// The tree grown from sums over two shards of the rows, few histograms at a time.
+BoostedTree grow_from_sums(const BoostingTable<std::uint8_t>& table,
+                           const std::vector<RowGradient>& gradients,
+                           const std::vector<std::uint32_t>& rows,
+                           const std::vector<std::int32_t>& features,
+                           const BoostingOptions& options, std::size_t histogram_bytes) {
+    const GradientShard<std::uint8_t> shard{table.codes, gradients.data(), table.weights};
+    std::vector<RowState> shards(2);
+    std::int64_t weight = 0;
+    for (const std::uint32_t row : rows) {
+        shards[row % 3 == 0].rows.push_back(pack_row(row, false, 1));
+        weight += table.weights != nullptr ? table.weights[row] : 1;
+    }
+    for (RowState& state : shards) state.starts.push_back(std::ssize(state.rows));
+    SummedBoosting growth(table.features, features, options, weight, histogram_bytes);
+    while (!growth.is_done()) {
+        const BoostingRequest request = growth.request();
+        std::vector<GradientSum> sums(request.wanted.size() * growth.histogram_size());
+        std::vector<GradientSquares> squares(request.wanted.size());
+        for (RowState& state : shards) {
+            if (request.moves)
+                state = step_boosted_rows(table.codes, state, request.steps, request.sets,
+                                          static_cast<std::size_t>(request.n_slots));
+            const auto counted =
+                count_gradients(shard, state, request.wanted, table.features.n_codes, features);
+            for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += counted[i];
+            if (request.square_shift < 0) continue;
+            const auto squared = sum_squares(shard, state, request.wanted, request.square_shift);
+            for (std::size_t i = 0; i < squares.size(); ++i) squares[i] += squared[i];
+        }
+        growth.answer(sums.data(), squares.data());
+    }
+    return growth.compile();
+}
+
+void check_sums(const BoostingTable<std::uint8_t>& table, const BoostingRounds& rounds,
+                const std::vector<std::uint32_t>& rows, const std::vector<std::int32_t>& features,
+                const BoostingOptions& options, const BoostedTree& tree) {
+    std::vector<RowGradient> gradients;
+    for (std::size_t i = 0; i < table.codes.rows; ++i) gradients.push_back(rounds.rows.gradient(i));
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{1} << 24}) {
+        Digest one, other;
+        add_tree(one, tree);
+        add_tree(other, grow_from_sums(table, gradients, rows, features, options, bytes));
+        if (one.value() != other.value())
+            throw std::logic_error("sums over shards give another tree");
+    }
+}
+
 Digest boost(const CodedTable<std::uint8_t>& coded, const BoostingOptions& options, bool weighted,
              ThreadPool& pool) {
     const std::size_t n = RandomTable::kRows;
@@ -65,6 +116,7 @@ Digest boost(const CodedTable<std::uint8_t>& coded, const BoostingOptions& optio
             rounds->rows.set_gradient(i, gradient_of(scores[i], coded.from.labels[i]));
         const BoostedTree tree = rounds->grow(&rows, features, options, pool);
         add_tree(digest, tree);
+        check_sums(table, *rounds, rows, features, options, tree);
         std::vector<double> moved = scores;
         for (std::size_t i = 0; i < n; ++i) scores[i] += score_of(tree, table.codes, i);
         rounds->add_to(moved.data(), pool);

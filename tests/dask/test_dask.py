@@ -24,7 +24,7 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")
 
-from clusters import forked_workers  # noqa: E402
+from clusters import at_round, cut_array, cut_frame, frame, table  # noqa: E402
 
 import treerank.dask  # noqa: E402
 from treerank._input import column_stats  # noqa: E402
@@ -32,79 +32,12 @@ from treerank.dask import (  # noqa: E402
     ClusterError,
     DaskRankingForest,
     DaskTreeRank,
-    _cluster,
     _forest_rows,
     _rows,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
 DEEP = {"splitter": LeafRank(max_depth=6), "max_depth": 8, "pruning": None, "shrinkage": None}
-
-
-@pytest.fixture(scope="module")
-def threads():
-    """A cluster of two workers in this process: quick, nothing to kill."""
-    with distributed.Client(
-        processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None
-    ) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def cluster_of_processes():
-    with (
-        forked_workers(),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield cluster, client
-
-
-@pytest.fixture
-def processes(cluster_of_processes):
-    """A cluster of two worker processes or more, which may be killed."""
-    cluster, client = cluster_of_processes
-    n_lost = 2 - len(client.scheduler_info()["workers"])
-    if n_lost > 0:  # to an earlier test
-        cluster.scale(len(cluster.worker_spec) + n_lost)
-    client.wait_for_workers(2)
-    return cluster, client
-
-
-def table(n, n_classes=2, seed=0, n_features=5):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, n_features)).round(2)
-    noise = x[:, 0] + np.abs(x[:, 1]) + rng.normal(size=n)
-    y = np.searchsorted(np.quantile(noise, np.arange(1, n_classes) / n_classes), noise)
-    x[rng.random(x.shape) < 0.05] = np.nan
-    y[:n_classes] = np.arange(n_classes)
-    return x, y
-
-
-def frame(x, seed=0):
-    rng = np.random.default_rng(seed)
-    found = pd.DataFrame(x, columns=[f"c{j}" for j in range(x.shape[1])])
-    found["kind"] = rng.choice(["a", "b", "c", None], size=len(x))
-    found["flag"] = rng.random(len(x)) < 0.3
-    return found
-
-
-def cut_array(values, cuts):
-    """Dask Array cut at the given places; chunks may be empty."""
-    bounds = [0, *sorted(min(c, len(values)) for c in cuts), len(values)]
-    rows = tuple(b - a for a, b in pairwise(bounds))
-    chunks = (rows,) if values.ndim == 1 else (rows, (values.shape[1],))
-    return da.from_array(values, chunks=chunks)
-
-
-def cut_frame(values, cuts):
-    from dask.delayed import delayed
-
-    bounds = [0, *sorted(min(c, len(values)) for c in cuts), len(values)]
-    parts = [delayed(values.iloc[a:b]) for a, b in pairwise(bounds)]
-    return dd.from_delayed(parts, meta=values.iloc[:0], verify_meta=False)
 
 
 def assert_same_tree(one, other):
@@ -335,21 +268,6 @@ def test_sixteen_trees_take_at_most_four_times_the_rounds_of_one(threads):
 
 
 # --- Workers that come and go ---
-
-
-def at_round(monkeypatch, number, action):
-    """Do something once a fit has waited for the cluster so often."""
-    waited = _cluster.Cluster.result
-    done = []
-
-    def result(self, future):
-        if self.n_rounds >= number and not done:
-            done.append(True)
-            action()
-        return waited(self, future)
-
-    monkeypatch.setattr(_cluster.Cluster, "result", result)
-    return done
 
 
 @pytest.mark.parametrize("what", ["added", "retired", "killed"])
@@ -664,7 +582,8 @@ def test_workers_without_the_package_or_with_another_version_are_refused(threads
 
 
 def test_the_module_says_what_it_has():
-    assert set(treerank.dask.__all__) == {"ClusterError", "DaskRankingForest", "DaskTreeRank"}
+    estimators = {"DaskBoostedTreeRank", "DaskRankingForest", "DaskTreeRank"}
+    assert set(treerank.dask.__all__) == {"ClusterError", *estimators}
 
 
 def test_a_forest_chooses_the_plan_that_it_chooses_in_memory(threads, monkeypatch):

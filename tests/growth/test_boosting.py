@@ -169,10 +169,11 @@ def cut_loss(scores, constants, rank, weight):
 
 def test_derivatives_of_cuts_are_those_of_the_definition_with_the_best_constants():
     rng = np.random.default_rng(2)
-    rank, scores, weight = np.arange(30) % 4, rng.normal(size=30), rng.uniform(0.5, 2, 30)
-    loss = CumulativeLogistic(rank, weight, 4)
+    rank, scores, units = np.arange(30) % 4, rng.normal(size=30), rng.integers(50, 200, 30)
+    weight = units / 100
+    loss = CumulativeLogistic(rank, units, 4)
     first, second = loss(scores)
-    best = loss.constants
+    best = loss.cuts.constants
     for k, step in enumerate(0.05 * np.eye(3)):
         for sign in (1, -1):
             other = cut_loss(scores, best + sign * step, rank, weight)

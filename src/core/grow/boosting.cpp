@@ -66,7 +66,11 @@ class Grower : public BoostingRounds {
         std::vector<OpenCell> root(1);
         root[0] = {add_cell(all, 0), std::move(histogram)};
         grow_cells(std::move(root));
-        keep_cell(0, -1, {});
+        keep_cell(growing_, cells_, 0, -1, {},
+                  [&](const Segment& stratum, const BoostedLeaf& leaf) {
+                      moves_.push_back(
+                          {leaf.rows.first, leaf.rows.n, growing_.step_of(stratum, leaf.node)});
+                  });
         return growing_.compile();
     }
 
@@ -121,8 +125,7 @@ class Grower : public BoostingRounds {
                                     false, 1);
         });
         many_levels_ = std::any_of(chosen_.begin(), chosen_.end(), [&](std::int32_t feature) {
-            return table_.features.categorical[feature] != 0 &&
-                   table_.features.n_codes[feature] > kFreeLevels + 1;
+            return needs_row_variance(table_.features, feature);
         });
         auto weight = static_cast<std::int64_t>(n_rows_);
         if constexpr (Weighted)
@@ -336,30 +339,6 @@ class Grower : public BoostingRounds {
         }
         count(jobs);
         grow_cells(std::move(below));
-    }
-
-    // Adds a cell to the tree, and what is below; it is made up of the given leaves of the cell
-    // above.
-    void keep_cell(std::int32_t number, std::int32_t parent,
-                   const std::vector<BoostedLeaf>& made_of) {
-        const BoostedCell& cell = cells_[number];
-        const std::int32_t kept = growing_.add_cell(cell.at, parent, cell.depth);
-        if (cell.nodes.empty()) {
-            for (const BoostedLeaf& leaf : made_of)
-                moves_.push_back(
-                    {leaf.rows.first, leaf.rows.n, growing_.step_of(cell.at, leaf.node)});
-            return;
-        }
-        RankTree& tree = growing_.tree;
-        std::vector<MovedRows> moved;  // long ago
-        const Halves halves = make_halves(growing_, cell, moved);
-        tree.cells[kept].first_test = halves.first_test;
-        tree.cells[kept].last_test = static_cast<std::int32_t>(tree.tests.size());
-        const auto middle = halves.leaves.begin() + static_cast<std::ptrdiff_t>(halves.n_left);
-        tree.cells[kept].left = static_cast<std::int32_t>(tree.cells.size());
-        keep_cell(cell.left, kept, {halves.leaves.begin(), middle});
-        tree.cells[kept].right = static_cast<std::int32_t>(tree.cells.size());
-        keep_cell(cell.right, kept, {middle, halves.leaves.end()});
     }
 
     const BoostingTable<Code>& table_;

@@ -11,6 +11,11 @@
 
 namespace treerank {
 
+// Whether levels of a feature are judged by how much the gradients of rows vary.
+inline bool needs_row_variance(const Features& features, std::int32_t feature) {
+    return features.categorical[feature] != 0 && features.n_codes[feature] > kFreeLevels + 1;
+}
+
 // Sums of products of gradient and curvature, in whole numbers of as many digits as can be summed:
 // the last `shift` are left out.
 struct GradientSquares {
@@ -31,6 +36,9 @@ struct GradientSquares {
         gh += other.gh;
         hh += other.hh;
         return *this;
+    }
+    GradientSquares operator-(const GradientSquares& other) const {
+        return {gg - other.gg, gh - other.gh, hh - other.hh};
     }
     // Of the rows of a node, whose sum is given.
     double variance(const GradientSum& node, const NewtonScale& scale, double independent_weight,

@@ -1,26 +1,24 @@
-"""Boost: rounds of gradients, a tree grown on them by the core, and scores moved by it."""
+"""Rounds of boosting: gradients, a tree grown on them by the core, and scores moved by it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import train_test_split
 
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
-from treerank._growth.losses import make_loss, start_score
-from treerank._growth.progress import Report
+from treerank._growth.exact_sums import ExactSums
+from treerank._growth.losses import class_units, log_losses, make_loss
 from treerank._input.focus import Focus
 from treerank._input.stages import stage
 from treerank._input.weights import Weights
 from treerank._select.quality import ranking_quality
-from treerank._trees.level_sets import forest_with_sets
 from treerank._trees.packed_forest import ForestArrays, Sampling
 
 FloatArray = NDArray[np.float64]
@@ -89,12 +87,15 @@ class BoostingRows(NamedTuple):
             return np.ones(len(self.rank))
         return np.asarray(self.units / self.scale)
 
-    def drawn(self, counts: NDArray[np.uint8]) -> BoostingRows:
-        """Rows that were drawn, each as often as it was."""
-        rows = np.flatnonzero(counts)
-        taken = self.take(rows)
-        times = counts[rows].astype(np.int64)
-        return taken._replace(units=times if taken.units is None else taken.units * times)
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.rank)
+
+    @property
+    def class_units(self) -> NDArray[np.int64]:
+        """Units of each class."""
+        return class_units(self.rank, self.units, self.n_classes)
 
     def take(self, rows: NDArray[np.intp]) -> BoostingRows:
         """Some of the rows."""
@@ -102,14 +103,99 @@ class BoostingRows(NamedTuple):
         codes = np.ascontiguousarray(self.codes[:, rows])
         return self._replace(codes=codes, rank=self.rank[rows], units=units)
 
+    def bag(self, sampling: Sampling, number: int) -> BoostingRows:
+        """Rows that were drawn for a bag, each as often as it was."""
+        counts = sampling.counts(number, self.n_rows)
+        rows = np.flatnonzero(counts)
+        taken = self.take(rows)
+        times = counts[rows].astype(np.int64)
+        return taken._replace(units=times if taken.units is None else taken.units * times)
 
-class Boosted(NamedTuple):
-    """What the rounds made."""
+    def folds(self, n_folds: int, n_held: int, seed: int, n_jobs: int) -> list[Any]:
+        """Rows to learn from and rows held out, for the first so many folds."""
+        fold = self._deal(n_folds, seed, n_jobs)
+        return [
+            (self.take(np.flatnonzero(fold != f)), self.take(np.flatnonzero(fold == f)))
+            for f in range(n_held)
+        ]
 
-    trees: ForestArrays | None  # None: nothing to be learned
-    start: float
-    scores: FloatArray  # of the rows learned from
-    validation_scores: FloatArray  # AUC or VUS after each round
+    def sample(self, n_parts: int, seed: int, n_jobs: int) -> BoostingRows:
+        """One of so many parts of the rows."""
+        return self.take(np.flatnonzero(self._deal(n_parts, seed, n_jobs) == 0))
+
+    def _deal(self, n_folds: int, seed: int, n_jobs: int) -> NDArray[np.int32]:
+        labels = self.rank.astype(np.uint8)
+        return _core.assign_folds(
+            self.codes, labels, self.units, self.n_classes, n_folds, seed, n_jobs
+        )
+
+    def in_memory(self) -> BoostingRows:
+        """Return the rows in this process."""
+        return self
+
+    def scored(self, start: float, trees: list[ForestArrays], n_jobs: int) -> ScoredRows:
+        """Rows with the scores of some trees."""
+        return ScoredRows(self, start, trees, n_jobs)
+
+    def rounds(
+        self, binning: Binning, plan: BoostingPlan, start: float, trees: list[ForestArrays]
+    ) -> LocalRounds:
+        """Rounds that go on from some trees."""
+        return LocalRounds(self, binning, plan, start, trees)
+
+
+class ScoredRows:
+    """Rows, and what the trees so far add up to."""
+
+    def __init__(
+        self, rows: BoostingRows, start: float, trees: list[ForestArrays], n_jobs: int
+    ) -> None:
+        self.rows, self.n_jobs = rows, n_jobs
+        self.scores = np.full(rows.n_rows, start)
+        for tree in trees:
+            self.add(tree)
+
+    def add(self, tree: ForestArrays) -> None:
+        """Move the scores by a tree."""
+        self.scores += tree.total(self.rows.codes, self.n_jobs)
+
+    def take_back(self, tree: ForestArrays) -> None:
+        """Undo the move of a tree, but for roundings."""
+        self.scores -= tree.total(self.rows.codes, self.n_jobs)
+
+    def log_loss(self, sums: ExactSums) -> int:
+        """Sum of the log-loss of two classes."""
+        return int(sums.of(log_losses(self.scores, self.rows.rank), self.rows.units))
+
+    def quality(self, focus: Focus | None) -> float:
+        """How well the scores rank."""
+        rows = self.rows
+        classes = np.arange(rows.n_classes)
+        return ranking_quality(rows.rank, self.scores, classes, rows.weight, focus)
+
+    def arrays(self) -> tuple[FloatArray, NDArray[np.intp], FloatArray]:
+        """Scores, classes and weights of all rows."""
+        return self.scores, self.rows.rank, self.rows.weight
+
+
+class LocalRounds:
+    """Rounds on rows in this process."""
+
+    def __init__(
+        self,
+        rows: BoostingRows,
+        binning: Binning,
+        plan: BoostingPlan,
+        start: float,
+        trees: list[ForestArrays],
+    ) -> None:
+        self.scored = ScoredRows(rows, start, trees, plan.n_jobs)
+        first = sum(tree.n_trees for tree in trees)
+        self._trees = grow_rounds(rows, binning, plan, self.scored.scores, first)
+
+    def __iter__(self) -> Iterator[ForestArrays | None]:
+        """Give the tree of each round; None where there is no split."""
+        return self._trees
 
 
 def boosting_units(weights: Weights) -> tuple[NDArray[np.int64] | None, float]:
@@ -119,64 +205,6 @@ def boosting_units(weights: Weights) -> tuple[NDArray[np.int64] | None, float]:
         return units, scale
     coarser = 2.0 ** np.ceil(np.log2(units.sum() / MOST_UNITS))
     return np.maximum(np.rint(units / coarser), 1.0).astype(np.int64), scale / coarser
-
-
-def hold_out(
-    rows: BoostingRows, plan: BoostingPlan, share: float
-) -> tuple[BoostingRows, BoostingRows | None]:
-    """Rows to learn from, and rows that say when to stop."""
-    if not plan.patience:
-        return rows, None
-    counts = np.bincount(rows.rank)
-    n_held = max(round(share * len(rows.rank)), len(counts))
-    if counts.min() < 2 or len(rows.rank) - n_held < len(counts):
-        raise ValueError(
-            f"Got early_stopping=True and {counts.min()} rows of the rarest class; expected "
-            "at least 2, to learn from and to hold out."
-        )
-    learn, held = train_test_split(
-        np.arange(len(rows.rank)), test_size=n_held, stratify=rows.rank, random_state=plan.seed
-    )
-    return rows.take(np.sort(learn)), rows.take(np.sort(held))
-
-
-def boost(
-    rows: BoostingRows,
-    validation: BoostingRows | None,
-    binning: Binning,
-    plan: BoostingPlan,
-    report: Report | None,
-    before: Boosted | None = None,
-) -> Boosted:
-    """Grow the trees, one after the other; those after `before`, if they are some already."""
-    start = start_score(plan.loss, rows.rank, rows.weight, rows.n_classes)
-    trees: list[ForestArrays] = []
-    scores = np.full(len(rows.rank), start)
-    if before is not None and before.trees is not None:
-        start, trees = before.start, [before.trees]
-        scores = start + before.trees.total(rows.codes, plan.n_jobs)
-    held_out = None if validation is None else _HeldOut(validation, start, trees, plan)
-    first = sum(tree.n_trees for tree in trees)
-    for number, tree in enumerate(grow_rounds(rows, binning, plan, scores, first), first):
-        if tree is None:
-            continue
-        trees.append(tree)
-        if held_out is not None:
-            with stage("validation scores"):
-                held_out.add(tree)
-            if held_out.is_patience_over:
-                break
-        if report is not None:
-            report((number + 1) / plan.n_rounds)
-    qualities = [] if held_out is None else held_out.qualities
-    n_kept = len(trees)
-    if qualities:
-        n_kept += int(np.argmax(qualities)) + 1 - len(qualities)
-    for tree in trees[n_kept:]:
-        scores -= tree.total(rows.codes, plan.n_jobs)
-    joined = join_trees(trees[:n_kept])
-    kept = None if joined is None else forest_with_sets(joined, binning)
-    return Boosted(kept, start, scores, np.array(qualities))
 
 
 def grow_rounds(
@@ -193,8 +221,9 @@ def grow_rounds(
         )  # fmt: skip
     with _threads(plan.n_jobs) as threads:
         loss = make_loss(
-            plan.loss, rows.rank, rows.weight, rows.n_classes, threads, plan.n_jobs, plan.focus
-        )
+            plan.loss, rows.rank, rows.weight, rows.units, rows.n_classes, threads, plan.n_jobs,
+            plan.focus,
+        )  # fmt: skip
         for number in range(first, plan.n_rounds):
             with stage("gradients"):
                 derivatives = loss(scores)
@@ -209,61 +238,6 @@ def grow_rounds(
                 with stage("update scores"):
                     scores += tree.total(rows.codes, plan.n_jobs)
             yield tree
-
-
-class _HeldOut:
-    """Scores of rows held out, and how well they rank after each tree."""
-
-    def __init__(
-        self, rows: BoostingRows, start: float, trees: list[ForestArrays], plan: BoostingPlan
-    ) -> None:
-        self.rows, self.plan = rows, plan
-        self.scores = np.full(len(rows.rank), start)
-        for tree in trees:
-            self.scores += tree.total(rows.codes, plan.n_jobs)
-        self.qualities: list[float] = []
-
-    def add(self, tree: ForestArrays) -> None:
-        """Move the scores by a tree, and judge them."""
-        rows = self.rows
-        self.scores += tree.total(rows.codes, self.plan.n_jobs)
-        classes = np.arange(rows.n_classes)
-        self.qualities.append(
-            ranking_quality(rows.rank, self.scores, classes, rows.weight, self.plan.focus)
-        )
-
-    @property
-    def is_patience_over(self) -> bool:
-        """Whether too many trees in a row have brought nothing better."""
-        since = len(self.qualities) - 1 - int(np.argmax(self.qualities))
-        return since >= self.plan.patience
-
-
-def boost_bags(
-    rows: BoostingRows, binning: Binning, plan: BoostingPlan, n_bags: int, report: Report | None
-) -> Boosted:
-    """Boost on bootstrap samples of the rows; the score is the mean of theirs."""
-    bags = []
-    for number in range(n_bags):
-        drawn = Sampling(replace=True, n_draws=len(rows.rank), seed=plan.seed)
-        some = rows.drawn(drawn.counts(number, len(rows.rank)))
-        within = None if report is None else _part_of(report, number, n_bags)
-        bags.append(boost(some, None, binning, replace(plan, seed=plan.seed + number), within))
-    trees = [
-        replace(bag.trees, step=(bag.trees.step / n_bags).astype(np.float32))
-        for bag in bags
-        if bag.trees is not None
-    ]
-    joined = join_trees(trees)
-    start = float(np.mean([bag.start for bag in bags]))
-    scores = np.full(len(rows.rank), start)
-    if joined is not None:
-        scores += joined.total(rows.codes, plan.n_jobs)
-    return Boosted(joined, start, scores, np.empty(0))
-
-
-def _part_of(report: Report, number: int, n_parts: int) -> Report:
-    return lambda share: report((number + share) / n_parts)
 
 
 def _threads(n_jobs: int) -> AbstractContextManager[Executor | None]:
@@ -282,23 +256,38 @@ def _grow_tree(
     """Grow a tree; if on all rows, move their scores. None: nothing is left to be learned."""
     n_rows, n_features = len(rows.rank), len(rows.codes)
     weight = n_rows if rows.units is None else int(rows.units.sum())
-    options = {
+    drawn = _drawn_rows(n_rows, plan, number)
+    grown: Any = rounds.grow(
+        *derivatives, gradient_bits(weight), rows.scale, drawn,
+        drawn_features(n_features, plan, number),
+        tree_options(plan, rows.scale, rows.design_effect, weight),
+        scores if drawn is None else None,
+    )  # fmt: skip
+    return None if grown is None else boosted_tree(grown)
+
+
+def gradient_bits(weight: int) -> int:
+    """Binary digits of a gradient: with those of the weight of all rows it leaves room in a sum."""
+    return min(GRADIENT_BITS, 61 - int(np.ceil(np.log2(weight + 1))))
+
+
+def tree_options(
+    plan: BoostingPlan, scale: float, design_effect: float, weight: int
+) -> dict[str, Any]:
+    """Options of a tree for the core; `weight` is that of all rows, in units."""
+    return {
         "max_depth": plan.max_depth,
         "leafrank_depth": plan.leafrank_depth,
-        "min_weight_leaf": min(max(1, round(plan.min_samples_leaf * rows.scale)), weight + 1),
-        "independent_weight": rows.scale * rows.design_effect,
+        "min_weight_leaf": min(max(1, round(plan.min_samples_leaf * scale)), weight + 1),
+        "independent_weight": scale * design_effect,
         "l2": plan.l2,
         "learning_rate": plan.learning_rate,
         "by_stratum": plan.by_stratum,
     }
-    bits = min(GRADIENT_BITS, 61 - int(np.ceil(np.log2(weight + 1))))
-    drawn = _drawn_rows(n_rows, plan, number)
-    grown: Any = rounds.grow(
-        *derivatives, bits, rows.scale, drawn, _drawn_features(n_features, plan, number), options,
-        scores if drawn is None else None,
-    )  # fmt: skip
-    if grown is None:
-        return None
+
+
+def boosted_tree(grown: tuple[Any, ...]) -> ForestArrays:
+    """Tree that the core has grown."""
     slots, value, target, sets, importance, left_share = grown
     is_set = (slots.view(np.uint32)[:, 0] & CATEGORICAL) > 0
     return ForestArrays(
@@ -318,12 +307,16 @@ def _drawn_rows(n_rows: int, plan: BoostingPlan, number: int) -> NDArray[np.uint
     """Draw the rows of a tree, without replacement, by seed and round alone; None: all."""
     if plan.subsample == 1:
         return None
-    n_draws = max(1, round(plan.subsample * n_rows))
-    counts = Sampling(replace=False, n_draws=n_draws, seed=plan.seed).counts(number, n_rows)
+    counts = subsampling(n_rows, plan).counts(number, n_rows)
     return np.flatnonzero(counts).astype(np.uint32)
 
 
-def _drawn_features(n_features: int, plan: BoostingPlan, number: int) -> NDArray[np.int32]:
+def subsampling(n_rows: int, plan: BoostingPlan) -> Sampling:
+    """How the rows of trees are drawn."""
+    return Sampling(replace=False, n_draws=max(1, round(plan.subsample * n_rows)), seed=plan.seed)
+
+
+def drawn_features(n_features: int, plan: BoostingPlan, number: int) -> NDArray[np.int32]:
     """Draw the features of a tree, a function of seed and round alone."""
     if plan.n_chosen < 0:
         return np.arange(n_features, dtype=np.int32)

@@ -16,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank import _core
 from treerank._binning.binning import Binning
-from treerank._growth.boosting import BoostingPlan, BoostingRows, TreeShape, grow_rounds
+from treerank._growth.boosting import BoostingPlan, TreeShape
+from treerank._growth.boosting_fit import RowsToBoost
+from treerank._growth.exact_sums import ExactSums
 from treerank._growth.losses import start_score
 from treerank._growth.progress import Report
 from treerank._input.stages import stage
-from treerank._select.quality import ranking_quality
 
 N_FOLDS = 5
 FOLD_SEED = 0x726F756E6473  # so that these folds are not those of category statistics
@@ -72,44 +72,37 @@ class _Tried(NamedTuple):
     lacks: NDArray[np.float64]  # of quality, after these trees, in each part; for a focus
 
 
-class _Part(NamedTuple):
-    """Rows to learn from, and rows held out."""
-
-    learned: BoostingRows
-    held_out: BoostingRows
+# Rows to learn from, and rows held out.
+Part = tuple[RowsToBoost, RowsToBoost]
+LARGEST_LOSS = 64.0  # that a row can add
 
 
 class _Run:
     """Boosting on the rows of a part, and the scores of those held out."""
 
-    def __init__(self, part: _Part, binning: Binning, plan: BoostingPlan) -> None:
-        learned = part.learned
-        start = start_score(plan.loss, learned.rank, learned.weight, learned.n_classes)
-        self.held_out, self.n_jobs, self.focus = part.held_out, plan.n_jobs, plan.focus
-        self.rounds = grow_rounds(learned, binning, plan, np.full(len(learned.rank), start))
-        self.scores = np.full(len(part.held_out.rank), start)
-        self.kept = self.scores
+    def __init__(self, part: Part, binning: Binning, plan: BoostingPlan) -> None:
+        learned, held_out = part
+        start = start_score(plan.loss, learned.class_units)
+        self.focus = plan.focus
+        self.rounds = iter(learned.rounds(binning, plan, start, []))
+        self.held_out = held_out.scored(start, [], plan.n_jobs)
+        self.units = int(held_out.class_units.sum())
 
     def advance(self) -> None:
         """Grow a tree, and move the scores by it."""
         tree = next(self.rounds, None)
         if tree is not None:
             with stage("validation scores"):
-                self.scores += tree.total(self.held_out.codes, self.n_jobs)
-
-    def keep_scores(self) -> None:
-        """Remember the scores of this round, the best so far."""
-        self.kept = self.scores.copy()
+                self.held_out.add(tree)
 
 
 def choose_trees(
-    rows: BoostingRows, binning: Binning, plan: BoostingPlan, report: Report | None
+    rows: RowsToBoost, binning: Binning, plan: BoostingPlan, report: Report | None
 ) -> tuple[BoostingPlan, BoostingChoice]:
     """Return the plan with the trees that rows held out ask for."""
     choice = plan.choice
     assert choice is not None
-    is_whole = len(rows.rank) <= RACE_ROWS
-    some = rows if is_whole or len(choice.shapes) == 1 else _sample(rows, plan)
+    some = _rows_of_race(rows, plan)
     parts = _parts(some, plan)
     trial = replace(plan, loss=choice.losses[0], learning_rate=choice.learning_rate)
     tried = _climb(parts, binning, trial, report)
@@ -121,7 +114,7 @@ def choose_trees(
     lacks = {loss: found.lacks for loss, found in raced.items()}
     trial = replace(trial, loss=_best_loss(lacks))
     found = raced[trial.loss]
-    if len(some.rank) < len(rows.rank):
+    if some.n_rows < rows.n_rows:
         found = _try(_parts(rows, plan), binning, trial, report)
     is_first = trial.loss == choice.losses[0]
     tried[best] = found if is_first else tried[best]._replace(n_rounds=found.n_rounds)
@@ -156,7 +149,7 @@ def _best_loss(lacks: dict[str, NDArray[np.float64]]) -> str:
 
 
 def _climb(
-    parts: list[_Part], binning: Binning, plan: BoostingPlan, report: Report | None
+    parts: list[Part], binning: Binning, plan: BoostingPlan, report: Report | None
 ) -> dict[TreeShape, _Tried]:
     """Go from the usual size to larger trees while the loss falls; if it does not, to smaller."""
     assert plan.choice is not None
@@ -175,7 +168,7 @@ def _climb(
     return tried
 
 
-def _try(parts: list[_Part], binning: Binning, plan: BoostingPlan, report: Report | None) -> _Tried:
+def _try(parts: list[Part], binning: Binning, plan: BoostingPlan, report: Report | None) -> _Tried:
     """Boost on all parts, a tree of each at a time, until the rows held out have had enough."""
     assert plan.choice is not None
     by_loss = plan.choice.by_loss and plan.loss == "logistic"
@@ -197,61 +190,40 @@ def _try(parts: list[_Part], binning: Binning, plan: BoostingPlan, report: Repor
         mean = np.mean(measured[-window:], axis=0)
         loss = float(np.mean(mean)) if len(measured) >= window else np.inf
         if loss < least:
-            least, best, lacks = loss, number, mean
-            for run in runs:
-                run.keep_scores()
+            least, best = loss, number
+            lacks = _lack(runs) if by_loss and plan.focus is not None else mean
         elif number - best >= patience:
             break
-    if by_loss and plan.focus is not None:
-        lacks = _lacks(runs, [run.kept for run in runs])
     return _Tried(least, best - step * (window // 2), lacks)
 
 
 def _log_loss(runs: list[_Run]) -> NDArray[np.float64]:
     """Minus the mean log-likelihood of two classes, the scores being log-odds."""
-    total, weight = 0.0, 0.0
-    for run in runs:
-        rows = run.held_out
-        losses = np.logaddexp(0, np.where(rows.rank == 1, -run.scores, run.scores))
-        total += float(rows.weight @ losses)
-        weight += float(rows.weight.sum())
-    return np.array([total / weight])
+    units = sum(run.units for run in runs)
+    sums = ExactSums(units, LARGEST_LOSS)
+    total = sum(run.held_out.log_loss(sums) for run in runs)
+    return np.array([sums.number(np.int64(total)) / units])
 
 
 def _lack(runs: list[_Run]) -> NDArray[np.float64]:
     """1 minus the AUC (VUS; local or partial with a focus) of each part."""
-    return _lacks(runs, [run.scores for run in runs])
+    return 1.0 - np.array([run.held_out.quality(run.focus) for run in runs])
 
 
-def _lacks(runs: list[_Run], scores: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    classes = np.arange(runs[0].held_out.n_classes)
-    return 1.0 - np.array([
-        ranking_quality(run.held_out.rank, of_run, classes, run.held_out.weight, run.focus)
-        for run, of_run in zip(runs, scores, strict=True)
-    ])  # fmt: skip
-
-
-def _parts(rows: BoostingRows, plan: BoostingPlan) -> list[_Part]:
+def _parts(rows: RowsToBoost, plan: BoostingPlan) -> list[Part]:
     """Rows to learn from and to hold out."""
     assert plan.choice is not None
-    fold = _deal(rows, N_FOLDS, plan.n_jobs)
-    return [
-        _Part(rows.take(np.flatnonzero(fold != f)), rows.take(np.flatnonzero(fold == f)))
-        for f in range(plan.choice.n_held)
-    ]
+    return list(rows.folds(N_FOLDS, plan.choice.n_held, FOLD_SEED, plan.n_jobs))
 
 
-def _sample(rows: BoostingRows, plan: BoostingPlan) -> BoostingRows:
-    """About as many rows as choose the size of trees."""
-    n_parts = -(-len(rows.rank) // RACE_ROWS)
-    return rows.take(np.flatnonzero(_deal(rows, n_parts, plan.n_jobs) == 0))
-
-
-def _deal(rows: BoostingRows, n_folds: int, n_jobs: int) -> NDArray[np.int32]:
-    labels = rows.rank.astype(np.uint8)
-    return _core.assign_folds(
-        rows.codes, labels, rows.units, rows.n_classes, n_folds, FOLD_SEED, n_jobs
-    )
+def _rows_of_race(rows: RowsToBoost, plan: BoostingPlan) -> RowsToBoost:
+    """About as many rows as choose the size of trees, in this process; all if none is chosen."""
+    assert plan.choice is not None
+    if rows.n_rows <= RACE_ROWS:
+        return rows.in_memory()
+    if len(plan.choice.shapes) == 1:
+        return rows
+    return rows.sample(-(-rows.n_rows // RACE_ROWS), FOLD_SEED, plan.n_jobs).in_memory()
 
 
 def _of_shape(plan: BoostingPlan, shape: TreeShape) -> BoostingPlan:

@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from treerank._growth.exact_sums import ExactSums
 from treerank._growth.pairwise_logistic import pairwise_logistic_newton
 from treerank._input.focus import Focus
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
+UnitArray = NDArray[np.int64]
 Loss = Callable[
     [FloatArray, IntArray, FloatArray, int, Executor | None], tuple[FloatArray, FloatArray]
 ]
@@ -152,33 +155,73 @@ class CumulativeLogistic:
     so that each speaks of its AUC. The constants follow the scores: a Newton step or two per round.
     """
 
-    def __init__(self, rank: IntArray, weight: FloatArray, n_classes: int) -> None:
-        self.weight = weight / weight.sum()
-        self.above = [(rank > k).astype(np.float64) for k in range(n_classes - 1)]
-        shares = np.array([self.weight @ above for above in self.above])
-        self.constants = logit(shares)
-        self.importance = 1 / (shares * (1 - shares))
-        self.importance /= self.importance.sum()
+    def __init__(self, rank: IntArray, units: UnitArray | None, n_classes: int) -> None:
+        self.rank, self.units = rank, units
+        self.cuts = Cuts(class_units(rank, units, n_classes))
 
     def __call__(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """First and second derivatives by the scores."""
-        first, second = np.zeros_like(scores), np.zeros_like(scores)
-        for k, (above, importance) in enumerate(zip(self.above, self.importance, strict=True)):
-            share = self._shares(scores, k)
-            first += importance * (share - above)
-            second += importance * share * (1 - share)
-        return first, second
+        cuts = self.cuts
+        cuts.follow(lambda some: cut_sums(scores, self.rank, self.units, some, cuts.sums))
+        return cut_derivatives(scores, self.rank, cuts.constants, cuts.importance)
 
-    def _shares(self, scores: FloatArray, k: int) -> FloatArray:
-        """Shares above class k, their mean being that of the rows."""
+
+# Numbers of cuts, and the constants that are added to scores.
+CutConstants = list[tuple[int, float]]
+
+
+class Cuts:
+    """The cuts between classes: what each counts, and its constant."""
+
+    def __init__(self, units_of_class: UnitArray) -> None:
+        self.total = int(units_of_class.sum())
+        shares = (self.total - np.cumsum(units_of_class)[:-1]) / self.total
+        self.constants = logit(shares)
+        self.importance = 1 / (shares * (1 - shares))
+        self.importance /= self.importance.sum()
+        self.sums = ExactSums(self.total)
+
+    def follow(self, ask: Callable[[CutConstants], UnitArray]) -> None:
+        """Move the constants until the mean of each cut's shares is that of the rows.
+
+        `ask` gives what `cut_sums` gives for some cuts, over all rows.
+        """
+        moving = list(range(len(self.constants)))
         for _ in range(NEWTON_STEPS):
-            share: FloatArray = expit(scores + self.constants[k])
-            excess = self.weight @ (share - self.above[k])
-            step = excess / max(self.weight @ (share * (1 - share)), LEAST_CURVATURE)
-            if abs(step) < NEWTON_TOLERANCE:
+            sums = ask([(k, float(self.constants[k])) for k in moving])
+            steps = {k: self._step(*pair) for k, pair in zip(moving, sums, strict=True)}
+            moving = [k for k in moving if abs(steps[k]) >= NEWTON_TOLERANCE]
+            for k in moving:
+                self.constants[k] -= np.clip(steps[k], -LARGEST_STEP, LARGEST_STEP)
+            if not moving:
                 break
-            self.constants[k] -= np.clip(step, -LARGEST_STEP, LARGEST_STEP)
-        return share
+
+    def _step(self, excess: np.int64, curvature: np.int64) -> float:
+        least = LEAST_CURVATURE * self.total
+        return self.sums.number(excess) / max(self.sums.number(curvature), least)
+
+
+def cut_sums(
+    scores: FloatArray, rank: IntArray, units: UnitArray | None, cuts: CutConstants, sums: ExactSums
+) -> UnitArray:
+    """Sum over rows, for each cut, its shares beyond those of the rows, and its curvature."""
+    found = np.empty((len(cuts), 2), dtype=np.int64)
+    for i, (k, constant) in enumerate(cuts):
+        share = expit(scores + constant)
+        found[i] = sums.of(share - (rank > k), units), sums.of(share * (1 - share), units)
+    return found
+
+
+def cut_derivatives(
+    scores: FloatArray, rank: IntArray, constants: FloatArray, importance: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """First and second derivatives of the losses of all cuts, by the scores."""
+    first, second = np.zeros_like(scores), np.zeros_like(scores)
+    for k, (constant, counts) in enumerate(zip(constants, importance, strict=True)):
+        share = expit(scores + constant)
+        first += counts * (share - (rank > k))
+        second += counts * share * (1 - share)
+    return first, second
 
 
 LOSSES: dict[str, Loss] = {"logistic": logistic, "pairwise": pairwise, "rankboost": rankboost}
@@ -188,26 +231,40 @@ def make_loss(
     name: str,
     rank: IntArray,
     weight: FloatArray,
+    units: UnitArray | None,
     n_classes: int,
     threads: Executor | None,
     n_threads: int = 1,
     focus: Focus | None = None,
 ) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
-    """Derivatives of a loss as a function of the scores; pairs are those of the focus."""
+    """Derivatives of a loss as a function of the scores; pairs are those of the focus.
+
+    `units` are the weights in whole numbers.
+    """
     if name == "pairwise" and focus is not None:
         return lambda scores: top_pairs(scores, rank, weight, focus)
     if name == "logistic":
         if n_classes > 2:
-            return CumulativeLogistic(rank, weight, n_classes)
+            return CumulativeLogistic(rank, units, n_classes)
         return Logistic(rank, threads, n_threads)
     return lambda scores: LOSSES[name](scores, rank, weight, n_classes, threads)
 
 
-def start_score(loss: str, rank: IntArray, weight: FloatArray, n_classes: int) -> float:
+def class_units(rank: NDArray[Any], units: UnitArray | None, n_classes: int) -> UnitArray:
+    """Units of each class; their sum is far below 2^53."""
+    return np.bincount(rank, units, n_classes).astype(np.int64)
+
+
+def start_score(loss: str, units_of_class: UnitArray) -> float:
     """Return the best constant: the log-odds of two classes; other losses do not depend on it."""
-    if loss != "logistic" or n_classes > 2:
+    if loss != "logistic" or len(units_of_class) > 2:
         return 0.0
-    return float(logit(np.average(rank, weights=weight)))
+    return float(logit(units_of_class[1] / units_of_class.sum()))
+
+
+def log_losses(scores: FloatArray, rank: NDArray[Any]) -> FloatArray:
+    """Minus the log-likelihood of two classes in each row, the scores being log-odds."""
+    return np.asarray(np.logaddexp(0, np.where(rank == 1, -scores, scores)))
 
 
 def _weight_of_pairs(rank: IntArray, weight: FloatArray, n_classes: int) -> float:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treerank._binning.binning import Binning
 from treerank._growth.boosting import BoostingPlan, ChoicePlan, TreeShape
@@ -21,7 +23,7 @@ from treerank._input.parameters import (
     is_whole,
 )
 from treerank._input.seed import seed_of
-from treerank._input.validation import TrainingData
+from treerank._input.validation import TrainingData, TrainingSize
 
 MAX_DEPTH = 20
 # Below so many rows five folds take turns to choose the trees; then three, and then one.
@@ -44,8 +46,23 @@ L2_OF_TWO, L2_OF_MORE = 5.0, 1.0
 LARGEST_WEIGHT = 2**52
 
 
+@dataclass(frozen=True)
+class BoostingSize(TrainingSize):
+    """What is known of the training rows, wherever they are."""
+
+    class_rows: NDArray[np.int64]  # rows of each class
+    weight: float  # of all rows
+
+
+def size_of(data: TrainingData) -> BoostingSize:
+    """Size of rows in memory."""
+    units = data.weights.as_units
+    weight = data.table.n_rows if units is None else units.sum() / data.weights.scale
+    return BoostingSize(data.table, data.classes, np.bincount(data.labels), float(weight))
+
+
 def plan_boosting(
-    model: Any, data: TrainingData, binning: Binning, is_validated: bool
+    model: Any, data: BoostingSize, binning: Binning, is_validated: bool
 ) -> BoostingPlan:
     """Check the parameters and fill in what follows the data.
 
@@ -82,7 +99,7 @@ def plan_boosting(
         learning_rate=rate,
         max_depth=shape.max_depth,
         leafrank_depth=shape.leafrank_depth,
-        min_samples_leaf=least if least >= 1 else least * _total_weight(data),
+        min_samples_leaf=least if least >= 1 else least * data.weight,
         l2=_auto_number("l2_regularization", model.l2_regularization,
                         L2_OF_TWO if two_classes else L2_OF_MORE),
         subsample=float(model.subsample),
@@ -116,7 +133,7 @@ def _check_bags(n_bags: Any, stops: bool, warm_start: bool) -> None:
             )
 
 
-def _choice(model: Any, data: TrainingData, stops: bool, focus: Focus | None) -> ChoicePlan | None:
+def _choice(model: Any, data: BoostingSize, stops: bool, focus: Focus | None) -> ChoicePlan | None:
     """How rows held out are to choose the trees; None: the parameters or few rows forbid it."""
     if not _is_auto("n_estimators", model.n_estimators):
         return None
@@ -131,7 +148,7 @@ def _choice(model: Any, data: TrainingData, stops: bool, focus: Focus | None) ->
     by_loss = len(data.classes) == 2 and "logistic" in losses
     # Other AUCs waver too much to choose the size of trees, and the number where rows are few.
     chooses_shape = by_loss or focus is not None
-    if np.bincount(data.labels).min() < LEAST_OF_CLASS or not (chooses_shape or has_many):
+    if data.class_rows.min() < LEAST_OF_CLASS or not (chooses_shape or has_many):
         return None
     shapes: tuple[TreeShape, ...] = (_shape(model, data),)
     usual = 0
@@ -148,7 +165,7 @@ def _choice(model: Any, data: TrainingData, stops: bool, focus: Focus | None) ->
 
 
 def _rounds(
-    model: Any, data: TrainingData, stops: bool, choice: ChoicePlan | None
+    model: Any, data: BoostingSize, stops: bool, choice: ChoicePlan | None
 ) -> tuple[int, float]:
     """Trees at most, and the learning rate."""
     given, rate = model.n_estimators, model.learning_rate
@@ -163,7 +180,7 @@ def _rounds(
     return n_rounds, step
 
 
-def _shape(model: Any, data: TrainingData) -> TreeShape:
+def _shape(model: Any, data: BoostingSize) -> TreeShape:
     """Size of the trees that is given, or usual."""
     is_deep = data.table.n_rows >= DEEP_ROWS or len(data.classes) > 2
     usual = DEEP_SHAPE if is_deep else SHAPES[USUAL_SHAPE]
@@ -190,8 +207,3 @@ def check_depth(name: str, depth: Any) -> int:
     if not whole:
         raise invalid_parameter(name, depth, f"an integer from 1 to {MAX_DEPTH}")
     return int(depth)
-
-
-def _total_weight(data: TrainingData) -> float:
-    units = data.weights.as_units
-    return float(data.table.n_rows if units is None else units.sum() / data.weights.scale)

@@ -45,9 +45,13 @@ def cluster_client(address: str, threads: int) -> Iterator[Any]:
 
 def on_cluster(estimator: Any, client: Any, checkpoint: Path | None) -> Any:
     """Estimator that trains as this one does, on the cluster, and shows progress."""
-    from treerank.dask import DaskRankingForest, DaskTreeRank  # noqa: PLC0415 (an extra)
+    from treerank import dask  # noqa: PLC0415 (an extra)
 
-    is_tree = isinstance(estimator, treerank.TreeRank)
-    make: Any = DaskTreeRank if is_tree else DaskRankingForest
+    on_clusters: dict[Any, Any] = {
+        treerank.TreeRank: dask.DaskTreeRank,
+        treerank.RankingForest: dask.DaskRankingForest,
+        treerank.BoostedTreeRank: dask.DaskBoostedTreeRank,
+    }
+    make = on_clusters[type(estimator)]
     parameters = estimator.get_params(deep=False) | {"verbose": 1}
     return make(**parameters, client=client, checkpoint=checkpoint)

@@ -176,7 +176,7 @@ def fit(
             population_rate, reverse,
         )  # fmt: skip
         if is_out_of_core(train) or dask is not None:
-            _check_out_of_core(make, report, test_share, cache_dir, dask)
+            _check_out_of_core(report, test_share, cache_dir, dask)
             if bootstrap:
                 raise BadInput(
                     "Got --bootstrap with several files or --dask; expected it with one table."
@@ -248,7 +248,6 @@ class _Maker:
 
 
 def _check_out_of_core(
-    make: _Maker,
     report: Path | None,
     test_share: float | None,
     cache_dir: Path | None,
@@ -262,8 +261,6 @@ def _check_out_of_core(
         )
     if cache_dir is not None and dask is not None:
         raise BadInput("Got --cache-dir with --dask; on a cluster the workers keep the codes.")
-    if make.kind is ModelKind.boosting and dask is not None:
-        raise BadInput("Got --model boosting with --dask; expected tree or forest on a cluster.")
     if report is not None:
         raise BadInput(
             "Got --report with several files; expected it with one table that fits into memory: "

@@ -33,14 +33,9 @@ def takes_parameters_of(local: type) -> Any:
         parameters = [*signature.parameters.values(), *extra]
 
         def start(
-            self: Any,
-            splitter: Any = None,
-            *,
-            client: Any = None,
-            checkpoint: Any = None,
-            **given: Any,
+            self: Any, *first: Any, client: Any = None, checkpoint: Any = None, **given: Any
         ) -> None:
-            local.__init__(self, splitter, **given)  # type: ignore[misc]
+            local.__init__(self, *first, **given)  # type: ignore[misc]
             self.client = client
             self.checkpoint = checkpoint
 
@@ -73,12 +68,16 @@ class OnCluster:
         -------
         self
         """
+        self._fit_collections(X, y, sample_weight)
+        return self
+
+    def _fit_collections(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
+        """Fit to collections; `more` is for `_fit_blocks`."""
         with all_or_nothing(self):
             self._check_distributable()
             check_checkpoint(self.checkpoint)
             cluster = start_cluster(self.client)
-            self._fit_blocks(cluster, open_collections(self, X, y, sample_weight))
-        return self
+            self._fit_blocks(cluster, open_collections(self, X, y, sample_weight), **more)
 
     def fit_parquet(
         self,

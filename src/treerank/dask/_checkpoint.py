@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -65,32 +66,46 @@ class GrowthCheckpoint:
             for t, (tree, depth, aside) in enumerate(state):
                 arrays |= {f"open-{t}-{n}": a for n, a in zip(ARRAYS, tree, strict=True)}
                 arrays |= {f"open-{t}-depth": np.int32(depth), f"open-{t}-aside": aside}
-        text = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
-        with atomic_write(self.path) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, head=text, **arrays)
+        write_arrays(self.path, head, arrays)
 
     def _read(self, path: Path) -> None:
-        refuse = f"expected a checkpoint of this fit. Remove {str(path)!r}, or name another file."
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                head = json.loads(bytes(file["head"]))
-                self._kept = [
-                    [tuple(file[f"done-{b}-{t}-{n}"] for n in ARRAYS) for t in range(n_trees)]
-                    for b, n_trees in enumerate(head["done"])
+        with reading(path, self.digest) as (head, file):
+            self._kept = [
+                [tuple(file[f"done-{b}-{t}-{n}"] for n in ARRAYS) for t in range(n_trees)]
+                for b, n_trees in enumerate(head["done"])
+            ]
+            if head["open"] >= 0:
+                self._open = [
+                    (
+                        tuple(file[f"open-{t}-{n}"] for n in ARRAYS),
+                        int(file[f"open-{t}-depth"]),
+                        file[f"open-{t}-aside"],
+                    )
+                    for t in range(head["open"])
                 ]
-                if head["open"] >= 0:
-                    self._open = [
-                        (
-                            tuple(file[f"open-{t}-{n}"] for n in ARRAYS),
-                            int(file[f"open-{t}-depth"]),
-                            file[f"open-{t}-aside"],
-                        )
-                        for t in range(head["open"])
-                    ]
-        except Exception as error:
-            raise ValueError(f"Got a checkpoint that cannot be read ({error}); {refuse}") from None
-        if head["digest"] != self.digest:
-            raise ValueError(f"Got a checkpoint of other data or other parameters; {refuse}")
+
+
+def write_arrays(path: Path, head: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Write a checkpoint: what is said of it, and arrays."""
+    text = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
+    with atomic_write(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, head=text, **arrays)
+
+
+@contextmanager
+def reading(path: Path, digest: str) -> Iterator[tuple[Any, Any]]:
+    """Give what is said of a checkpoint, and its arrays; refuse one of another fit."""
+    refuse = f"expected a checkpoint of this fit. Remove {str(path)!r}, or name another file."
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            head = json.loads(bytes(file["head"]))
+            is_other = head["digest"] != digest
+            if not is_other:
+                yield head, file
+    except Exception as error:
+        raise ValueError(f"Got a checkpoint that cannot be read ({error}); {refuse}") from None
+    if is_other:
+        raise ValueError(f"Got a checkpoint of other data or other parameters; {refuse}")
 
 
 def check_checkpoint(path: Any) -> Path | None:

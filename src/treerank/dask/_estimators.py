@@ -164,7 +164,12 @@ def other_splitter_error(splitter: Any, local: str) -> ValueError:
 
 def open_checkpoint(estimator: Any, cluster: Cluster, coded: CodedShards) -> GrowthCheckpoint:
     """Checkpoint of this fit and no other."""
+    return GrowthCheckpoint(estimator.checkpoint, fit_digest(estimator, cluster, coded))
+
+
+def fit_digest(estimator: Any, cluster: Cluster, coded: CodedShards) -> str:
+    """Digest of a fit, where a checkpoint is to be known by it."""
     if estimator.checkpoint is None:
-        return GrowthCheckpoint(None, "")
+        return ""
     content = DaskShards(cluster, coded.shards).added(tasks.content)
-    return GrowthCheckpoint(estimator.checkpoint, digest_of(estimator, coded, content))
+    return digest_of(estimator, coded, content)

@@ -40,7 +40,7 @@ def _width(model: Any, method: str) -> int | None:
     if method == "predict_proba":
         return len(model.classes_)
     if method == "apply" and hasattr(model, "n_estimators"):
-        return int(model._trees.n_trees)
+        return 0 if model._trees is None else int(model._trees.n_trees)
     return None
 
 

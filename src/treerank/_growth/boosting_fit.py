@@ -1,0 +1,208 @@
+"""Boost on rows wherever they are: trees after each other, until rows held out have had enough."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+
+from treerank._binning.binning import Binning
+from treerank._growth.boosting import BoostingPlan, BoostingRows, join_trees
+from treerank._growth.exact_sums import ExactSums
+from treerank._growth.losses import start_score
+from treerank._growth.progress import Report
+from treerank._input.focus import Focus
+from treerank._input.stages import stage
+from treerank._trees.level_sets import forest_with_sets
+from treerank._trees.packed_forest import ForestArrays, Sampling
+
+FloatArray = NDArray[np.float64]
+
+
+class Scored(Protocol):
+    """Rows, and what the trees so far add up to."""
+
+    def add(self, tree: ForestArrays) -> None:
+        """Move the scores by a tree."""
+
+    def take_back(self, tree: ForestArrays) -> None:
+        """Undo the move of a tree, but for roundings."""
+
+    def log_loss(self, sums: ExactSums) -> int:
+        """Sum of the log-loss of two classes."""
+
+    def quality(self, focus: Focus | None) -> float:
+        """How well the scores rank."""
+
+    def arrays(self) -> tuple[FloatArray, NDArray[np.intp], FloatArray]:
+        """Scores, classes and weights of all rows, in this process."""
+
+
+class Rounds(Protocol):
+    """Trees to come, each of which moves the scores."""
+
+    @property
+    def scored(self) -> Scored:
+        """Rows learned from."""
+
+    def __iter__(self) -> Any:
+        """Give the tree of each round; None where there is no split."""
+
+
+class RowsToBoost(Protocol):
+    """Rows to learn from, or to be judged on, in this process or elsewhere."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+
+    @property
+    def rank(self) -> NDArray[np.intp]:
+        """Class of each row, in this process."""
+
+    @property
+    def class_units(self) -> NDArray[np.int64]:
+        """Units of each class."""
+
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """Some of the rows, whose numbers ascend."""
+
+    def bag(self, sampling: Sampling, number: int) -> Self:
+        """Rows that were drawn for a bag, each as often as it was."""
+
+    def folds(self, n_folds: int, n_held: int, seed: int, n_jobs: int) -> list[tuple[Self, Self]]:
+        """Rows to learn from and rows held out, for the first so many folds."""
+
+    def sample(self, n_parts: int, seed: int, n_jobs: int) -> Self:
+        """One of so many parts of the rows."""
+
+    def in_memory(self) -> BoostingRows:
+        """Return the rows in this process."""
+
+    def scored(self, start: float, trees: list[ForestArrays], n_jobs: int) -> Scored:
+        """Rows with the scores of some trees."""
+
+    def rounds(
+        self, binning: Binning, plan: BoostingPlan, start: float, trees: list[ForestArrays]
+    ) -> Rounds:
+        """Rounds that go on from some trees."""
+
+
+class Boosted(NamedTuple):
+    """What the rounds made."""
+
+    trees: ForestArrays | None  # None: nothing to be learned
+    start: float
+    scored: Scored | None  # the rows learned from
+    validation_scores: FloatArray  # AUC or VUS after each round
+
+
+def hold_out(
+    rows: RowsToBoost, plan: BoostingPlan, share: float
+) -> tuple[RowsToBoost, RowsToBoost | None]:
+    """Rows to learn from, and rows that say when to stop."""
+    if not plan.patience:
+        return rows, None
+    rank = rows.rank
+    counts = np.bincount(rank)
+    n_held = max(round(share * len(rank)), len(counts))
+    if counts.min() < 2 or len(rank) - n_held < len(counts):
+        raise ValueError(
+            f"Got early_stopping=True and {counts.min()} rows of the rarest class; expected "
+            "at least 2, to learn from and to hold out."
+        )
+    learn, held = train_test_split(
+        np.arange(len(rank)), test_size=n_held, stratify=rank, random_state=plan.seed
+    )
+    return rows.take(np.sort(learn)), rows.take(np.sort(held))
+
+
+def boost(
+    rows: RowsToBoost,
+    validation: RowsToBoost | None,
+    binning: Binning,
+    plan: BoostingPlan,
+    report: Report | None,
+    before: Boosted | None = None,
+) -> Boosted:
+    """Grow the trees, one after the other; those after `before`, if they are some already."""
+    start = start_score(plan.loss, rows.class_units)
+    trees: list[ForestArrays] = []
+    if before is not None and before.trees is not None:
+        start, trees = before.start, [before.trees]
+    rounds = rows.rounds(binning, plan, start, trees)
+    held_out = None
+    if validation is not None:
+        held_out = _HeldOut(validation.scored(start, trees, plan.n_jobs), plan)
+    first = sum(tree.n_trees for tree in trees)
+    for number, tree in enumerate(rounds, first):
+        if tree is None:
+            continue
+        trees.append(tree)
+        if held_out is not None:
+            with stage("validation scores"):
+                held_out.add(tree)
+            if held_out.is_patience_over:
+                break
+        if report is not None:
+            report((number + 1) / plan.n_rounds)
+    qualities = [] if held_out is None else held_out.qualities
+    n_kept = len(trees)
+    if qualities:
+        n_kept += int(np.argmax(qualities)) + 1 - len(qualities)
+    for tree in trees[n_kept:]:
+        rounds.scored.take_back(tree)
+    joined = join_trees(trees[:n_kept])
+    kept = None if joined is None else forest_with_sets(joined, binning)
+    return Boosted(kept, start, rounds.scored, np.array(qualities))
+
+
+class _HeldOut:
+    """Rows held out, and how well they rank after each tree."""
+
+    def __init__(self, scored: Scored, plan: BoostingPlan) -> None:
+        self.scored, self.plan = scored, plan
+        self.qualities: list[float] = []
+
+    def add(self, tree: ForestArrays) -> None:
+        """Move the scores by a tree, and judge them."""
+        self.scored.add(tree)
+        self.qualities.append(self.scored.quality(self.plan.focus))
+
+    @property
+    def is_patience_over(self) -> bool:
+        """Whether too many trees in a row have brought nothing better."""
+        since = len(self.qualities) - 1 - int(np.argmax(self.qualities))
+        return since >= self.plan.patience
+
+
+def boost_bags(
+    rows: RowsToBoost, binning: Binning, plan: BoostingPlan, n_bags: int, report: Report | None
+) -> Boosted:
+    """Boost on bootstrap samples of the rows; the score is the mean of theirs."""
+    sampling = Sampling(replace=True, n_draws=rows.n_rows, seed=plan.seed)
+    bags = []
+    for number in range(n_bags):
+        some = rows.bag(sampling, number)
+        within = None if report is None else _part_of(report, number, n_bags)
+        bags.append(boost(some, None, binning, replace(plan, seed=plan.seed + number), within))
+    trees = [
+        replace(bag.trees, step=(bag.trees.step / n_bags).astype(np.float32))
+        for bag in bags
+        if bag.trees is not None
+    ]
+    joined = join_trees(trees)
+    start = float(np.mean([bag.start for bag in bags]))
+    scored = rows.scored(start, [] if joined is None else [joined], plan.n_jobs)
+    return Boosted(joined, start, scored, np.empty(0))
+
+
+def _part_of(report: Report, number: int, n_parts: int) -> Report:
+    return lambda share: report((number + share) / n_parts)

@@ -771,6 +771,13 @@ def fixed_point(values, bits):
     return np.rint(values / unit).astype(np.int32), unit
 
 
+def logistic_derivatives(scores, labels):
+    """First and second derivatives of minus the log-likelihood, the scores being log-odds."""
+    with np.errstate(over="ignore"):
+        share = 1 / (1 + np.exp(-scores))
+    return share - labels, share * (1 - share)
+
+
 class GradientRows(NamedTuple):
     """Rows of a gradient tree: sums are over `rows`, weighted."""
 

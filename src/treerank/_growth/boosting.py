@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -190,24 +188,65 @@ def grow_rounds(
             rows.codes, rows.units, binning.n_codes, binning.grown_as_sets, plan.monotonic,
             plan.n_jobs,
         )  # fmt: skip
-    with _threads(plan.n_jobs) as threads:
-        loss = make_loss(
-            plan.loss, rows.rank, rows.weight, rows.n_classes, threads, plan.n_jobs, plan.focus
-        )
-        for number in range(first, plan.n_rounds):
-            with stage("gradients"):
-                derivatives = loss(scores)
-            with stage("grow"):
-                tree = _grow_tree(rounds, rows, derivatives, plan, number, scores)
-            if tree is None:
-                break
-            if len(tree.slots) == 1:  # of these rows and features; others may have one
-                yield None
-                continue
-            if plan.subsample < 1:
-                with stage("update scores"):
-                    scores += tree.total(rows.codes, plan.n_jobs)
-            yield tree
+    settings = _settings_of(rows, plan)
+    derive = _derivatives_of(rounds, rows, plan, settings)
+    for number in range(first, plan.n_rounds):
+        with stage("gradients"):
+            derivatives = derive(scores)
+        with stage("grow"):
+            tree = _grow_tree(rounds, rows, derivatives, plan, settings, number, scores)
+        if tree is None:
+            break
+        if len(tree.slots) == 1:  # of these rows and features; others may have one
+            yield None
+            continue
+        if plan.subsample < 1:
+            with stage("update scores"):
+                scores += tree.total(rows.codes, plan.n_jobs)
+        yield tree
+
+
+# First and second derivatives of the loss by the scores; None: the core has set them itself.
+Derivatives = tuple[FloatArray, FloatArray] | tuple[None, None]
+
+
+class _TreeSettings(NamedTuple):
+    """What the core is told of all trees."""
+
+    bits: int  # of a row's gradient
+    options: dict[str, Any]
+
+
+def _settings_of(rows: BoostingRows, plan: BoostingPlan) -> _TreeSettings:
+    weight = len(rows.rank) if rows.units is None else int(rows.units.sum())
+    least = max(1, round(plan.min_samples_leaf * rows.scale))
+    return _TreeSettings(
+        bits=min(GRADIENT_BITS, 61 - int(np.ceil(np.log2(weight + 1)))),
+        options={
+            "max_depth": plan.max_depth,
+            "leafrank_depth": plan.leafrank_depth,
+            "min_weight_leaf": min(least, weight + 1),
+            "independent_weight": rows.scale * rows.design_effect,
+            "l2": plan.l2,
+            "learning_rate": plan.learning_rate,
+            "by_stratum": plan.by_stratum,
+        },
+    )
+
+
+def _derivatives_of(
+    rounds: _core.BoostingRounds, rows: BoostingRows, plan: BoostingPlan, settings: _TreeSettings
+) -> Callable[[FloatArray], Derivatives]:
+    """Return what gives the derivatives of a round, or has the core take them."""
+    if plan.loss != "logistic" or rows.n_classes > 2:
+        return make_loss(plan.loss, rows.rank, rows.weight, rows.n_classes, plan.focus)
+    labels = rows.rank.astype(np.uint8)
+
+    def derive(scores: FloatArray) -> Derivatives:
+        rounds.set_logistic_gradients(scores, labels, settings.bits)
+        return None, None
+
+    return derive
 
 
 class _HeldOut:
@@ -265,35 +304,20 @@ def _part_of(report: Report, number: int, n_parts: int) -> Report:
     return lambda share: report((number + share) / n_parts)
 
 
-def _threads(n_jobs: int) -> AbstractContextManager[Executor | None]:
-    """Threads for the gradients of all rounds; None for one."""
-    return ThreadPoolExecutor(n_jobs) if n_jobs > 1 else nullcontext()
-
-
 def _grow_tree(
     rounds: _core.BoostingRounds,
     rows: BoostingRows,
-    derivatives: tuple[FloatArray, FloatArray],
+    derivatives: Derivatives,
     plan: BoostingPlan,
+    settings: _TreeSettings,
     number: int,
     scores: FloatArray,
 ) -> ForestArrays | None:
     """Grow a tree; if on all rows, move their scores. None: nothing is left to be learned."""
-    n_rows, n_features = len(rows.rank), len(rows.codes)
-    weight = n_rows if rows.units is None else int(rows.units.sum())
-    options = {
-        "max_depth": plan.max_depth,
-        "leafrank_depth": plan.leafrank_depth,
-        "min_weight_leaf": min(max(1, round(plan.min_samples_leaf * rows.scale)), weight + 1),
-        "independent_weight": rows.scale * rows.design_effect,
-        "l2": plan.l2,
-        "learning_rate": plan.learning_rate,
-        "by_stratum": plan.by_stratum,
-    }
-    bits = min(GRADIENT_BITS, 61 - int(np.ceil(np.log2(weight + 1))))
-    drawn = _drawn_rows(n_rows, plan, number)
+    drawn = _drawn_rows(len(rows.rank), plan, number)
     grown: Any = rounds.grow(
-        *derivatives, bits, rows.scale, drawn, _drawn_features(n_features, plan, number), options,
+        derivatives[0], derivatives[1], settings.bits, rows.scale, drawn,
+        _drawn_features(len(rows.codes), plan, number), settings.options,
         scores if drawn is None else None,
     )  # fmt: skip
     if grown is None:

@@ -39,4 +39,17 @@ struct Halves {
 // where their rows belong from now on.
 Halves make_halves(GrowingBoostedTree& to, const BoostedCell& cell, std::vector<MovedRows>& moved);
 
+// Rows [first, first + n) whose scores move by the same value, of a stratum at some depth.
+struct LeafStep {
+    std::size_t first = 0;
+    std::size_t n = 0;
+    std::int32_t depth = 0;
+    float value = 0;
+};
+
+// Adds the cells, of which the first is the root, to `to`, each before what is below it; `steps`
+// gets what the tree adds to the scores of its rows.
+void keep_cells(GrowingBoostedTree& to, const std::vector<BoostedCell>& cells,
+                std::vector<LeafStep>& steps);
+
 }  // namespace treerank

@@ -29,13 +29,6 @@ constexpr std::size_t kNodesPerThread = 4;
 constexpr std::size_t kHistogramBytes = std::size_t{1} << 23;
 constexpr std::size_t kTasksPerThread = 4;
 
-// Rows [first, first + n) whose scores move by the same value.
-struct Move {
-    std::size_t first = 0;
-    std::size_t n = 0;
-    float value = 0;
-};
-
 // Nodes of one depth are grown together, so that their work fills the pool and its threads seldom
 // wait for each other; the tree is then put together as if one had been grown after another.
 template <class Code, bool Weighted>
@@ -66,16 +59,16 @@ class Grower : public BoostingRounds {
         std::vector<OpenCell> root(1);
         root[0] = {add_cell(all, 0), std::move(histogram)};
         grow_cells(std::move(root));
-        keep_cell(0, -1, {});
+        keep_cells(growing_, cells_, steps_);
         return growing_.compile();
     }
 
     void add_to(double* scores, ThreadPool& pool) const override {
-        std::vector<Move> blocks;
-        for (const Move& move : moves_)
-            for (std::size_t first = 0; first < move.n; first += kRowsPerTask)
-                blocks.push_back(
-                    {move.first + first, std::min(kRowsPerTask, move.n - first), move.value});
+        std::vector<LeafStep> blocks;
+        for (const LeafStep& step : steps_)
+            for (std::size_t first = 0; first < step.n; first += kRowsPerTask)
+                blocks.push_back({step.first + first, std::min(kRowsPerTask, step.n - first),
+                                  step.depth, step.value});
         pool.run(blocks.size(), [&](std::size_t b) {
             const Row* first = rows_.data() + blocks[b].first;
             const double value = blocks[b].value;
@@ -109,7 +102,7 @@ class Grower : public BoostingRounds {
         chosen_ = chosen;
         growing_.reset(options);
         cells_.clear();
-        moves_.clear();
+        steps_.clear();
         counter_.choose(chosen_);
         const std::size_t fitting = kHistogramBytes / (counter_.size() * sizeof(GradientSum));
         const std::size_t wanted = pool_->size() > 1 ? kNodesPerThread * pool_->size() : 1;
@@ -338,30 +331,6 @@ class Grower : public BoostingRounds {
         grow_cells(std::move(below));
     }
 
-    // Adds a cell to the tree, and what is below; it is made up of the given leaves of the cell
-    // above.
-    void keep_cell(std::int32_t number, std::int32_t parent,
-                   const std::vector<BoostedLeaf>& made_of) {
-        const BoostedCell& cell = cells_[number];
-        const std::int32_t kept = growing_.add_cell(cell.at, parent, cell.depth);
-        if (cell.nodes.empty()) {
-            for (const BoostedLeaf& leaf : made_of)
-                moves_.push_back(
-                    {leaf.rows.first, leaf.rows.n, growing_.step_of(cell.at, leaf.node)});
-            return;
-        }
-        RankTree& tree = growing_.tree;
-        std::vector<MovedRows> moved;  // long ago
-        const Halves halves = make_halves(growing_, cell, moved);
-        tree.cells[kept].first_test = halves.first_test;
-        tree.cells[kept].last_test = static_cast<std::int32_t>(tree.tests.size());
-        const auto middle = halves.leaves.begin() + static_cast<std::ptrdiff_t>(halves.n_left);
-        tree.cells[kept].left = static_cast<std::int32_t>(tree.cells.size());
-        keep_cell(cell.left, kept, {halves.leaves.begin(), middle});
-        tree.cells[kept].right = static_cast<std::int32_t>(tree.cells.size());
-        keep_cell(cell.right, kept, {middle, halves.leaves.end()});
-    }
-
     const BoostingTable<Code>& table_;
     std::vector<Row> rows_;  // of the tree: those of a node are a stretch of them
     std::vector<Row> scratch_;
@@ -377,7 +346,7 @@ class Grower : public BoostingRounds {
     int square_shift_ = 0;       // digits of gradients that squares leave out
     std::size_t most_open_ = 1;  // nodes grown together
     std::vector<BoostedCell> cells_;
-    std::vector<Move> moves_;
+    std::vector<LeafStep> steps_;
 };
 
 }  // namespace

@@ -64,7 +64,7 @@ class _CudaKernels:
         shared = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         for name in KERNELS:
             function = device.check(driver.cuModuleGetFunction(self._module, name.encode()))
-            if name in {"grow_mid", "count_large"}:
+            if name in {"grow_mid", "count_large", "count_gradients"}:
                 device.check(driver.cuFuncSetAttribute(function, shared, MOST_SHARED_BYTES))
             self._functions[name] = function
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._device.device import Device, check_room, download, upload
+from treerank._device.device import Device, Kernels, Memory, check_room, download, upload
 from treerank._device.table import row_stride
 
 THREADS = 128
@@ -55,7 +55,7 @@ def score_on_device(device: Device, trees: PackedTrees, codes: NDArray[Any]) -> 
         some = trees.some(first_tree, last_tree)
         needed = some.slots.nbytes + some.step.nbytes + some.set_of.nbytes
         check_room(device, needed + rows_bytes, "trees and rows to score", "Set device='cpu'.")
-        add = _PlacedTrees(device, some).add
+        add = PlacedTrees(device, some).add
         with ThreadPoolExecutor(AT_ONCE) as threads:
             done = [threads.submit(add, codes[:, rows], sums[rows]) for rows in blocks]
         for one in done:
@@ -74,7 +74,7 @@ def _groups(starts: NDArray[np.int64], n_bytes: int) -> list[tuple[int, int]]:
     return groups
 
 
-class _PlacedTrees:
+class PlacedTrees:
     """Trees in the memory of the device."""
 
     def __init__(self, device: Device, trees: PackedTrees) -> None:
@@ -99,10 +99,14 @@ class _PlacedTrees:
             np.int64(n_features), np.int64(stride), np.int64(n), there,
         )  # fmt: skip
         totals = upload(self.device, sums)
+        self.walk(kernels, there, stride, n, totals)
+        sums[:] = download(self.device, totals, np.float64, n)
+
+    def walk(self, kernels: Kernels, codes: Memory, stride: int, n: int, sums: Memory) -> None:
+        """Add the values of rows whose codes are there, row by row, to their sums."""
         for first, last in _groups(self.trees.starts, NEAR_BYTES):
             kernels.launch(
-                "score_rows", -(-n // THREADS), THREADS, there, np.int64(stride), np.int64(n),
+                "score_rows", -(-n // THREADS), THREADS, codes, np.int64(stride), np.int64(n),
                 self.slots, self.step, self.set_of, self.sets, self.starts,
-                self.at_end, first, last, totals,
+                self.at_end, first, last, sums,
             )  # fmt: skip
-        sums[:] = download(self.device, totals, np.float64, n)

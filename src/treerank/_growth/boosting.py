@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -14,6 +14,9 @@ from sklearn.model_selection import train_test_split
 
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
+from treerank._device.device import Device
+from treerank._device.table import Features
+from treerank._growth.boosting_device import LEAST_ROWS, DeviceRounds
 from treerank._growth.losses import make_loss, start_score
 from treerank._growth.progress import Report
 from treerank._input.focus import Focus
@@ -69,6 +72,7 @@ class BoostingPlan:
     seed: int
     n_jobs: int
     focus: Focus | None = None  # of the loss, and of where to stop
+    device: Device | None = None  # where trees are grown; None: on the processor
 
 
 class BoostingRows(NamedTuple):
@@ -156,7 +160,8 @@ def boost(
         scores = start + before.trees.total(rows.codes, plan.n_jobs)
     held_out = None if validation is None else _HeldOut(validation, start, trees, plan)
     first = sum(tree.n_trees for tree in trees)
-    for number, tree in enumerate(grow_rounds(rows, binning, plan, scores, first), first):
+    rounds = grow_rounds(rows, binning, plan, scores, first)
+    for number, tree in enumerate(rounds, first):
         if tree is None:
             continue
         trees.append(tree)
@@ -167,6 +172,7 @@ def boost(
                 break
         if report is not None:
             report((number + 1) / plan.n_rounds)
+    rounds.close()  # from now on the scores are those of all trees
     qualities = [] if held_out is None else held_out.qualities
     n_kept = len(trees)
     if qualities:
@@ -180,11 +186,14 @@ def boost(
 
 def grow_rounds(
     rows: BoostingRows, binning: Binning, plan: BoostingPlan, scores: FloatArray, first: int = 0
-) -> Iterator[ForestArrays | None]:
+) -> Generator[ForestArrays | None]:
     """Give the tree of each round, and move the scores by it; None where there is no split.
 
     Ends before its time where nothing is left to be learned.
     """
+    if plan.device is not None and len(rows.rank) >= LEAST_ROWS:
+        yield from _rounds_on_device(plan.device, rows, binning, plan, scores, first)
+        return
     with stage("grow"):
         rounds = _core.BoostingRounds(
             rows.codes, rows.units, binning.n_codes, binning.grown_as_sets, plan.monotonic,
@@ -208,6 +217,47 @@ def grow_rounds(
                 with stage("update scores"):
                     scores += tree.total(rows.codes, plan.n_jobs)
             yield tree
+
+
+def _rounds_on_device(
+    device: Device,
+    rows: BoostingRows,
+    binning: Binning,
+    plan: BoostingPlan,
+    scores: FloatArray,
+    first: int,
+) -> Generator[ForestArrays | None]:
+    """Give the same trees; the scores move on the device, and are brought back at the end.
+
+    The device derives the logistic loss of two classes; others need all scores here each round.
+    """
+    features = Features(binning.n_codes, binning.grown_as_sets, plan.monotonic)
+    with stage("grow"):
+        rounds = DeviceRounds(device, rows.codes, rows.rank, rows.units, features, scores)
+    is_derived_there = plan.loss == "logistic" and rows.n_classes == 2
+    with _threads(plan.n_jobs) as threads:
+        loss = make_loss(
+            plan.loss, rows.rank, rows.weight, rows.n_classes, threads, plan.n_jobs, plan.focus
+        )
+        try:
+            for number in range(first, plan.n_rounds):
+                with stage("gradients"):
+                    derivatives = (None, None) if is_derived_there else loss(scores)
+                with stage("grow"):
+                    tree = _grow_tree(rounds, rows, derivatives, plan, number, scores)
+                if tree is None:
+                    break
+                if len(tree.slots) == 1:
+                    yield None
+                    continue
+                with stage("update scores"):
+                    if plan.subsample < 1:
+                        rounds.add(tree.packed)
+                    if not is_derived_there:
+                        rounds.read_scores(scores)
+                yield tree
+        finally:
+            rounds.read_scores(scores)
 
 
 class _HeldOut:
@@ -271,9 +321,9 @@ def _threads(n_jobs: int) -> AbstractContextManager[Executor | None]:
 
 
 def _grow_tree(
-    rounds: _core.BoostingRounds,
+    rounds: _core.BoostingRounds | DeviceRounds,
     rows: BoostingRows,
-    derivatives: tuple[FloatArray, FloatArray],
+    derivatives: Any,  # first and second; None: the device knows them
     plan: BoostingPlan,
     number: int,
     scores: FloatArray,
@@ -292,8 +342,9 @@ def _grow_tree(
     }
     bits = min(GRADIENT_BITS, 61 - int(np.ceil(np.log2(weight + 1))))
     drawn = _drawn_rows(n_rows, plan, number)
+    first, second = derivatives
     grown: Any = rounds.grow(
-        *derivatives, bits, rows.scale, drawn, _drawn_features(n_features, plan, number), options,
+        first, second, bits, rows.scale, drawn, _drawn_features(n_features, plan, number), options,
         scores if drawn is None else None,
     )  # fmt: skip
     if grown is None:

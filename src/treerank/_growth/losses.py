@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from treerank import _core
 from treerank._growth.pairwise_logistic import pairwise_logistic_newton
 from treerank._input.focus import Focus
 
@@ -52,7 +53,7 @@ class Logistic:
     """The same round after round, in the same two arrays: fresh ones cost more than the loss."""
 
     def __init__(self, rank: IntArray, threads: Executor | None, n_threads: int = 1) -> None:
-        self.rank = rank.astype(np.float64)
+        self.labels = rank.astype(np.uint8)
         self.first, self.second = np.empty(len(rank)), np.empty(len(rank))
         self.threads = threads
         share = -(-len(rank) // n_threads)
@@ -65,17 +66,15 @@ class Logistic:
             for start in blocks:
                 self._derive(scores, start)
         else:
-            # NumPy lets go of Python's lock.
+            # The core lets go of Python's lock.
             list(self.threads.map(self._derive, repeat(scores), blocks))
         return self.first, self.second
 
     def _derive(self, scores: FloatArray, start: int) -> None:
         rows = slice(start, start + self.rows_at_once)
-        first, second = self.first[rows], self.second[rows]
-        expit(scores[rows], out=first)
-        np.subtract(1, first, out=second)
-        np.multiply(first, second, out=second)
-        np.subtract(first, self.rank[rows], out=first)
+        _core.logistic_derivatives(
+            scores[rows], self.labels[rows], self.first[rows], self.second[rows]
+        )
 
 
 def pairwise(

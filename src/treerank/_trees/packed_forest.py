@@ -117,8 +117,13 @@ class ForestArrays:
     def total(self, codes: Codes, n_jobs: int, device: Device | None = None) -> NDArray[np.float64]:
         """Sum of the values of each row over the trees; `device` None: on the processor."""
         if device is not None:
-            return score_on_device(device, PackedTrees(*self._folded()), codes)
+            return score_on_device(device, self.packed, codes)
         return np.asarray(_core.score_forest(*self._folded(), codes, n_jobs))
+
+    @property
+    def packed(self) -> PackedTrees:
+        """The trees as a device walks through them."""
+        return PackedTrees(*self._folded())
 
     def upper_shares(self, codes: Codes, n_jobs: int) -> NDArray[np.float64]:
         """Mean share of the classes above the first, the second, ...: rows x (classes - 1)."""

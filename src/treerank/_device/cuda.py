@@ -200,6 +200,11 @@ class CudaDevice:
         )
         self.check(self.driver.cuStreamSynchronize(STREAM))
 
+    def wait_for(self, stream: int) -> None:
+        """Wait for another library."""
+        self.enter()
+        self.check(self.driver.cuStreamSynchronize(stream))
+
     def kernels(self, code_bytes: int, wide: bool) -> Kernels:
         """Return the kernels for codes of so many bytes, compiled if they never were."""
         self.enter()

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._device.device import Device, Kernels, Memory, check_room, download, upload
+from treerank._device.numbers import DeviceCodes
 from treerank._device.table import row_stride
 
 THREADS = 128
@@ -40,6 +41,27 @@ class PackedTrees:
             self.set_of[at] if len(self.set_of) else self.set_of, self.category_sets,
             self.at_end[first:last],
         )  # fmt: skip
+
+
+def score_there(device: Device, trees: PackedTrees, codes: DeviceCodes) -> NDArray[np.float64]:
+    """Sum of the values of rows whose codes are on the device."""
+    n_features, n = codes.shape
+    kernels = device.kernels(codes.dtype.itemsize, False)
+    stride = row_stride(n_features, codes.dtype.itemsize)
+    check_room(
+        device, n * (stride * codes.dtype.itemsize + 8), f"{n:,} rows to score",
+        "Score fewer rows at a time, or set device='cpu'.",
+    )  # fmt: skip
+    by_row = device.empty(n * stride * codes.dtype.itemsize)
+    kernels.launch(
+        "transpose", -(-n // THREADS), THREADS, codes.memory, np.int64(n), np.int64(0),
+        np.int64(n_features), np.int64(stride), np.int64(n), by_row,
+    )  # fmt: skip
+    sums = device.empty(8 * n)
+    device.fill(sums, 0, 8 * n)
+    for first, last in _groups(trees.starts, TREE_BYTES):
+        PlacedTrees(device, trees.some(first, last)).walk(kernels, by_row, stride, n, sums)
+    return download(device, sums, np.float64, n)
 
 
 def score_on_device(device: Device, trees: PackedTrees, codes: NDArray[Any]) -> NDArray[np.float64]:

@@ -5,24 +5,13 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/boosting_options.hpp"
 #include "bindings/options.hpp"
 #include "core/grow/boosting.hpp"
 
 namespace treerank {
 
 namespace {
-
-BoostingOptions boosting_options(const nb::dict& d) {
-    BoostingOptions options;
-    options.max_depth = nb::cast<std::int32_t>(d["max_depth"]);
-    options.leafrank_depth = nb::cast<std::int32_t>(d["leafrank_depth"]);
-    options.min_weight_leaf = nb::cast<std::int64_t>(d["min_weight_leaf"]);
-    options.independent_weight = nb::cast<double>(d["independent_weight"]);
-    options.l2 = nb::cast<double>(d["l2"]);
-    options.learning_rate = nb::cast<double>(d["learning_rate"]);
-    options.by_stratum = nb::cast<bool>(d["by_stratum"]);
-    return options;
-}
 
 template <class T>
 std::vector<T> checked_numbers(const Vector<T>& numbers, std::size_t below, const char* what) {
@@ -92,10 +81,7 @@ class PyRounds {
             if (scores) rounds_->add_to(scores->data(), *pool_);
         });
         if (!tree) return nb::none();
-        return nb::make_tuple(
-            to_records(std::move(tree->flat.slots)), to_numpy(std::move(tree->value)),
-            to_numpy(std::move(tree->flat.target)), to_records(std::move(tree->flat.category_sets)),
-            to_numpy(std::move(tree->importance)), to_numpy(std::move(tree->left_share)));
+        return boosted_tuple(std::move(*tree));
     }
 
   private:

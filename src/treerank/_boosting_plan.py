@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from treerank._binning.binning import Binning
+from treerank._device.choice import device_of
 from treerank._growth.boosting import BoostingPlan, ChoicePlan, TreeShape
 from treerank._growth.boosting_choice import N_FOLDS
 from treerank._growth.trees import check_monotonic
@@ -94,6 +95,7 @@ def plan_boosting(
         seed=seed_of(model.random_state),
         n_jobs=check_n_jobs(model.n_jobs),
         focus=focus,
+        device=device_of(model.device),
     )  # fmt: skip
 
 

@@ -294,6 +294,36 @@ class BoostingRounds:
         A ranking tree grown on gradients and curvatures, rounded to so many bits (None: on those that were set last); `scale` units of weight make one row. Moves the scores of the rows it is grown on (None: all), where scores are given. None where all gradients are 0, else (slots, value of each slot, cell or category set of each slot, category sets, importance, share that each slot sends left).
         """
 
+def logistic_derivatives(scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], first: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')], second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]) -> None:
+    """
+    Sets first and second derivatives of the logistic loss by the scores; labels 0 or 1.
+    """
+
+class BoostedGrowth:
+    """A boosted tree whose rows are counted and parted elsewhere."""
+
+    def __init__(self, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)]) -> None: ...
+
+    def start(self, options: dict, gradient_unit: float, hessian_unit: float, n_rows: int, sum: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], most_open: int) -> None: ...
+
+    @property
+    def n_histograms(self) -> int: ...
+
+    @property
+    def square_shift(self) -> int: ...
+
+    def moves(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
+
+    def counts(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
+
+    def nodes(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
+
+    def take(self, cuts: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)]) -> None: ...
+
+    def finish(self) -> object: ...
+
+    def steps(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
+
 def expand_boxes(nodes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], max_nodes: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]:
     """
     The nodes of an axis-parallel tree or graph as a tree in preorder, without empty boxes.

@@ -1,8 +1,7 @@
-"""Boost: rounds of gradients, a tree grown on them by the core, and scores moved by it."""
+"""Boost: rounds one after another, rows held out that say when to stop, and bags."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -10,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from treerank import _core
 from treerank._binning.binning import Binning, Codes
-from treerank._growth.losses import make_loss, start_score
+from treerank._device.device import Device
+from treerank._growth.boosting_rounds import grow_rounds
+from treerank._growth.losses import start_score
 from treerank._growth.progress import Report
 from treerank._input.focus import Focus
 from treerank._input.stages import stage
@@ -25,8 +25,6 @@ FloatArray = NDArray[np.float64]
 
 # Sums of weights stay below this, so that gradients keep 20 bits and more beside them.
 MOST_UNITS = 2.0**40
-GRADIENT_BITS = 30
-CATEGORICAL = np.uint32(1 << 31)  # of a slot: its test is one of levels
 
 
 class TreeShape(NamedTuple):
@@ -67,6 +65,7 @@ class BoostingPlan:
     seed: int
     n_jobs: int
     focus: Focus | None = None  # of the loss, and of where to stop
+    device: Device | None = None  # where trees are grown; None: on the processor
 
 
 class BoostingRows(NamedTuple):
@@ -154,7 +153,8 @@ def boost(
         scores = start + before.trees.total(rows.codes, plan.n_jobs)
     held_out = None if validation is None else _HeldOut(validation, start, trees, plan)
     first = sum(tree.n_trees for tree in trees)
-    for number, tree in enumerate(grow_rounds(rows, binning, plan, scores, first), first):
+    rounds = grow_rounds(rows, binning, plan, scores, first)
+    for number, tree in enumerate(rounds, first):
         if tree is None:
             continue
         trees.append(tree)
@@ -165,6 +165,7 @@ def boost(
                 break
         if report is not None:
             report((number + 1) / plan.n_rounds)
+    rounds.close()  # from now on the scores are those of all trees
     qualities = [] if held_out is None else held_out.qualities
     n_kept = len(trees)
     if qualities:
@@ -174,79 +175,6 @@ def boost(
     joined = join_trees(trees[:n_kept])
     kept = None if joined is None else forest_with_sets(joined, binning)
     return Boosted(kept, start, scores, np.array(qualities))
-
-
-def grow_rounds(
-    rows: BoostingRows, binning: Binning, plan: BoostingPlan, scores: FloatArray, first: int = 0
-) -> Iterator[ForestArrays | None]:
-    """Give the tree of each round, and move the scores by it; None where there is no split.
-
-    Ends before its time where nothing is left to be learned.
-    """
-    with stage("grow"):
-        rounds = _core.BoostingRounds(
-            rows.codes, rows.units, binning.n_codes, binning.grown_as_sets, plan.monotonic,
-            plan.n_jobs,
-        )  # fmt: skip
-    settings = _settings_of(rows, plan)
-    derive = _derivatives_of(rounds, rows, plan, settings)
-    for number in range(first, plan.n_rounds):
-        with stage("gradients"):
-            derivatives = derive(scores)
-        with stage("grow"):
-            tree = _grow_tree(rounds, rows, derivatives, plan, settings, number, scores)
-        if tree is None:
-            break
-        if len(tree.slots) == 1:  # of these rows and features; others may have one
-            yield None
-            continue
-        if plan.subsample < 1:
-            with stage("update scores"):
-                scores += tree.total(rows.codes, plan.n_jobs)
-        yield tree
-
-
-# First and second derivatives of the loss by the scores; None: the core has set them itself.
-Derivatives = tuple[FloatArray, FloatArray] | tuple[None, None]
-
-
-class _TreeSettings(NamedTuple):
-    """What the core is told of all trees."""
-
-    bits: int  # of a row's gradient
-    options: dict[str, Any]
-
-
-def _settings_of(rows: BoostingRows, plan: BoostingPlan) -> _TreeSettings:
-    weight = len(rows.rank) if rows.units is None else int(rows.units.sum())
-    least = max(1, round(plan.min_samples_leaf * rows.scale))
-    return _TreeSettings(
-        bits=min(GRADIENT_BITS, 61 - int(np.ceil(np.log2(weight + 1)))),
-        options={
-            "max_depth": plan.max_depth,
-            "leafrank_depth": plan.leafrank_depth,
-            "min_weight_leaf": min(least, weight + 1),
-            "independent_weight": rows.scale * rows.design_effect,
-            "l2": plan.l2,
-            "learning_rate": plan.learning_rate,
-            "by_stratum": plan.by_stratum,
-        },
-    )
-
-
-def _derivatives_of(
-    rounds: _core.BoostingRounds, rows: BoostingRows, plan: BoostingPlan, settings: _TreeSettings
-) -> Callable[[FloatArray], Derivatives]:
-    """Return what gives the derivatives of a round, or has the core take them."""
-    if plan.loss != "logistic" or rows.n_classes > 2:
-        return make_loss(plan.loss, rows.rank, rows.weight, rows.n_classes, plan.focus)
-    labels = rows.rank.astype(np.uint8)
-
-    def derive(scores: FloatArray) -> Derivatives:
-        rounds.set_logistic_gradients(scores, labels, settings.bits)
-        return None, None
-
-    return derive
 
 
 class _HeldOut:
@@ -302,57 +230,6 @@ def boost_bags(
 
 def _part_of(report: Report, number: int, n_parts: int) -> Report:
     return lambda share: report((number + share) / n_parts)
-
-
-def _grow_tree(
-    rounds: _core.BoostingRounds,
-    rows: BoostingRows,
-    derivatives: Derivatives,
-    plan: BoostingPlan,
-    settings: _TreeSettings,
-    number: int,
-    scores: FloatArray,
-) -> ForestArrays | None:
-    """Grow a tree; if on all rows, move their scores. None: nothing is left to be learned."""
-    drawn = _drawn_rows(len(rows.rank), plan, number)
-    grown: Any = rounds.grow(
-        derivatives[0], derivatives[1], settings.bits, rows.scale, drawn,
-        _drawn_features(len(rows.codes), plan, number), settings.options,
-        scores if drawn is None else None,
-    )  # fmt: skip
-    if grown is None:
-        return None
-    slots, value, target, sets, importance, left_share = grown
-    is_set = (slots.view(np.uint32)[:, 0] & CATEGORICAL) > 0
-    return ForestArrays(
-        starts=np.array([0, len(slots)], dtype=np.int64),
-        slots=slots,
-        step=value,
-        weight=None,
-        set_of=np.where(is_set, target, -1).astype(np.int32) if len(sets) else target[:0],
-        category_sets=sets,
-        importance=importance[np.newaxis],
-        at_end=np.ones(1, dtype=np.uint8),
-        left_share=left_share,
-    )
-
-
-def _drawn_rows(n_rows: int, plan: BoostingPlan, number: int) -> NDArray[np.uint32] | None:
-    """Draw the rows of a tree, without replacement, by seed and round alone; None: all."""
-    if plan.subsample == 1:
-        return None
-    n_draws = max(1, round(plan.subsample * n_rows))
-    counts = Sampling(replace=False, n_draws=n_draws, seed=plan.seed).counts(number, n_rows)
-    return np.flatnonzero(counts).astype(np.uint32)
-
-
-def _drawn_features(n_features: int, plan: BoostingPlan, number: int) -> NDArray[np.int32]:
-    """Draw the features of a tree, a function of seed and round alone."""
-    if plan.n_chosen < 0:
-        return np.arange(n_features, dtype=np.int32)
-    generator = np.random.Generator(np.random.Philox(key=[plan.seed, number]))
-    chosen = generator.choice(n_features, plan.n_chosen, replace=False)
-    return np.sort(chosen).astype(np.int32)
 
 
 def join_trees(trees: list[ForestArrays]) -> ForestArrays | None:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._binning.binning import Binning
-from treerank._growth.boosting import BoostingPlan, BoostingRows, TreeShape, grow_rounds
+from treerank._growth.boosting import BoostingPlan, BoostingRows, TreeShape
+from treerank._growth.boosting_rounds import grow_rounds
 from treerank._growth.losses import start_score
 from treerank._growth.progress import Report
 from treerank._input.stages import stage

@@ -1,0 +1,30 @@
+// How the options of boosting cross from Python to the core.
+#pragma once
+
+#include "bindings/arrays.hpp"
+#include "core/grow/boosting.hpp"
+
+namespace treerank {
+
+inline BoostingOptions boosting_options(const nb::dict& d) {
+    BoostingOptions options;
+    options.max_depth = nb::cast<std::int32_t>(d["max_depth"]);
+    options.leafrank_depth = nb::cast<std::int32_t>(d["leafrank_depth"]);
+    options.min_weight_leaf = nb::cast<std::int64_t>(d["min_weight_leaf"]);
+    options.independent_weight = nb::cast<double>(d["independent_weight"]);
+    options.l2 = nb::cast<double>(d["l2"]);
+    options.learning_rate = nb::cast<double>(d["learning_rate"]);
+    options.by_stratum = nb::cast<bool>(d["by_stratum"]);
+    return options;
+}
+
+// A tree as Python takes it: (slots, value of each slot, cell or category set of each slot,
+// category sets, importance, share that each slot sends left).
+inline nb::object boosted_tuple(BoostedTree&& tree) {
+    return nb::make_tuple(
+        to_records(std::move(tree.flat.slots)), to_numpy(std::move(tree.value)),
+        to_numpy(std::move(tree.flat.target)), to_records(std::move(tree.flat.category_sets)),
+        to_numpy(std::move(tree.importance)), to_numpy(std::move(tree.left_share)));
+}
+
+}  // namespace treerank

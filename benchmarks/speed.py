@@ -18,7 +18,15 @@ from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.common import Figure, best_times, describe, figure_table, machine, publish
+from benchmarks.common import (
+    Figure,
+    best_times,
+    describe,
+    figure_table,
+    machine,
+    publish,
+    resident_bytes,
+)
 from treerank import LeafRank, TreeRank, _core
 from treerank._growth import local, trees
 
@@ -62,9 +70,9 @@ def job_fit(repetitions: str, path: str) -> dict[str, Any]:
 def job_memory(path: str) -> dict[str, Any]:
     """Growth of the peak of resident memory during one fit, in bytes."""
     data = _read(path)
-    before = _status("VmRSS")
+    before = resident_bytes("VmRSS")
     one_tree().fit(*data)
-    return {"bytes": _status("VmHWM") - before}
+    return {"bytes": resident_bytes("VmHWM") - before}
 
 
 JOBS: dict[str, Callable[..., dict[str, Any]]] = {"fit": job_fit, "memory": job_memory}
@@ -83,12 +91,6 @@ def start_job(name: str, *arguments: str, **environment: str) -> dict[str, Any]:
 def _read(path: str) -> Data:
     with np.load(path) as arrays:
         return arrays["X"], arrays["y"]
-
-
-def _status(field: str) -> int:
-    """Bytes by the kernel's account of this process; unlike ru_maxrss it starts afresh at exec."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(x.split()[1]) * 1024 for x in lines if x.startswith(field))
 
 
 def against_cart(data: Data, folder: Path, repetitions: int) -> list[Figure]:

@@ -48,6 +48,15 @@ def best_times(calls: dict[str, Callable[[], Any]], repetitions: int) -> dict[st
     return best
 
 
+def resident_bytes(field: str) -> int:
+    """Bytes by the kernel's account of this process, of VmRSS now or of the peak VmHWM.
+
+    Unlike ru_maxrss it starts afresh at exec.
+    """
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(x.split()[1]) * 1024 for x in lines if x.startswith(field))
+
+
 @dataclass(frozen=True)
 class Figure:
     """One measured number and what it should be; `bound` says on which side of the target."""

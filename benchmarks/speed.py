@@ -25,6 +25,7 @@ from benchmarks.common import (
     figure_table,
     machine,
     publish,
+    resident_bytes,
     targets_met,
 )
 from treerank import LeafRank, TreeRank, _core
@@ -70,9 +71,9 @@ def job_fit(repetitions: str, path: str) -> dict[str, Any]:
 def job_memory(path: str) -> dict[str, Any]:
     """Growth of the peak of resident memory during one fit, in bytes."""
     data = _read(path)
-    before = _status("VmRSS")
+    before = resident_bytes("VmRSS")
     one_tree().fit(*data)
-    return {"bytes": _status("VmHWM") - before}
+    return {"bytes": resident_bytes("VmHWM") - before}
 
 
 JOBS: dict[str, Callable[..., dict[str, Any]]] = {"fit": job_fit, "memory": job_memory}
@@ -91,12 +92,6 @@ def start_job(name: str, *arguments: str, **environment: str) -> dict[str, Any]:
 def _read(path: str) -> Data:
     with np.load(path) as arrays:
         return arrays["X"], arrays["y"]
-
-
-def _status(field: str) -> int:
-    """Bytes by the kernel's account of this process; unlike ru_maxrss it starts afresh at exec."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(x.split()[1]) * 1024 for x in lines if x.startswith(field))
 
 
 def against_cart(data: Data, folder: Path, repetitions: int) -> list[Figure]:

@@ -115,6 +115,9 @@ class EmulatedDevice:
         assert first + values.nbytes <= max(memory.n_bytes, 16)
         ctypes.memmove(memory.address + first, values.ctypes.data, values.nbytes)
 
+    def wait_for(self, stream):
+        self.waited_for = stream
+
     def read(self, memory, values, first=0):
         assert first + values.nbytes <= max(memory.n_bytes, 16)
         ctypes.memmove(values.ctypes.data, memory.address + first, values.nbytes)

@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import combinations, pairwise
-from math import factorial
+from math import factorial, ldexp
 from typing import NamedTuple
 from unittest.mock import patch
 
@@ -771,6 +771,13 @@ def fixed_point(values, bits):
     return np.rint(values / unit).astype(np.int32), unit
 
 
+def logistic_derivatives(scores, labels):
+    """First and second derivatives of minus the log-likelihood, the scores being log-odds."""
+    with np.errstate(over="ignore"):
+        share = 1 / (1 + np.exp(-scores))
+    return share - labels, share * (1 - share)
+
+
 class GradientRows(NamedTuple):
     """Rows of a gradient tree: sums are over `rows`, weighted."""
 
@@ -1130,3 +1137,15 @@ def mixture_evidence(estimates, variances, baseline_variance, rho, one_sided):
     weight = scipy.stats.norm.pdf(d, scale=scale) * (2 if one_sided else 1)
     ratio = np.exp(density.logpdf(np.asarray(estimates) - d[:, None]) - density.logpdf(estimates))
     return float(np.trapezoid(weight * ratio, d))
+
+
+def sigmoid(x):
+    """1 / (1 + exp(-x)) by the operations of the core, one at a time."""
+    below = max(x if x < 0 else -x, -708.0)
+    k = float(np.rint(below * 1.4426950408889634))
+    r = (below - k * 0.6931471803691238) - k * 1.9082149292705877e-10
+    series = 1 / factorial(13)
+    for n in range(12, -1, -1):
+        series = series * r + 1 / factorial(n)
+    e = ldexp(series, int(k))
+    return (e if x < 0 else 1.0) / (1 + e)

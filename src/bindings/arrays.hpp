@@ -65,6 +65,7 @@ void bind_shards(nb::module_& m);
 void bind_forest(nb::module_& m);
 void bind_boosting(nb::module_& m);
 void bind_summed_boosting(nb::module_& m);
+void bind_boosted_growth(nb::module_& m);
 void bind_geometric(nb::module_& m);
 void bind_prune(nb::module_& m);
 void bind_predict(nb::module_& m);

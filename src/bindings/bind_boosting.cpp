@@ -14,6 +14,7 @@ namespace treerank {
 namespace {
 
 using Units = std::optional<Vector<std::int64_t>>;
+using Derivatives = std::optional<Vector<double>>;
 using Scores = nb::ndarray<double, nb::numpy, nb::ndim<1>, nb::c_contig>;
 
 // The rounds of a fit, with the arrays that they read.
@@ -43,12 +44,21 @@ class PyRounds {
         run([&] { rounds_ = make_rounds(held->table, *pool_); });
     }
 
-    nb::object grow(const Vector<double>& first, const Vector<double>& second, int bits,
-                    double scale, const std::optional<Vector<std::uint32_t>>& rows,
+    void set_logistic_gradients(const Vector<double>& scores, const Vector<std::uint8_t>& labels,
+                                int bits) {
+        if (scores.size() != n_rows_ || labels.size() != n_rows_ || !is_width(bits))
+            throw nb::value_error(
+                "set_logistic_gradients: arrays of different lengths, or too many bits");
+        run([&] { rounds_->set_logistic_gradients(scores.data(), labels.data(), bits, *pool_); });
+    }
+
+    nb::object grow(const Derivatives& first, const Derivatives& second, int bits, double scale,
+                    const std::optional<Vector<std::uint32_t>>& rows,
                     const Vector<std::int32_t>& chosen, const nb::dict& options,
                     const std::optional<Scores>& scores) {
-        if (first.size() != n_rows_ || second.size() != n_rows_ || chosen.size() == 0 ||
-            (scores && scores->size() != n_rows_) || bits < 1 || bits > kGradientBits)
+        if (first.has_value() != second.has_value() || (first && first->size() != n_rows_) ||
+            (second && second->size() != n_rows_) || chosen.size() == 0 ||
+            (scores && scores->size() != n_rows_) || !is_width(bits))
             throw nb::value_error("grow: arrays of different lengths, or too many bits");
         std::vector<std::uint32_t> of_rows;
         if (rows) of_rows = checked_numbers(*rows, n_rows_, "grow: no such row");
@@ -56,11 +66,10 @@ class PyRounds {
         BoostingOptions parsed = boosting_options(options);
         std::optional<BoostedTree> tree;
         run([&] {
-            const GradientUnits units =
-                rounds_->set_gradients(first.data(), second.data(), bits, *pool_);
-            if (units.gradient == 0 || units.hessian == 0) return;
-            parsed.gradient_unit = units.gradient / scale;
-            parsed.hessian_unit = units.hessian / scale;
+            if (first) rounds_->set_gradients(first->data(), second->data(), bits, *pool_);
+            if (!rounds_->has_gradients()) return;
+            parsed.gradient_unit = rounds_->units().gradient / scale;
+            parsed.hessian_unit = rounds_->units().hessian / scale;
             tree = rounds_->grow(rows ? &of_rows : nullptr, of_features, parsed, *pool_);
             if (scores) rounds_->add_to(scores->data(), *pool_);
         });
@@ -69,6 +78,8 @@ class PyRounds {
     }
 
   private:
+    static bool is_width(int bits) { return bits >= 1 && bits <= kGradientBits; }
+
     // Without Python's lock, until a signal comes.
     template <class Work>
     static void run(const Work& work) {
@@ -104,12 +115,18 @@ void bind_boosting(nb::module_& m) {
     nb::class_<PyRounds> rounds(m, "BoostingRounds", "Trees grown one after another on gradients.");
     bind_for_codes<std::uint8_t>(rounds);
     bind_for_codes<std::uint16_t>(rounds);
+    rounds.def("set_logistic_gradients", &PyRounds::set_logistic_gradients,
+               nb::arg("scores").noconvert(), nb::arg("labels").noconvert(), nb::arg("bits"),
+               "Sets the gradients of the logistic loss, the scores being log-odds and the labels "
+               "0 or 1, rounded to so many bits.");
     rounds.def(
-        "grow", &PyRounds::grow, nb::arg("first").noconvert(), nb::arg("second").noconvert(),
-        nb::arg("bits"), nb::arg("scale"), nb::arg("rows").noconvert().none(),
-        nb::arg("chosen").noconvert(), nb::arg("options"), nb::arg("scores").noconvert().none(),
-        "A ranking tree grown on gradients and curvatures, rounded to so many bits; `scale` units "
-        "of weight make one row. Moves the scores of the rows it is grown on (None: all), where "
+        "grow", &PyRounds::grow, nb::arg("first").noconvert().none(),
+        nb::arg("second").noconvert().none(), nb::arg("bits"), nb::arg("scale"),
+        nb::arg("rows").noconvert().none(), nb::arg("chosen").noconvert(), nb::arg("options"),
+        nb::arg("scores").noconvert().none(),
+        "A ranking tree grown on gradients and curvatures, rounded to so many bits (None: on those "
+        "that were set last); `scale` units of weight make one row. Moves the scores of the rows "
+        "it is grown on (None: all), where "
         "scores are given. None where all gradients are 0, else (slots, value of each slot, cell "
         "or category set of each slot, category sets, importance, share that each slot sends "
         "left).");

@@ -42,12 +42,12 @@ class PySummedBoosting {
                      const nb::dict& options, double gradient_unit, double hessian_unit,
                      std::int64_t weight, std::size_t histogram_bytes) {
         if (chosen.size() == 0 || !(gradient_unit > 0) || !(hessian_unit > 0) || weight < 1)
-            throw nb::value_error("BoostedGrowth: features, units and weight expected");
+            throw nb::value_error("SummedBoosting: features, units and weight expected");
         BoostingOptions parsed = boosting_options(options);
         parsed.gradient_unit = gradient_unit;
         parsed.hessian_unit = hessian_unit;
         growth_.emplace(make_features(n_codes, categorical, monotonic, n_codes.size()),
-                        checked_numbers(chosen, n_codes.size(), "BoostedGrowth: no such feature"),
+                        checked_numbers(chosen, n_codes.size(), "SummedBoosting: no such feature"),
                         parsed, weight, histogram_bytes);
     }
 
@@ -156,7 +156,7 @@ void bind_for_codes(nb::module_& m) {
 }  // namespace
 
 void bind_summed_boosting(nb::module_& m) {
-    nb::class_<PySummedBoosting>(m, "BoostedGrowth",
+    nb::class_<PySummedBoosting>(m, "SummedBoosting",
                                  "A tree of boosting that is grown from sums over shards.")
         .def(nb::init<const Vector<std::int32_t>&, const Vector<std::uint8_t>&,
                       const Vector<std::int8_t>&, const Vector<std::int32_t>&, const nb::dict&,

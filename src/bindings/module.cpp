@@ -21,6 +21,7 @@ NB_MODULE(_core, m) {
     treerank::bind_forest(m);
     treerank::bind_boosting(m);
     treerank::bind_summed_boosting(m);
+    treerank::bind_boosted_growth(m);
     treerank::bind_geometric(m);
     treerank::bind_prune(m);
     treerank::bind_predict(m);

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning.binning import UINT8_BINS, UINT16_BINS, Binning
 from treerank._input.parameters import check_n_jobs, invalid_parameter
-from treerank._input.validation import Table, validate_rows
+from treerank._input.validation import DeviceRowsTable, Table, validate_rows
 from treerank._reading.partition import OrderedPartition
 from treerank._reading.rules import cell_rules
 from treerank._select.monotone import check_monotone_splits, falling, monotone_values
@@ -89,6 +89,20 @@ class TreeEnsemble(RankingModel):
 
     def _encode(self, table: Table, n_jobs: int) -> NDArray[Any]:
         return self._binning.transform(table, n_jobs)
+
+    def _codes_to_score(self, X: Any) -> tuple[Any, int]:
+        """Rows as a sum over the trees wants them: those on a device are coded and stay there."""
+        check_is_fitted(self, "_trees")
+        is_categorical = self._binning.is_categorical.astype(bool).tolist()
+        table = validate_rows(self, X, is_categorical)
+        if isinstance(table, DeviceRowsTable) and self._scores_there:
+            return self._binning.encode_there(table), check_n_jobs(self.n_jobs)
+        return self._codes(table)
+
+    @property
+    def _scores_there(self) -> bool:
+        """Whether a device can add up the trees by their codes."""
+        return True
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the number of the leaf in which each row ends, in each tree.

@@ -101,8 +101,8 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         Bins for each numeric feature.
     {n_jobs}
     device : {"cpu", "cuda"}, default="cpu"
-        Where rows are scored: "cuda" needs an NVIDIA GPU and
-        ``pip install 'treerank-ml[cuda]'``. Trees are grown on the processor.
+        Where trees are grown and rows are scored: "cuda" needs an NVIDIA GPU and
+        ``pip install 'treerank-ml[cuda]'``. The model is the same.
     {random_state}
     {verbose}
 
@@ -354,7 +354,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         -------
         array of shape (n_samples,)
         """
-        codes, n_jobs = self._codes(X)
+        codes, n_jobs = self._codes_to_score(X)
         if self._trees is None:
             return np.full(codes.shape[1], self._start)
         return self._start + self._trees.total(codes, n_jobs, device_of(self.device))

@@ -284,42 +284,45 @@ class BoostingRounds:
     @overload
     def __init__(self, codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], n_jobs: int) -> None: ...
 
-    def grow(self, first: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], bits: int, scale: float, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)] | None, chosen: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], options: dict, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')] | None) -> object:
+    def set_logistic_gradients(self, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], bits: int) -> None:
         """
-        A ranking tree grown on gradients and curvatures, rounded to so many bits; `scale` units of weight make one row. Moves the scores of the rows it is grown on (None: all), where scores are given. None where all gradients are 0, else (slots, value of each slot, cell or category set of each slot, category sets, importance, share that each slot sends left).
+        Sets the gradients of the logistic loss, the scores being log-odds and the labels 0 or 1, rounded to so many bits.
         """
+
+    def grow(self, first: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)] | None, second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)] | None, bits: int, scale: float, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)] | None, chosen: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], options: dict, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')] | None) -> object:
+        """
+        A ranking tree grown on gradients and curvatures, rounded to so many bits (None: on those that were set last); `scale` units of weight make one row. Moves the scores of the rows it is grown on (None: all), where scores are given. None where all gradients are 0, else (slots, value of each slot, cell or category set of each slot, category sets, importance, share that each slot sends left).
+        """
+
+def logistic_derivatives(scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], first: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')], second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]) -> None:
+    """
+    Sets first and second derivatives of the logistic loss by the scores; labels 0 or 1.
+    """
 
 class BoostedGrowth:
-    """A tree of boosting that is grown from sums over shards."""
+    """A boosted tree whose rows are counted and parted elsewhere."""
 
-    def __init__(self, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], chosen: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], options: dict, gradient_unit: float, hessian_unit: float, weight: int, histogram_bytes: int) -> None: ...
+    def __init__(self, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)]) -> None: ...
 
-    def request(self) -> object:
-        """
-        What is asked of all shards; None when the tree is done. (steps of the rows or None, category sets, slots from now on, slots to be counted, shift of the squares).
-        """
+    def start(self, options: dict, gradient_unit: float, hessian_unit: float, n_rows: int, sum: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], most_open: int) -> None: ...
 
-    def answer(self, sums: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], squares: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None) -> None:
-        """Sums over all shards of what was asked."""
+    @property
+    def n_histograms(self) -> int: ...
 
-    def tree(self) -> tuple:
-        """The tree, as BoostingRounds gives it."""
+    @property
+    def square_shift(self) -> int: ...
 
-@overload
-def step_boosted_rows(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], steps: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_slots: int) -> tuple: ...
+    def moves(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
 
-@overload
-def step_boosted_rows(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], steps: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_slots: int) -> tuple:
-    """Moves the rows of each slot as its step says: (rows, starts)."""
+    def counts(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
 
-@overload
-def count_gradients(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], gradients: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], chosen: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], square_shift: int) -> tuple: ...
+    def nodes(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
 
-@overload
-def count_gradients(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], gradients: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], chosen: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], square_shift: int) -> tuple:
-    """
-    Sums of gradient, curvature and weight by slot, chosen feature and code, and the sums of squares by slot; none of these with a shift below 0.
-    """
+    def take(self, cuts: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)]) -> None: ...
+
+    def finish(self) -> object: ...
+
+    def steps(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
 
 def expand_boxes(nodes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], max_nodes: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]:
     """

@@ -358,6 +358,10 @@ class RankingForest(CodedFit, TreeEnsemble):
             return self._encoding.transform(table, self._binning)
         return super()._encode(table, n_jobs)
 
+    @property
+    def _scores_there(self) -> bool:
+        return self._ranks is None and isinstance(self._trees, ForestArrays)
+
     def _mean(self, codes: NDArray[Any], n_jobs: int) -> NDArray[np.float64]:
         if isinstance(self._trees, ForestArrays):
             return self._trees.mean(codes, n_jobs, device_of(self.device))
@@ -377,7 +381,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         -------
         array of shape (n_samples,)
         """
-        codes, n_jobs = self._codes(X)
+        codes, n_jobs = self._codes_to_score(X)
         if self._ranks is not None:
             return self._ranks.scores(self._trees, codes, n_jobs)
         return self._mean(codes, n_jobs) - 0.5

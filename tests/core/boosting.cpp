@@ -128,6 +128,29 @@ Digest boost(const CodedTable<std::uint8_t>& coded, const BoostingOptions& optio
     return digest;
 }
 
+Digest boost_logistic(const CodedTable<std::uint8_t>& coded, BoostingOptions options,
+                      ThreadPool& pool) {
+    BoostingTable<std::uint8_t> table;
+    table.codes = coded.matrix();
+    table.features = coded.features;
+    std::vector<std::int32_t> features(coded.features.size());
+    for (std::size_t f = 0; f < features.size(); ++f) features[f] = static_cast<std::int32_t>(f);
+    std::vector<std::uint8_t> labels;
+    for (const std::uint8_t label : coded.from.labels) labels.push_back(label > 0);
+    std::vector<double> scores(RandomTable::kRows);
+    const std::unique_ptr<BoostingRounds> rounds = make_rounds(table, pool);
+    Digest digest;
+    for (int round = 0; round < 6; ++round) {
+        rounds->set_logistic_gradients(scores.data(), labels.data(), 30, pool);
+        options.gradient_unit = rounds->units().gradient;
+        options.hessian_unit = rounds->units().hessian;
+        add_tree(digest, rounds->grow(nullptr, features, options, pool));
+        rounds->add_to(scores.data(), pool);
+    }
+    digest.add(scores);
+    return digest;
+}
+
 }  // namespace
 
 void add_boosting(Results& results) {
@@ -147,6 +170,11 @@ void add_boosting(Results& results) {
             results.add(name,
                         [&](ThreadPool& pool) { return boost(coded, options, weighted, pool); });
         }
+    options.leafrank_depth = 1;
+    options.max_depth = 5;
+    results.add("boosting-logistic",
+                [&](ThreadPool& pool) { return boost_logistic(coded, options, pool); });
+    options.leafrank_depth = options.max_depth = 2;
     coded.features.monotonic[0] = 1;
     results.add("boosting-monotone",
                 [&](ThreadPool& pool) { return boost(coded, options, false, pool); });

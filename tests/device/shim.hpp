@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+using std::isinf;
+
 #define __global__
 #define __device__
 #define __noinline__
@@ -180,6 +182,12 @@ template <class T>
 T atomicAdd(T* at, T value) {
     const T before = *at;
     *at = before + value;
+    return before;
+}
+template <class T>
+T atomicMax(T* at, T value) {
+    const T before = *at;
+    if (before < value) *at = value;
     return before;
 }
 inline long long __double_as_longlong(double value) {

@@ -8,7 +8,7 @@ from sklearn.base import clone
 import treerank
 from treerank import BoostedTreeRank, RankingForest
 from treerank._device.cuda import cuda_device
-from treerank._growth import device_rows
+from treerank._growth import boosting_rounds, device_rows
 
 
 def reason_without_device():
@@ -38,6 +38,42 @@ def test_a_gpu_makes_the_same_model(monkeypatch, tmp_path, name, n_classes, weig
     for one, path in ((expected, "cpu"), (model, "cuda")):
         treerank.save(one, tmp_path / path)
     assert (tmp_path / "cpu").read_bytes() == (tmp_path / "cuda").read_bytes()
+
+
+@needs_device
+@pytest.mark.parametrize("loss", ["logistic", "pairwise"])
+@pytest.mark.parametrize("leafrank_depth", [1, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("subsample", [1.0, 0.5])
+def test_a_gpu_boosts_the_same_model(
+    monkeypatch, tmp_path, loss, leafrank_depth, weighted, subsample
+):
+    monkeypatch.setattr(boosting_rounds, "LEAST_ROWS", 0)
+    x, y, weight = table(2, 20_000)
+    x[:, 3] = np.round(20 * np.nan_to_num(x[:, 3])).clip(0, 40)
+    for device in ("cpu", "cuda"):
+        model = BoostedTreeRank(
+            10, loss=loss, leafrank_depth=leafrank_depth, max_depth=3, subsample=subsample,
+            categorical_features=[3], monotonic_cst=[1, 0, 0, 0], random_state=0, device=device,
+        )  # fmt: skip
+        treerank.save(model.fit(x, y, weight if weighted else None), tmp_path / device)
+    assert (tmp_path / "cpu").read_bytes() == (tmp_path / "cuda").read_bytes()
+
+
+@needs_device
+@pytest.mark.parametrize("library", ["torch", "cupy", "jax.numpy"])
+@pytest.mark.parametrize("model", [BoostedTreeRank(20), RankingForest(n_estimators=10)])
+def test_arrays_of_other_libraries_are_used_where_they_are(tmp_path, library, model):
+    others = pytest.importorskip(library)
+    x, y, _ = table(2, 60_000)
+    x = x.astype(np.float32)
+    expected = clone(model).set_params(random_state=0).fit(x, y)
+    there = others.asarray(x, device="cuda") if library == "torch" else others.asarray(x)
+    fitted = clone(model).set_params(random_state=0, device="cuda").fit(there, y)
+    for one, name in ((expected, "cpu"), (fitted, "cuda")):
+        treerank.save(one, tmp_path / name)
+    assert (tmp_path / "cpu").read_bytes() == (tmp_path / "cuda").read_bytes()
+    assert np.array_equal(fitted.score_samples(there), expected.score_samples(x))
 
 
 @needs_device

@@ -190,7 +190,7 @@ def growth(**changes):
         "options": options, "gradient_unit": 1.0, "hessian_unit": 1.0, "weight": 10,
         "histogram_bytes": 1000,
     }  # fmt: skip
-    return _core.BoostedGrowth(**(given_ | changes))
+    return _core.SummedBoosting(**(given_ | changes))
 
 
 def test_core_refuses_requests_and_answers_that_do_not_fit():

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "core/data/types.hpp"
@@ -40,26 +41,31 @@ std::size_t partition_stably(Row* rows, std::size_t n, Row* scratch, ThreadPool*
     return n_left;
 }
 
-// Parts rows by one test of LeafRank, those that pass it first. `set` is the test's own
-// where it is categorical.
+// Parts rows by one test of LeafRank, those that pass it first, or last if `passing_last`; how many
+// come first. `set` is the test's own where it is categorical.
 template <class Code, class Count>
 std::size_t partition_by_condition(const SplitCondition& condition, const CategorySet& set,
                                    const CodeMatrix<Code>& codes, Row* rows, std::size_t n,
-                                   Row* scratch, ThreadPool* pool) {
+                                   Row* scratch, ThreadPool* pool, bool passing_last = false) {
     const Code* column = codes.column(condition.feature);
     if (condition.categorical) {
         Row* left = rows;
         Row* right = scratch;
         for (std::size_t i = 0; i < n; ++i) {
             const Row row = rows[i];
-            *(set.contains(column[row_id(row) * codes.step]) ? left++ : right++) = row;
+            const bool passes = set.contains(column[row_id(row) * codes.step]);
+            *(passes != passing_last ? left++ : right++) = row;
         }
         std::copy(scratch, right, left);
         return left - rows;
     }
     // Missing (code 0) wraps to the largest code when it is to go right.
-    const Code shift = condition.missing_left ? 0 : 1;
-    const Code cut = static_cast<Code>(condition.cut - shift);
+    Code shift = condition.missing_left ? 0 : 1;
+    Code cut = static_cast<Code>(condition.cut - shift);
+    if (passing_last) {  // codes beyond the cut, counted from there, are the low ones
+        shift = static_cast<Code>(shift + cut + 1);
+        cut = static_cast<Code>(std::numeric_limits<Code>::max() - cut - 1);
+    }
     const auto& partition = kernels<Code, Count>().partition;
     return partition_stably(rows, n, scratch, pool, [&](Row* block, std::size_t size, Row* room) {
         return partition(block, size, column, codes.step, shift, cut, room);

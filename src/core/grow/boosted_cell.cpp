@@ -19,7 +19,35 @@ void add_nodes(GrowingBoostedTree& to, std::int32_t node, const BoostedCell& cel
     add_nodes(to, right, cell, from.left + 1, leaves);
 }
 
+// Adds a cell, made up of the given leaves of the cell above, and what is below.
+void keep_cell(GrowingBoostedTree& to, const std::vector<BoostedCell>& cells, std::int32_t number,
+               std::int32_t parent, const std::vector<BoostedLeaf>& made_of,
+               std::vector<LeafStep>& steps) {
+    const BoostedCell& cell = cells[number];
+    const std::int32_t kept = to.add_cell(cell.at, parent, cell.depth);
+    if (cell.nodes.empty()) {
+        for (const BoostedLeaf& leaf : made_of)
+            steps.push_back(
+                {leaf.rows.first, leaf.rows.n, cell.depth, to.step_of(cell.at, leaf.node)});
+        return;
+    }
+    std::vector<MovedRows> moved;  // long ago
+    const Halves halves = make_halves(to, cell, moved);
+    to.tree.cells[kept].first_test = halves.first_test;
+    to.tree.cells[kept].last_test = static_cast<std::int32_t>(to.tree.tests.size());
+    const auto middle = halves.leaves.begin() + static_cast<std::ptrdiff_t>(halves.n_left);
+    to.tree.cells[kept].left = static_cast<std::int32_t>(to.tree.cells.size());
+    keep_cell(to, cells, cell.left, kept, {halves.leaves.begin(), middle}, steps);
+    to.tree.cells[kept].right = static_cast<std::int32_t>(to.tree.cells.size());
+    keep_cell(to, cells, cell.right, kept, {middle, halves.leaves.end()}, steps);
+}
+
 }  // namespace
+
+void keep_cells(GrowingBoostedTree& to, const std::vector<BoostedCell>& cells,
+                std::vector<LeafStep>& steps) {
+    keep_cell(to, cells, 0, -1, {}, steps);
+}
 
 Halves make_halves(GrowingBoostedTree& to, const BoostedCell& cell, std::vector<MovedRows>& moved) {
     Halves halves;

@@ -39,28 +39,17 @@ struct Halves {
 // where their rows belong from now on.
 Halves make_halves(GrowingBoostedTree& to, const BoostedCell& cell, std::vector<MovedRows>& moved);
 
-// Adds a grown cell to `to`, and what is below it. It is made up of the given leaves of the cell
-// above; `at_leaf(stratum, leaf)` is called for those of a cell that stays whole.
-template <class AtLeaf>
-void keep_cell(GrowingBoostedTree& to, const std::vector<BoostedCell>& cells, std::int32_t number,
-               std::int32_t parent, const std::vector<BoostedLeaf>& made_of,
-               const AtLeaf& at_leaf) {
-    const BoostedCell& cell = cells[number];
-    const std::int32_t kept = to.add_cell(cell.at, parent, cell.depth);
-    if (cell.left < 0) {
-        for (const BoostedLeaf& leaf : made_of) at_leaf(cell.at, leaf);
-        return;
-    }
-    RankTree& tree = to.tree;
-    std::vector<MovedRows> moved;  // long ago
-    const Halves halves = make_halves(to, cell, moved);
-    tree.cells[kept].first_test = halves.first_test;
-    tree.cells[kept].last_test = static_cast<std::int32_t>(tree.tests.size());
-    const auto middle = halves.leaves.begin() + static_cast<std::ptrdiff_t>(halves.n_left);
-    tree.cells[kept].left = static_cast<std::int32_t>(tree.cells.size());
-    keep_cell(to, cells, cell.left, kept, {halves.leaves.begin(), middle}, at_leaf);
-    tree.cells[kept].right = static_cast<std::int32_t>(tree.cells.size());
-    keep_cell(to, cells, cell.right, kept, {middle, halves.leaves.end()}, at_leaf);
-}
+// Rows [first, first + n) whose scores move by the same value, of a stratum at some depth.
+struct LeafStep {
+    std::size_t first = 0;
+    std::size_t n = 0;
+    std::int32_t depth = 0;
+    float value = 0;
+};
+
+// Adds the cells, of which the first is the root, to `to`, each before what is below it; `steps`
+// gets what the tree adds to the scores of its rows.
+void keep_cells(GrowingBoostedTree& to, const std::vector<BoostedCell>& cells,
+                std::vector<LeafStep>& steps);
 
 }  // namespace treerank

@@ -22,19 +22,12 @@ namespace {
 constexpr std::size_t kCountForTeam = std::size_t{1} << 14;
 constexpr std::size_t kRowsForTeam = std::size_t{1} << 15;
 constexpr std::size_t kBinsForTeam = std::size_t{1} << 14;
-constexpr std::size_t kRowsPerTask = 16384;
+constexpr std::size_t kRowsPerTask = 4096;
 // Nodes that are grown together: several for each thread, as long as their histograms are no
 // larger than this.
 constexpr std::size_t kNodesPerThread = 4;
 constexpr std::size_t kHistogramBytes = std::size_t{1} << 23;
 constexpr std::size_t kTasksPerThread = 4;
-
-// Rows [first, first + n) whose scores move by the same value.
-struct Move {
-    std::size_t first = 0;
-    std::size_t n = 0;
-    float value = 0;
-};
 
 // Nodes of one depth are grown together, so that their work fills the pool and its threads seldom
 // wait for each other; the tree is then put together as if one had been grown after another.
@@ -66,20 +59,16 @@ class Grower : public BoostingRounds {
         std::vector<OpenCell> root(1);
         root[0] = {add_cell(all, 0), std::move(histogram)};
         grow_cells(std::move(root));
-        keep_cell(growing_, cells_, 0, -1, {},
-                  [&](const Segment& stratum, const BoostedLeaf& leaf) {
-                      moves_.push_back(
-                          {leaf.rows.first, leaf.rows.n, growing_.step_of(stratum, leaf.node)});
-                  });
+        keep_cells(growing_, cells_, steps_);
         return growing_.compile();
     }
 
     void add_to(double* scores, ThreadPool& pool) const override {
-        std::vector<Move> blocks;
-        for (const Move& move : moves_)
-            for (std::size_t first = 0; first < move.n; first += kRowsPerTask)
-                blocks.push_back(
-                    {move.first + first, std::min(kRowsPerTask, move.n - first), move.value});
+        std::vector<LeafStep> blocks;
+        for (const LeafStep& step : steps_)
+            for (std::size_t first = 0; first < step.n; first += kRowsPerTask)
+                blocks.push_back({step.first + first, std::min(kRowsPerTask, step.n - first),
+                                  step.depth, step.value});
         pool.run(blocks.size(), [&](std::size_t b) {
             const Row* first = rows_.data() + blocks[b].first;
             const double value = blocks[b].value;
@@ -113,7 +102,7 @@ class Grower : public BoostingRounds {
         chosen_ = chosen;
         growing_.reset(options);
         cells_.clear();
-        moves_.clear();
+        steps_.clear();
         counter_.choose(chosen_);
         const std::size_t fitting = kHistogramBytes / (counter_.size() * sizeof(GradientSum));
         const std::size_t wanted = pool_->size() > 1 ? kNodesPerThread * pool_->size() : 1;
@@ -125,7 +114,8 @@ class Grower : public BoostingRounds {
                                     false, 1);
         });
         many_levels_ = std::any_of(chosen_.begin(), chosen_.end(), [&](std::int32_t feature) {
-            return needs_row_variance(table_.features, feature);
+            return table_.features.categorical[feature] != 0 &&
+                   table_.features.n_codes[feature] > kFreeLevels + 1;
         });
         auto weight = static_cast<std::int64_t>(n_rows_);
         if constexpr (Weighted)
@@ -219,13 +209,23 @@ class Grower : public BoostingRounds {
         std::size_t n = 0;
         for (const OpenNode& node : open) {
             const InnerNode& parted = inner(node);
-            segments.push_back(
-                {parted.at.first, parted.at.n, parted.cut.condition(), parted.cut.set});
+            segments.push_back({parted.at.first, parted.at.n, parted.cut.condition(),
+                                parted.cut.set, right_is_first(parted)});
             n += parted.at.n;
         }
         part_segments(table_.codes, rows_.data(), scratch_.data(), segments,
                       pool_for(n, kRowsForTeam));
-        for (std::size_t i = 0; i < open.size(); ++i) inner(open[i]).n_left = segments[i].n_left;
+        for (std::size_t i = 0; i < open.size(); ++i)
+            inner(open[i]).n_left =
+                segments[i].passing_last ? segments[i].n - segments[i].n_left : segments[i].n_left;
+    }
+
+    // Whether the right side of a node's cut is to lie before the left one: so it will where both
+    // are the halves of a cell, of which the better comes first, and no row has to be moved again.
+    bool right_is_first(const InnerNode& node) const {
+        if (growing_.options.leafrank_depth != 1) return false;
+        const auto [left, right] = growing_.sides_of(node.at, node.cut, 0);
+        return growing_.value(right) > growing_.value(left);
     }
 
     std::vector<OpenNode> open_children(std::vector<OpenNode>& open, bool counted) {
@@ -235,8 +235,12 @@ class Grower : public BoostingRounds {
             std::vector<InnerNode>& nodes = cells_[node.cell].nodes;
             const auto left = static_cast<std::int32_t>(nodes.size());
             nodes[node.number].left = left;
-            const auto [a, b] = growing_.sides_of(nodes[node.number].at, nodes[node.number].cut,
-                                                  nodes[node.number].n_left);
+            auto [a, b] = growing_.sides_of(nodes[node.number].at, nodes[node.number].cut,
+                                            nodes[node.number].n_left);
+            if (right_is_first(nodes[node.number])) {
+                b.first = a.first;
+                a.first += b.n;
+            }
             nodes.push_back({a});
             nodes.push_back({b});
             if (!counted) continue;
@@ -267,14 +271,20 @@ class Grower : public BoostingRounds {
 
     // Puts the rows of leaves where they belong from now on.
     void move_rows(const std::vector<MovedRows>& moved) {
+        std::vector<MovedRows> blocks;
         std::size_t n = 0;
-        for (const MovedRows& rows_of : moved) n += rows_of.n;
+        for (const MovedRows& leaf : moved) {
+            if (leaf.from == leaf.to) continue;
+            n += leaf.n;
+            for (std::size_t i = 0; i < leaf.n; i += kRowsPerTask)
+                blocks.push_back({leaf.from + i, leaf.to + i, std::min(kRowsPerTask, leaf.n - i)});
+        }
         ThreadPool* pool = pool_for(n, kRowsForTeam);
-        run_in(pool, moved.size(), [&](std::size_t i) {
-            std::copy_n(rows_.data() + moved[i].from, moved[i].n, scratch_.data() + moved[i].to);
+        run_in(pool, blocks.size(), [&](std::size_t b) {
+            std::copy_n(rows_.data() + blocks[b].from, blocks[b].n, scratch_.data() + blocks[b].to);
         });
-        run_in(pool, moved.size(), [&](std::size_t i) {
-            std::copy_n(scratch_.data() + moved[i].to, moved[i].n, rows_.data() + moved[i].to);
+        run_in(pool, blocks.size(), [&](std::size_t b) {
+            std::copy_n(scratch_.data() + blocks[b].to, blocks[b].n, rows_.data() + blocks[b].to);
         });
     }
 
@@ -356,7 +366,7 @@ class Grower : public BoostingRounds {
     int square_shift_ = 0;       // digits of gradients that squares leave out
     std::size_t most_open_ = 1;  // nodes grown together
     std::vector<BoostedCell> cells_;
-    std::vector<Move> moves_;
+    std::vector<LeafStep> steps_;
 };
 
 }  // namespace

@@ -72,13 +72,25 @@ class BoostingRounds {
 
     // Sets the gradients from derivatives by the score of each row, rounded to whole numbers of
     // at most so many bits.
-    GradientUnits set_gradients(const double* first, const double* second, int bits,
+    void set_gradients(const double* first, const double* second, int bits, ThreadPool& pool);
+    // The same for the logistic loss of two classes, the score being the log-odds; labels are 0 or
+    // 1.
+    void set_logistic_gradients(const double* scores, const std::uint8_t* labels, int bits,
                                 ThreadPool& pool);
+    // Whether the gradients and the curvatures set last have something that is not 0.
+    bool has_gradients() const { return units_.gradient != 0 && units_.hessian != 0; }
+    const GradientUnits& units() const { return units_; }
 
     RowRecords rows;  // of the table, with their gradients
 
   protected:
     explicit BoostingRounds(RowRecords&& records) : rows(std::move(records)) {}
+
+  private:
+    void round_gradients(std::size_t from, std::size_t n, const double* first,
+                         const double* second);
+
+    GradientUnits units_;
 };
 
 // The table, its features included, must outlive the rounds.

@@ -63,6 +63,9 @@ class GrowingBoostedTree {
     // above (-1: none). Leaves are in order within their stratum, strata among each other.
     float step_of(const Segment& stratum, std::int32_t leaf) const;
 
+    // The Newton step of a segment, as far as its bounds allow it.
+    double value(const Segment& at) const { return at.bounds.clip(scale.value(at.sum)); }
+
     BoostedTree compile();
 
     BoostingOptions options;
@@ -72,7 +75,6 @@ class GrowingBoostedTree {
     std::vector<double> importance;
 
   private:
-    double value(const Segment& at) const { return at.bounds.clip(scale.value(at.sum)); }
     std::int8_t sign_of(std::int32_t feature) const { return features_.monotonic[feature]; }
     // No value of the one will be below any of the other.
     void keep_apart(Segment& better, Segment& worse) const;

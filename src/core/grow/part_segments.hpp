@@ -11,15 +11,16 @@
 
 namespace treerank {
 
-// Rows [first, first + n) and their test; `n_left` of them pass it.
+// Rows [first, first + n) and their test; `n_left` of them come first.
 struct PartedSegment {
     std::size_t first, n;
     SplitCondition condition;
-    CategorySet set;  // of a categorical test
+    CategorySet set;            // of a categorical test
+    bool passing_last = false;  // which come first: those that pass the test, or the others
     std::size_t n_left = 0;
 };
 
-// Parts the rows of each segment in place, those that pass its test first, in their old order.
+// Parts the rows of each segment in place, both sides in their old order.
 // `pool` may be null; else blocks of rows are parted, and their sides put together in order.
 template <class Code>
 void part_segments(const CodeMatrix<Code>& codes, Row* rows, Row* scratch,
@@ -43,9 +44,9 @@ void part_segments(const CodeMatrix<Code>& codes, Row* rows, Row* scratch,
     run_in(pool, blocks.size(), [&](std::size_t b) {
         Block& block = blocks[b];
         const PartedSegment& segment = segments[block.segment];
-        block.n_left = partition_by_condition<Code, PackedCount>(segment.condition, segment.set,
-                                                                 codes, rows + block.first, block.n,
-                                                                 scratch + block.first, nullptr);
+        block.n_left = partition_by_condition<Code, PackedCount>(
+            segment.condition, segment.set, codes, rows + block.first, block.n,
+            scratch + block.first, nullptr, segment.passing_last);
     });
     for (const Block& block : blocks) segments[block.segment].n_left += block.n_left;
     for (std::size_t b = 0; b < blocks.size();) {

@@ -1,19 +1,21 @@
 // The gradients of a round of boosting, rounded to whole numbers.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/grow/boosting.hpp"
+#include "core/grow/logistic_loss.hpp"
+#include "core/util/sigmoid.hpp"
 
 namespace treerank {
 
 namespace {
 
-constexpr std::size_t kRowsPerTask = 16384;
+constexpr std::size_t kRowsPerTask = 4096;
+constexpr std::size_t kRowsPerBlock = 512;  // whose derivatives stay in the cache
 
 // What 1 stands for when the largest of the values takes so many bits: a power of two.
-double unit_of(const std::vector<double>& largest_of_tasks, int bits) {
-    double largest = 0;
-    for (const double value : largest_of_tasks) largest = std::max(largest, value);
+double unit_of(double largest, int bits) {
     if (largest == 0) return 0;
     int exponent = 0;
     std::frexp(largest, &exponent);
@@ -26,29 +28,101 @@ std::int32_t rounded(double value) {
     return static_cast<std::int32_t>((value + shift) - shift);
 }
 
+struct Largest {
+    double first = 0, second = 0;
+
+    void take(const Largest& other) {
+        first = std::max(first, other.first);
+        second = std::max(second, other.second);
+    }
+    GradientUnits units(int bits) const { return {unit_of(first, bits), unit_of(second, bits)}; }
+};
+
+// Scores that decide how large the derivatives of the logistic loss get, which are monotone: the
+// least of the positives, the largest of the negatives and the least distance from 0.
+struct ExtremeScores {
+    static constexpr double kNone = std::numeric_limits<double>::infinity();
+    double of_positives = kNone, of_negatives = -kNone, from_zero = kNone;
+
+    void take(const ExtremeScores& other) {
+        of_positives = std::min(of_positives, other.of_positives);
+        of_negatives = std::max(of_negatives, other.of_negatives);
+        from_zero = std::min(from_zero, other.from_zero);
+    }
+    Largest derivatives() const {
+        Largest largest;
+        if (of_positives < kNone) largest.first = 1 - sigmoid(of_positives);
+        if (of_negatives > -kNone) largest.first = std::max(largest.first, sigmoid(of_negatives));
+        const double share = sigmoid(from_zero);
+        largest.second = share * (1 - share);
+        return largest;
+    }
+};
+
+// What `of(first, last)` says of all rows, put together; the same for any pool.
+template <class Extreme, class Of>
+Extreme over_rows(std::size_t n, ThreadPool& pool, const Of& of) {
+    std::vector<Extreme> found((n + kRowsPerTask - 1) / kRowsPerTask);
+    pool.run(found.size(), [&](std::size_t task) {
+        found[task] = of(task * kRowsPerTask, std::min(n, (task + 1) * kRowsPerTask));
+    });
+    Extreme whole;
+    for (const Extreme& part : found) whole.take(part);
+    return whole;
+}
+
 }  // namespace
 
-GradientUnits BoostingRounds::set_gradients(const double* first, const double* second, int bits,
-                                            ThreadPool& pool) {
-    const std::size_t n = rows.size(), n_tasks = (n + kRowsPerTask - 1) / kRowsPerTask;
-    std::vector<double> largest_first(n_tasks), largest_second(n_tasks);
-    pool.run(n_tasks, [&](std::size_t task) {
-        double a = 0, b = 0;
-        for (std::size_t i = task * kRowsPerTask; i < std::min(n, (task + 1) * kRowsPerTask); ++i) {
-            a = std::max(a, std::abs(first[i]));
-            b = std::max(b, std::abs(second[i]));
+void BoostingRounds::round_gradients(std::size_t from, std::size_t n, const double* first,
+                                     const double* second) {
+    for (std::size_t i = 0; i < n; ++i)
+        rows.set_gradient(
+            from + i, {rounded(first[i] / units_.gradient), rounded(second[i] / units_.hessian)});
+}
+
+void BoostingRounds::set_gradients(const double* first, const double* second, int bits,
+                                   ThreadPool& pool) {
+    units_ = over_rows<Largest>(rows.size(), pool, [&](std::size_t from, std::size_t to) {
+                 Largest largest;
+                 for (std::size_t i = from; i < to; ++i)
+                     largest.take({std::abs(first[i]), std::abs(second[i])});
+                 return largest;
+             }).units(bits);
+    if (!has_gradients()) return;
+    pool.run((rows.size() + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
+        const std::size_t from = task * kRowsPerTask;
+        round_gradients(from, std::min(kRowsPerTask, rows.size() - from), first + from,
+                        second + from);
+    });
+}
+
+void BoostingRounds::set_logistic_gradients(const double* scores, const std::uint8_t* labels,
+                                            int bits, ThreadPool& pool) {
+    units_ =
+        over_rows<ExtremeScores>(
+            rows.size(), pool,
+            [&](std::size_t from, std::size_t to) {
+                ExtremeScores extreme;
+                for (std::size_t i = from; i < to; ++i) {
+                    const double score = scores[i];
+                    extreme.take({labels[i] != 0 ? score : ExtremeScores::kNone,
+                                  labels[i] != 0 ? -ExtremeScores::kNone : score, std::abs(score)});
+                }
+                return extreme;
+            })
+            .derivatives()
+            .units(bits);
+    if (!has_gradients()) return;
+    const std::size_t n = rows.size();
+    pool.run((n + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
+        double first[kRowsPerBlock], second[kRowsPerBlock];
+        const std::size_t last = std::min(n, (task + 1) * kRowsPerTask);
+        for (std::size_t from = task * kRowsPerTask; from < last; from += kRowsPerBlock) {
+            const std::size_t size = std::min(kRowsPerBlock, last - from);
+            logistic_derivatives(scores + from, labels + from, size, first, second);
+            round_gradients(from, size, first, second);
         }
-        largest_first[task] = a;
-        largest_second[task] = b;
     });
-    const GradientUnits units{unit_of(largest_first, bits), unit_of(largest_second, bits)};
-    if (units.gradient == 0 || units.hessian == 0) return units;
-    pool.run(n_tasks, [&](std::size_t task) {
-        for (std::size_t i = task * kRowsPerTask; i < std::min(n, (task + 1) * kRowsPerTask); ++i)
-            rows.set_gradient(
-                i, {rounded(first[i] / units.gradient), rounded(second[i] / units.hessian)});
-    });
-    return units;
 }
 
 }  // namespace treerank

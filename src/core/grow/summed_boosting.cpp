@@ -251,7 +251,8 @@ BoostingStep SummedBoosting::step_into(Place at, const std::vector<std::int32_t>
 
 BoostedTree SummedBoosting::compile() {
     // A cell at the last depth, or whose halves were never opened, is a stratum.
-    keep_cell(growing_, cells_, 0, -1, {}, [](const Segment&, const BoostedLeaf&) {});
+    std::vector<LeafStep> steps;  // of rows that are elsewhere
+    keep_cells(growing_, cells_, steps);
     return growing_.compile();
 }
 

@@ -9,11 +9,13 @@ constexpr std::size_t kRowsPerBlock = 1024;  // they stay in the cache for all f
 constexpr std::size_t kRowsAhead = 64;       // that are fetched while others are gathered
 constexpr std::size_t kLine = 64;            // bytes of a line of cache
 constexpr std::size_t kRowsPerTask = 8192;
-constexpr std::size_t kRowsPerPart = 4096;  // the least that is worth a histogram of its own
-constexpr std::size_t kPartsPerThread = 2;
-constexpr std::size_t kBinsPerTask = 1024;
+// The least that is worth a histogram of its own: of all features, or of those of one pass.
+constexpr std::size_t kRowsPerPart = 8192, kRowsPerPass = 4096;
+constexpr std::size_t kPartsPerThread = 3;
+constexpr std::size_t kBinsPerTask = 256;
 
-// Independent histograms keep several chains of load, addition and store in flight.
+// Independent histograms keep several chains of load, addition and store in flight. `bins` are
+// those of the first of the features, and those of the others follow.
 template <std::size_t K, class Code, class Bin>
 void count_rows(const RowRecords& records, const std::int32_t* features, const Row* rows,
                 std::size_t n, const Bin* gathered, const std::size_t* offset, Bin* bins) {
@@ -21,7 +23,7 @@ void count_rows(const RowRecords& records, const std::int32_t* features, const R
     Bin* own[K];
     for (std::size_t k = 0; k < K; ++k) {
         feature[k] = static_cast<std::size_t>(features[k]);
-        own[k] = bins + offset[features[k]];
+        own[k] = bins + (offset[features[k]] - offset[features[0]]);
     }
     for (std::size_t i = 0; i < n; ++i) {
         const Code* codes = records.codes<Code>(row_id(rows[i]));
@@ -71,53 +73,71 @@ void GradientCounter<Code, Rows>::choose(const std::vector<std::int32_t>& chosen
         offset_[feature] = size_;
         size_ += static_cast<std::size_t>(features_.n_codes[feature]);
     }
+    const std::size_t p = chosen_.size(), n = (p + kFeaturesPerPass - 1) / kFeaturesPerPass;
+    passes_.clear();
+    for (std::size_t pass = 0; pass < n; ++pass) {
+        const std::size_t first = pass * p / n, last = (pass + 1) * p / n;
+        const std::size_t bin = offset_[chosen_[first]];
+        const std::size_t end = last < p ? offset_[chosen_[last]] : size_;
+        passes_.push_back({first, last - first, bin, end - bin});
+    }
 }
 
 template <class Code, class Rows>
 void GradientCounter<Code, Rows>::count_block(const Row* rows, std::size_t n, std::size_t n_ahead,
-                                              Bin* bins) const {
+                                              const Group& group, Bin* bins) const {
     Bin gathered[kRowsPerBlock];
     for (std::size_t i = 0; i < n; ++i) {
         records_.prefetch(row_id(rows[std::min(i + kRowsAhead, n_ahead - 1)]));
         const std::size_t row = row_id(rows[i]);
         gathered[i] = Rows::make(records_.gradient(row), weights_ != nullptr ? weights_[row] : 1);
     }
-    const std::size_t p = chosen_.size(), passes = (p + kFeaturesPerPass - 1) / kFeaturesPerPass;
-    for (std::size_t pass = 0; pass < passes; ++pass) {
-        const std::size_t first = pass * p / passes, k = (pass + 1) * p / passes - first;
-        count_some<Code>(records_, chosen_.data() + first, k, rows, n, gathered, offset_.data(),
-                         bins);
-    }
+    for (const Group& pass : passes_)
+        if (pass.feature >= group.feature && pass.feature < group.feature + group.n_features)
+            count_some<Code>(records_, chosen_.data() + pass.feature, pass.n_features, rows, n,
+                             gathered, offset_.data(), bins + (pass.bin - group.bin));
 }
 
 template <class Code, class Rows>
-void GradientCounter<Code, Rows>::count_part(const Row* rows, std::size_t n, Bin* bins,
-                                             GradientSum* histogram) const {
+void GradientCounter<Code, Rows>::count_part(const Row* rows, std::size_t n, const Group& group,
+                                             Bin* bins, GradientSum* histogram) const {
+    if (n == 0) std::fill_n(histogram, group.n_bins, GradientSum{});
     for (std::size_t first = 0; first < n;) {
         const std::size_t last = first + std::min(Rows::kBlock, n - first);
-        std::fill_n(bins, size_, Bin{});
+        std::fill_n(bins, group.n_bins, Bin{});
         for (std::size_t at = first; at < last; at += kRowsPerBlock)
-            count_block(rows + at, std::min(kRowsPerBlock, last - at), n - at, bins);
+            count_block(rows + at, std::min(kRowsPerBlock, last - at), n - at, group, bins);
         if (first == 0)
-            for (std::size_t b = 0; b < size_; ++b) histogram[b] = Rows::sum(bins[b]);
+            for (std::size_t b = 0; b < group.n_bins; ++b) histogram[b] = Rows::sum(bins[b]);
         else
-            for (std::size_t b = 0; b < size_; ++b) histogram[b] += Rows::sum(bins[b]);
+            for (std::size_t b = 0; b < group.n_bins; ++b) histogram[b] += Rows::sum(bins[b]);
         first = last;
     }
 }
 
+// By a thread alone job after job. Else rows are shared out while each part has enough of them to
+// be worth a histogram; below that the features are shared out too.
 template <class Code, class Rows>
 auto GradientCounter<Code, Rows>::parts_of(const std::vector<HistogramJob>& jobs,
                                            std::size_t n_threads) -> std::vector<Part> {
     std::size_t total = 0;
     for (const HistogramJob& job : jobs) total += job.n;
-    const std::size_t size =
-        n_threads > 1 ? std::max(kRowsPerPart, total / (n_threads * kPartsPerThread)) : total + 1;
+    std::vector<Group> groups = {{0, chosen_.size(), 0, size_}};
+    std::size_t size = total + 1;
+    if (n_threads > 1) {
+        size = total / (n_threads * kPartsPerThread);
+        if (size < kRowsPerPart && passes_.size() > 1) {
+            groups = passes_;
+            size = std::max(kRowsPerPass, size * groups.size());
+        }
+        size = std::max(kRowsPerPass, size);
+    }
     std::vector<Part> parts;
     for (std::size_t j = 0; j < jobs.size(); ++j) {
         const std::size_t n = jobs[j].n, k = std::max<std::size_t>(1, n / size);
         for (std::size_t i = 0; i < k; ++i)
-            parts.push_back({j, i * n / k, (i + 1) * n / k - i * n / k, i == 0});
+            for (const Group& group : groups)
+                parts.push_back({j, i * n / k, (i + 1) * n / k - i * n / k, group, i == 0, k == 1});
     }
     if (bins_.size() < parts.size()) bins_.resize(parts.size());
     if (sums_.size() < parts.size()) sums_.resize(parts.size());
@@ -128,29 +148,43 @@ template <class Code, class Rows>
 void GradientCounter<Code, Rows>::count(const std::vector<HistogramJob>& jobs, ThreadPool* pool) {
     const std::vector<Part> parts = parts_of(jobs, pool != nullptr ? pool->size() : 1);
     run_in(pool, parts.size(), [&](std::size_t i) {
-        const auto [j, first, n, is_first] = parts[i];
+        const Part& part = parts[i];
+        const HistogramJob& job = jobs[part.job];
+        const Group& group = part.group;
         // By a thread alone one after another: the same bins, still in its cache.
         std::vector<Bin>& bins = bins_[pool != nullptr ? i : 0];
-        if (bins.size() < size_) bins.resize(size_);
-        if (!is_first && sums_[i].size() < size_) sums_[i].resize(size_);
-        GradientSum* histogram = is_first ? jobs[j].histogram : sums_[i].data();
-        if (n == 0) std::fill_n(histogram, size_, GradientSum{});
-        count_part(jobs[j].rows + first, n, bins.data(), histogram);
-        if (pool == nullptr && jobs[j].rest != nullptr)
-            subtract(jobs[j].rest, jobs[j].whole, jobs[j].histogram, size_);
+        if (bins.size() < group.n_bins) bins.resize(group.n_bins);
+        if (!part.is_first && sums_[i].size() < group.n_bins) sums_[i].resize(group.n_bins);
+        count_part(job.rows + part.first, part.n, group, bins.data(),
+                   part.is_first ? job.histogram + group.bin : sums_[i].data());
+        if (part.is_whole) job.subtract(group.bin, group.bin + group.n_bins);
     });
-    if (pool == nullptr) return;
-    const std::size_t n_tasks = (size_ + kBinsPerTask - 1) / kBinsPerTask;
-    pool->run(jobs.size() * n_tasks, [&](std::size_t task) {
-        const HistogramJob& job = jobs[task / n_tasks];
-        const std::size_t from = task % n_tasks * kBinsPerTask;
-        const std::size_t last = std::min(size_, from + kBinsPerTask);
-        for (std::size_t i = 0; i < parts.size(); ++i) {
-            if (parts[i].job != task / n_tasks || parts[i].is_first) continue;
-            for (std::size_t b = from; b < last; ++b) job.histogram[b] += sums_[i][b];
-        }
-        if (job.rest != nullptr)
-            subtract(job.rest + from, job.whole + from, job.histogram + from, last - from);
+    add_parts(jobs, parts, pool);
+}
+
+// Adds up the histograms of jobs whose rows were shared out.
+template <class Code, class Rows>
+void GradientCounter<Code, Rows>::add_parts(const std::vector<HistogramJob>& jobs,
+                                            const std::vector<Part>& parts, ThreadPool* pool) {
+    struct Bins {
+        std::size_t part, first, last;  // of the first part of some bins
+    };
+    std::vector<Bins> tasks;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const Group& group = parts[i].group;
+        if (parts[i].is_whole || !parts[i].is_first) continue;
+        for (std::size_t first = 0; first < group.n_bins; first += kBinsPerTask)
+            tasks.push_back({i, first, std::min(group.n_bins, first + kBinsPerTask)});
+    }
+    run_in(pool, tasks.size(), [&](std::size_t task) {
+        const auto [whole, first, last] = tasks[task];
+        const Group& group = parts[whole].group;
+        const HistogramJob& job = jobs[parts[whole].job];
+        GradientSum* histogram = job.histogram + group.bin;
+        for (std::size_t i = whole + 1; i < parts.size() && parts[i].job == parts[whole].job; ++i)
+            if (parts[i].group.bin == group.bin)
+                for (std::size_t b = first; b < last; ++b) histogram[b] += sums_[i][b];
+        job.subtract(group.bin + first, group.bin + last);
     });
 }
 

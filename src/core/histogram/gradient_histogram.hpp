@@ -67,12 +67,6 @@ class RowRecords {
     std::byte* first_;  // where a line of cache begins
 };
 
-// target = parent - child, over all sums.
-inline void subtract(GradientSum* target, const GradientSum* parent, const GradientSum* child,
-                     std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) target[i] = parent[i] - child[i];
-}
-
 // Rows of weight 1: one vector of two words has all that a row adds, so that counting it is one
 // load, one addition and one store. The first word is the gradient, with the number of rows in
 // its low bits: for a block of rows there is room for both.
@@ -115,6 +109,12 @@ struct HistogramJob {
     GradientSum* histogram;
     const GradientSum* whole = nullptr;  // of these rows and others ...
     GradientSum* rest = nullptr;         // ... which get what is left of it; null: they do not
+
+    // Bins [first, last) of the rest, once they are counted.
+    void subtract(std::size_t first, std::size_t last) const {
+        if (rest == nullptr) return;
+        for (std::size_t b = first; b < last; ++b) rest[b] = whole[b] - histogram[b];
+    }
 };
 
 // Counts the histograms of a table's nodes, in buffers of its own.
@@ -137,16 +137,25 @@ class GradientCounter {
 
   private:
     using Bin = typename Rows::Bin;
-    // Some rows of a job, with buffers of their own.
+    // Features that are counted in one pass over the rows, and their bins, which follow each other.
+    struct Group {
+        std::size_t feature, n_features, bin, n_bins;
+    };
+    // Some rows of a job and some of the features, with buffers of their own.
     struct Part {
         std::size_t job, first, n;
-        bool is_first;
+        Group group;
+        bool is_first, is_whole;  // of the rows of the job: the first, or all
     };
 
     std::vector<Part> parts_of(const std::vector<HistogramJob>& jobs, std::size_t n_threads);
-    void count_part(const Row* rows, std::size_t n, Bin* bins, GradientSum* histogram) const;
+    void add_parts(const std::vector<HistogramJob>& jobs, const std::vector<Part>& parts,
+                   ThreadPool* pool);
+    void count_part(const Row* rows, std::size_t n, const Group& group, Bin* bins,
+                    GradientSum* histogram) const;
     // `n_ahead`: rows from the first of these to the last of the part, which may be fetched.
-    void count_block(const Row* rows, std::size_t n, std::size_t n_ahead, Bin* bins) const;
+    void count_block(const Row* rows, std::size_t n, std::size_t n_ahead, const Group& group,
+                     Bin* bins) const;
 
     const RowRecords& records_;
     const Features& features_;
@@ -154,7 +163,8 @@ class GradientCounter {
     std::vector<std::int32_t> chosen_;
     std::vector<std::size_t> offset_;
     std::size_t size_ = 0;
-    std::vector<std::vector<Bin>> bins_;  // by part of the rows
+    std::vector<Group> passes_;           // over the chosen features
+    std::vector<std::vector<Bin>> bins_;  // by part
     std::vector<std::vector<GradientSum>> sums_;
 };
 

@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank import _core
+from treerank._device.numbers import DeviceCodes, read_codes
 from treerank._input import column_stats
 from treerank._input.categories import SharedLevels
 from treerank._input.column_stats import BinningSample, ColumnStats, collect_stats
 from treerank._input.columns import Column, check_no_lone_surrogates, is_missing
+from treerank._input.device_arrays import missing_columns
 from treerank._input.doubtful_columns import Category, warn_of_doubtful
-from treerank._input.validation import Table
+from treerank._input.validation import DeviceRowsTable, Table
 from treerank._input.weights import Weights
 
 Codes = NDArray[Any]  # uint8 or uint16
@@ -78,6 +80,8 @@ class Binning:
         """Codes of the table, features x rows."""
         if isinstance(table, BinnedTable) and table.binning is self:
             return table.codes
+        if isinstance(table, DeviceRowsTable):
+            return read_codes(table.numbers.device, self.encode_there(table))
         codes = np.empty((table.n_features, table.n_rows), dtype=self.code_type)
         if table.matrix is not None:
             _core.encode(table.matrix, self.thresholds, codes, n_jobs)
@@ -89,6 +93,10 @@ class Binning:
             else:
                 codes[j] = encode_levels(column, known)
         return codes
+
+    def encode_there(self, table: DeviceRowsTable) -> DeviceCodes:
+        """Codes of numbers on a device, made there."""
+        return table.numbers.encode(self.thresholds, self.code_type)
 
 
 @dataclass(frozen=True)
@@ -124,9 +132,24 @@ def code_table(table: Table, weights: Weights, max_bins: int, n_jobs: int) -> Co
     """Bin a table that is in memory."""
     units = weights.as_units
     bound = _core.sample_bound(table.n_rows, column_stats.SAMPLE_ROWS)
-    sample = BinningSample(table, _core.sampled_rows(0, table.n_rows, bound), units)
-    binning = fit_binning(sample, collect_stats(table, units), max_bins, n_jobs)
+    rows = _core.sampled_rows(0, table.n_rows, bound)
+    if isinstance(table, DeviceRowsTable):
+        sample = _sample_there(table, rows, units)
+        nothing: list[Counter[Any] | None] = [None] * table.n_features
+        seen = ColumnStats([0] * table.n_features, missing_columns(table.numbers), nothing)
+    else:
+        sample, seen = BinningSample(table, rows, units), collect_stats(table, units)
+    binning = fit_binning(sample, seen, max_bins, n_jobs)
     return Coded(binning.transform(table, n_jobs), binning, sample)
+
+
+def _sample_there(
+    table: DeviceRowsTable, rows: NDArray[np.uint32], units: NDArray[np.int64] | None
+) -> BinningSample:
+    """Rows of a table on a device that decide its thresholds, brought here."""
+    some = Table(len(rows), table.names, table.numbers.rows(rows), [])
+    every = np.arange(len(rows), dtype=np.uint32)
+    return BinningSample(some, every, None if units is None else units[rows])
 
 
 def fit_binning(sample: BinningSample, seen: ColumnStats, max_bins: int, n_jobs: int) -> Binning:

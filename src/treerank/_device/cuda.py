@@ -64,7 +64,7 @@ class _CudaKernels:
         shared = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         for name in KERNELS:
             function = device.check(driver.cuModuleGetFunction(self._module, name.encode()))
-            if name in {"grow_mid", "count_large"}:
+            if name in {"grow_mid", "count_large", "count_gradients"}:
                 device.check(driver.cuFuncSetAttribute(function, shared, MOST_SHARED_BYTES))
             self._functions[name] = function
 
@@ -199,6 +199,11 @@ class CudaDevice:
             )
         )
         self.check(self.driver.cuStreamSynchronize(STREAM))
+
+    def wait_for(self, stream: int) -> None:
+        """Wait for another library."""
+        self.enter()
+        self.check(self.driver.cuStreamSynchronize(stream))
 
     def kernels(self, code_bytes: int, wide: bool) -> Kernels:
         """Return the kernels for codes of so many bytes, compiled if they never were."""

@@ -62,6 +62,9 @@ class Device(Protocol):
     def write(self, memory: Memory, values: NDArray[Any], first: int = 0) -> None:
         """Copy an array to the device, from byte `first` on."""
 
+    def wait_for(self, stream: int) -> None:
+        """Wait until all that another library has asked for in a stream is done."""
+
     def read(self, memory: Memory, values: NDArray[Any], first: int = 0) -> None:
         """Copy to an array, once all kernels before have ended."""
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._device.device import Device, check_room, download, upload
+from treerank._device.device import Device, Kernels, Memory, check_room, download, upload
+from treerank._device.numbers import DeviceCodes
 from treerank._device.table import row_stride
 
 THREADS = 128
@@ -42,6 +43,27 @@ class PackedTrees:
         )  # fmt: skip
 
 
+def score_there(device: Device, trees: PackedTrees, codes: DeviceCodes) -> NDArray[np.float64]:
+    """Sum of the values of rows whose codes are on the device."""
+    n_features, n = codes.shape
+    kernels = device.kernels(codes.dtype.itemsize, False)
+    stride = row_stride(n_features, codes.dtype.itemsize)
+    check_room(
+        device, n * (stride * codes.dtype.itemsize + 8), f"{n:,} rows to score",
+        "Score fewer rows at a time, or set device='cpu'.",
+    )  # fmt: skip
+    by_row = device.empty(n * stride * codes.dtype.itemsize)
+    kernels.launch(
+        "transpose", -(-n // THREADS), THREADS, codes.memory, np.int64(n), np.int64(0),
+        np.int64(n_features), np.int64(stride), np.int64(n), by_row,
+    )  # fmt: skip
+    sums = device.empty(8 * n)
+    device.fill(sums, 0, 8 * n)
+    for first, last in _groups(trees.starts, TREE_BYTES):
+        PlacedTrees(device, trees.some(first, last)).walk(kernels, by_row, stride, n, sums)
+    return download(device, sums, np.float64, n)
+
+
 def score_on_device(device: Device, trees: PackedTrees, codes: NDArray[Any]) -> NDArray[np.float64]:
     """Sum of the values of each row over the trees, added in their order."""
     n_features, n_rows = codes.shape
@@ -55,7 +77,7 @@ def score_on_device(device: Device, trees: PackedTrees, codes: NDArray[Any]) -> 
         some = trees.some(first_tree, last_tree)
         needed = some.slots.nbytes + some.step.nbytes + some.set_of.nbytes
         check_room(device, needed + rows_bytes, "trees and rows to score", "Set device='cpu'.")
-        add = _PlacedTrees(device, some).add
+        add = PlacedTrees(device, some).add
         with ThreadPoolExecutor(AT_ONCE) as threads:
             done = [threads.submit(add, codes[:, rows], sums[rows]) for rows in blocks]
         for one in done:
@@ -74,7 +96,7 @@ def _groups(starts: NDArray[np.int64], n_bytes: int) -> list[tuple[int, int]]:
     return groups
 
 
-class _PlacedTrees:
+class PlacedTrees:
     """Trees in the memory of the device."""
 
     def __init__(self, device: Device, trees: PackedTrees) -> None:
@@ -99,10 +121,14 @@ class _PlacedTrees:
             np.int64(n_features), np.int64(stride), np.int64(n), there,
         )  # fmt: skip
         totals = upload(self.device, sums)
+        self.walk(kernels, there, stride, n, totals)
+        sums[:] = download(self.device, totals, np.float64, n)
+
+    def walk(self, kernels: Kernels, codes: Memory, stride: int, n: int, sums: Memory) -> None:
+        """Add the values of rows whose codes are there, row by row, to their sums."""
         for first, last in _groups(self.trees.starts, NEAR_BYTES):
             kernels.launch(
-                "score_rows", -(-n // THREADS), THREADS, there, np.int64(stride), np.int64(n),
+                "score_rows", -(-n // THREADS), THREADS, codes, np.int64(stride), np.int64(n),
                 self.slots, self.step, self.set_of, self.sets, self.starts,
-                self.at_end, first, last, totals,
+                self.at_end, first, last, sums,
             )  # fmt: skip
-        sums[:] = download(self.device, totals, np.float64, n)

@@ -1,10 +1,8 @@
-"""Rounds of boosting: gradients, a tree grown on them by the core, and scores moved by it."""
+"""What boosting is told, and the rows in this process that it learns from."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,10 +11,11 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
+from treerank._device.device import Device
+from treerank._growth.boosting_rounds import grow_rounds
 from treerank._growth.exact_sums import ExactSums
-from treerank._growth.losses import class_units, log_losses, make_loss
+from treerank._growth.losses import class_units, log_losses
 from treerank._input.focus import Focus
-from treerank._input.stages import stage
 from treerank._input.weights import Weights
 from treerank._select.quality import ranking_quality
 from treerank._trees.packed_forest import ForestArrays, Sampling
@@ -25,8 +24,6 @@ FloatArray = NDArray[np.float64]
 
 # Sums of weights stay below this, so that gradients keep 20 bits and more beside them.
 MOST_UNITS = 2.0**40
-GRADIENT_BITS = 30
-CATEGORICAL = np.uint32(1 << 31)  # of a slot: its test is one of levels
 
 
 class TreeShape(NamedTuple):
@@ -68,6 +65,7 @@ class BoostingPlan:
     seed: int
     n_jobs: int
     focus: Focus | None = None  # of the loss, and of where to stop
+    device: Device | None = None  # where trees are grown; None: on the processor
 
 
 class BoostingRows(NamedTuple):
@@ -197,6 +195,10 @@ class LocalRounds:
         """Give the tree of each round; None where there is no split."""
         return self._trees
 
+    def close(self) -> None:
+        """End the rounds; from now on the scores are those of all trees."""
+        self._trees.close()
+
 
 def boosting_units(weights: Weights) -> tuple[NDArray[np.int64] | None, float]:
     """Whole weights whose sum leaves room for gradients, and what makes a weight of 1."""
@@ -205,124 +207,6 @@ def boosting_units(weights: Weights) -> tuple[NDArray[np.int64] | None, float]:
         return units, scale
     coarser = 2.0 ** np.ceil(np.log2(units.sum() / MOST_UNITS))
     return np.maximum(np.rint(units / coarser), 1.0).astype(np.int64), scale / coarser
-
-
-def grow_rounds(
-    rows: BoostingRows, binning: Binning, plan: BoostingPlan, scores: FloatArray, first: int = 0
-) -> Iterator[ForestArrays | None]:
-    """Give the tree of each round, and move the scores by it; None where there is no split.
-
-    Ends before its time where nothing is left to be learned.
-    """
-    with stage("grow"):
-        rounds = _core.BoostingRounds(
-            rows.codes, rows.units, binning.n_codes, binning.grown_as_sets, plan.monotonic,
-            plan.n_jobs,
-        )  # fmt: skip
-    with _threads(plan.n_jobs) as threads:
-        loss = make_loss(
-            plan.loss, rows.rank, rows.weight, rows.units, rows.n_classes, threads, plan.n_jobs,
-            plan.focus,
-        )  # fmt: skip
-        for number in range(first, plan.n_rounds):
-            with stage("gradients"):
-                derivatives = loss(scores)
-            with stage("grow"):
-                tree = _grow_tree(rounds, rows, derivatives, plan, number, scores)
-            if tree is None:
-                break
-            if len(tree.slots) == 1:  # of these rows and features; others may have one
-                yield None
-                continue
-            if plan.subsample < 1:
-                with stage("update scores"):
-                    scores += tree.total(rows.codes, plan.n_jobs)
-            yield tree
-
-
-def _threads(n_jobs: int) -> AbstractContextManager[Executor | None]:
-    """Threads for the gradients of all rounds; None for one."""
-    return ThreadPoolExecutor(n_jobs) if n_jobs > 1 else nullcontext()
-
-
-def _grow_tree(
-    rounds: _core.BoostingRounds,
-    rows: BoostingRows,
-    derivatives: tuple[FloatArray, FloatArray],
-    plan: BoostingPlan,
-    number: int,
-    scores: FloatArray,
-) -> ForestArrays | None:
-    """Grow a tree; if on all rows, move their scores. None: nothing is left to be learned."""
-    n_rows, n_features = len(rows.rank), len(rows.codes)
-    weight = n_rows if rows.units is None else int(rows.units.sum())
-    drawn = _drawn_rows(n_rows, plan, number)
-    grown: Any = rounds.grow(
-        *derivatives, gradient_bits(weight), rows.scale, drawn,
-        drawn_features(n_features, plan, number),
-        tree_options(plan, rows.scale, rows.design_effect, weight),
-        scores if drawn is None else None,
-    )  # fmt: skip
-    return None if grown is None else boosted_tree(grown)
-
-
-def gradient_bits(weight: int) -> int:
-    """Binary digits of a gradient: with those of the weight of all rows it leaves room in a sum."""
-    return min(GRADIENT_BITS, 61 - int(np.ceil(np.log2(weight + 1))))
-
-
-def tree_options(
-    plan: BoostingPlan, scale: float, design_effect: float, weight: int
-) -> dict[str, Any]:
-    """Options of a tree for the core; `weight` is that of all rows, in units."""
-    return {
-        "max_depth": plan.max_depth,
-        "leafrank_depth": plan.leafrank_depth,
-        "min_weight_leaf": min(max(1, round(plan.min_samples_leaf * scale)), weight + 1),
-        "independent_weight": scale * design_effect,
-        "l2": plan.l2,
-        "learning_rate": plan.learning_rate,
-        "by_stratum": plan.by_stratum,
-    }
-
-
-def boosted_tree(grown: tuple[Any, ...]) -> ForestArrays:
-    """Tree that the core has grown."""
-    slots, value, target, sets, importance, left_share = grown
-    is_set = (slots.view(np.uint32)[:, 0] & CATEGORICAL) > 0
-    return ForestArrays(
-        starts=np.array([0, len(slots)], dtype=np.int64),
-        slots=slots,
-        step=value,
-        weight=None,
-        set_of=np.where(is_set, target, -1).astype(np.int32) if len(sets) else target[:0],
-        category_sets=sets,
-        importance=importance[np.newaxis],
-        at_end=np.ones(1, dtype=np.uint8),
-        left_share=left_share,
-    )
-
-
-def _drawn_rows(n_rows: int, plan: BoostingPlan, number: int) -> NDArray[np.uint32] | None:
-    """Draw the rows of a tree, without replacement, by seed and round alone; None: all."""
-    if plan.subsample == 1:
-        return None
-    counts = subsampling(n_rows, plan).counts(number, n_rows)
-    return np.flatnonzero(counts).astype(np.uint32)
-
-
-def subsampling(n_rows: int, plan: BoostingPlan) -> Sampling:
-    """How the rows of trees are drawn."""
-    return Sampling(replace=False, n_draws=max(1, round(plan.subsample * n_rows)), seed=plan.seed)
-
-
-def drawn_features(n_features: int, plan: BoostingPlan, number: int) -> NDArray[np.int32]:
-    """Draw the features of a tree, a function of seed and round alone."""
-    if plan.n_chosen < 0:
-        return np.arange(n_features, dtype=np.int32)
-    generator = np.random.Generator(np.random.Philox(key=[plan.seed, number]))
-    chosen = generator.choice(n_features, plan.n_chosen, replace=False)
-    return np.sort(chosen).astype(np.int32)
 
 
 def join_trees(trees: list[ForestArrays]) -> ForestArrays | None:

@@ -51,6 +51,9 @@ class Rounds(Protocol):
     def __iter__(self) -> Any:
         """Give the tree of each round; None where there is no split."""
 
+    def close(self) -> None:
+        """End the rounds; from now on the scores are those of all trees."""
+
 
 class RowsToBoost(Protocol):
     """Rows to learn from, or to be judged on, in this process or elsewhere."""
@@ -153,6 +156,7 @@ def boost(
                 break
         if report is not None:
             report((number + 1) / plan.n_rounds)
+    rounds.close()
     qualities = [] if held_out is None else held_out.qualities
     n_kept = len(trees)
     if qualities:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._growth.exact_sums import ExactSums
-from treerank._growth.losses import CutConstants, Logistic, cut_derivatives, cut_sums, log_losses
+from treerank._growth.losses import CutConstants, cut_derivatives, cut_sums, log_losses
 from treerank._growth.shards import Shard
 from treerank._input.weights import Weights
 from treerank._trees.packed_forest import ForestArrays, Sampling
@@ -141,10 +141,11 @@ def derive(
     shard: Shard, scores: FloatArray, cuts: CutsNow | None, draw: Draw | None
 ) -> tuple[Derived, Extent]:
     """First and second derivatives of the logistic loss by the scores; the rows of the tree."""
-    rank = shard.labels.astype(np.intp)
-    first, second = (
-        Logistic(rank, None)(scores) if cuts is None else cut_derivatives(scores, rank, *cuts)
-    )
+    if cuts is None:
+        first, second = np.empty_like(scores), np.empty_like(scores)
+        _core.logistic_derivatives(scores, shard.labels, first, second)
+    else:
+        first, second = cut_derivatives(scores, shard.labels.astype(np.intp), *cuts)
     rows = None if draw is None else draw.of(shard.n_rows)
     units = shard.weights.as_units
     if units is not None and rows is not None:

@@ -7,8 +7,6 @@ weight w is w rows to the last bit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Executor
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -22,12 +20,7 @@ from treerank._input.focus import Focus
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 UnitArray = NDArray[np.int64]
-Loss = Callable[
-    [FloatArray, IntArray, FloatArray, int, Executor | None], tuple[FloatArray, FloatArray]
-]
-
-# Rows whose derivatives are computed at once: what is between stays in the cache.
-ROWS_AT_ONCE, MOST_ROWS_AT_ONCE = 16_384, 65_536
+Loss = Callable[[FloatArray, IntArray, FloatArray, int], tuple[FloatArray, FloatArray]]
 
 # Scores apart by more than this give pairs of no weight beside the others.
 LARGEST_EXPONENT = 300.0
@@ -40,53 +33,11 @@ TOP_REACH, TOP_WIDTH, LEAST_MEMBER = 4.0, 1.0, 1e-6
 NEWTON_STEPS, NEWTON_TOLERANCE, LARGEST_STEP, LEAST_CURVATURE = 20, 1e-4, 2.0, 1e-9
 
 
-def logistic(
-    scores: FloatArray,
-    rank: IntArray,
-    weight: FloatArray,
-    n_classes: int,
-    threads: Executor | None = None,
-) -> tuple[FloatArray, FloatArray]:
-    """Minus the log-likelihood of two classes, the score being the log-odds."""
-    return Logistic(rank, threads)(scores)
-
-
-class Logistic:
-    """The same round after round, in the same two arrays: fresh ones cost more than the loss."""
-
-    def __init__(self, rank: IntArray, threads: Executor | None, n_threads: int = 1) -> None:
-        self.rank = rank.astype(np.float64)
-        self.first, self.second = np.empty(len(rank)), np.empty(len(rank))
-        self.threads = threads
-        share = -(-len(rank) // n_threads)
-        self.rows_at_once = min(max(share, ROWS_AT_ONCE), MOST_ROWS_AT_ONCE)
-
-    def __call__(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """First and second derivatives by the scores, until the next call."""
-        blocks = range(0, len(scores), self.rows_at_once)
-        if self.threads is None or len(blocks) == 1:
-            for start in blocks:
-                self._derive(scores, start)
-        else:
-            # NumPy lets go of Python's lock.
-            list(self.threads.map(self._derive, repeat(scores), blocks))
-        return self.first, self.second
-
-    def _derive(self, scores: FloatArray, start: int) -> None:
-        rows = slice(start, start + self.rows_at_once)
-        first, second = self.first[rows], self.second[rows]
-        expit(scores[rows], out=first)
-        np.subtract(1, first, out=second)
-        np.multiply(first, second, out=second)
-        np.subtract(first, self.rank[rows], out=first)
-
-
 def pairwise(
     scores: FloatArray,
     rank: IntArray,
     weight: FloatArray,
     n_classes: int,
-    threads: Executor | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Mean of ``log(1 + exp(s_j - s_i))`` over the pairs of rank i above rank j.
 
@@ -131,7 +82,6 @@ def rankboost(
     rank: IntArray,
     weight: FloatArray,
     n_classes: int,
-    threads: Executor | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Log of the sum of ``exp(s_j - s_i)`` over pairs, RankBoost's loss, scaled as `pairwise`.
 
@@ -224,7 +174,8 @@ def cut_derivatives(
     return first, second
 
 
-LOSSES: dict[str, Loss] = {"logistic": logistic, "pairwise": pairwise, "rankboost": rankboost}
+PAIR_LOSSES: dict[str, Loss] = {"pairwise": pairwise, "rankboost": rankboost}
+LOSS_NAMES = ("logistic", *PAIR_LOSSES)
 
 
 def make_loss(
@@ -233,21 +184,18 @@ def make_loss(
     weight: FloatArray,
     units: UnitArray | None,
     n_classes: int,
-    threads: Executor | None,
-    n_threads: int = 1,
     focus: Focus | None = None,
 ) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
     """Derivatives of a loss as a function of the scores; pairs are those of the focus.
 
-    `units` are the weights in whole numbers.
+    Those of the logistic loss of two classes are taken by the core. `units` are the weights in
+    whole numbers.
     """
     if name == "pairwise" and focus is not None:
         return lambda scores: top_pairs(scores, rank, weight, focus)
     if name == "logistic":
-        if n_classes > 2:
-            return CumulativeLogistic(rank, units, n_classes)
-        return Logistic(rank, threads, n_threads)
-    return lambda scores: LOSSES[name](scores, rank, weight, n_classes, threads)
+        return CumulativeLogistic(rank, units, n_classes)
+    return lambda scores: PAIR_LOSSES[name](scores, rank, weight, n_classes)
 
 
 def class_units(rank: NDArray[Any], units: UnitArray | None, n_classes: int) -> UnitArray:

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from treerank import _core
+from treerank._device.numbers import DeviceNumbers
 from treerank._input.class_weight import with_class_weight
 from treerank._input.columns import Column, frame_column
+from treerank._input.device_arrays import check_finite, numbers_on_device, values_here
 from treerank._input.frames import few_rows, open_frame
 from treerank._input.labels import check_labels
 from treerank._input.text_arrays import open_text_array, text_array_column
@@ -61,6 +63,20 @@ class Table:
         return Table(len(rows), self.names, matrix, columns)
 
 
+class DeviceRowsTable(Table):
+    """Numbers in the memory of a device; copied from there by who looks at the matrix."""
+
+    def __init__(self, names: list[str], numbers: DeviceNumbers) -> None:
+        self.__dict__.update(n_rows=len(numbers), names=names, columns=[], numbers=numbers)
+
+    numbers: DeviceNumbers
+
+    @property
+    def matrix(self) -> NDArray[Any]:  # type: ignore[override]
+        """All of them, here."""
+        return self.numbers.host
+
+
 @dataclass(frozen=True)
 class TrainingSize:
     """What is known of the training rows, wherever they are."""
@@ -95,6 +111,7 @@ def validate_training_data(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
     given_rows, matrix, frame = _open_table(estimator, X, reset=True)
+    y, sample_weight = (values_here(estimator, values) for values in (y, sample_weight))
     labels, classes = check_labels(y, given_rows, label_order, max_classes)
     weight = check_weights(sample_weight, given_rows)
     class_weight = getattr(estimator, "class_weight", None)
@@ -104,7 +121,10 @@ def validate_training_data(
     if weight is not None and n_rows < given_rows:
         kept = np.flatnonzero(weight)
         labels, weight = labels[kept], weight[kept]
-        matrix = matrix[kept] if matrix is not None else None
+        if isinstance(matrix, DeviceNumbers):
+            matrix = matrix.rows(kept.astype(np.uint32))
+        elif matrix is not None:
+            matrix = matrix[kept]
         frame = frame[kept.tolist()] if frame is not None else None
     check_rows_of_classes(labels, classes)
     names = _feature_names(estimator, frame)
@@ -153,11 +173,15 @@ def _feature_names(estimator: Any, frame: nw.DataFrame[Any] | None) -> list[str]
 
 def _open_table(
     estimator: Any, X: Any, *, reset: bool
-) -> tuple[int, NDArray[Any] | None, nw.DataFrame[Any] | None]:
+) -> tuple[int, NDArray[Any] | DeviceNumbers | None, nw.DataFrame[Any] | None]:
     """Return (rows, array, frame); one of the last two is None.
 
-    The array is of numbers, or where it holds text, of objects or of text.
+    The array is of numbers, here or on a device, or where it holds text, of objects or of text.
     """
+    if (numbers := numbers_on_device(estimator, X)) is not None:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        check_number_of_features(numbers.shape[1])
+        return len(numbers), numbers, None
     if not reset and (values := _few_known_rows(estimator, X)) is not None:
         return len(values), values, None
     frame = open_frame(X)
@@ -253,11 +277,16 @@ def wanted_categories(categorical_features: Any, names: list[str]) -> set[int] |
 def _make_table(
     n_rows: int,
     names: list[str],
-    matrix: NDArray[Any] | None,
+    matrix: NDArray[Any] | DeviceNumbers | None,
     frame: nw.DataFrame[Any] | None,
     wanted: set[int] | None,
     fitted: bool = False,
 ) -> Table:
+    if isinstance(matrix, DeviceNumbers):
+        check_finite(matrix, names)
+        if not wanted:
+            return DeviceRowsTable(names, matrix)
+        matrix = matrix.host
     holds_numbers = matrix is not None and matrix.dtype.kind == "f"
     if holds_numbers and not wanted:
         return Table(n_rows, names, matrix, [])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._binning.binning import Binning
+from treerank._device.choice import device_of
 from treerank._growth.boosting import BoostingPlan, ChoicePlan, TreeShape
 from treerank._growth.boosting_choice import N_FOLDS
 from treerank._growth.trees import check_monotonic
@@ -111,6 +112,7 @@ def plan_boosting(
         seed=seed_of(model.random_state),
         n_jobs=check_n_jobs(model.n_jobs),
         focus=focus,
+        device=device_of(model.device),
     )  # fmt: skip
 
 

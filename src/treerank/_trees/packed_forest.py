@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from treerank import _core
 from treerank._binning.binning import Codes
 from treerank._device.device import Device
-from treerank._device.scoring import PackedTrees, score_on_device
+from treerank._device.numbers import DeviceCodes
+from treerank._device.scoring import PackedTrees, score_on_device, score_there
 
 
 @dataclass(frozen=True)
@@ -114,11 +115,20 @@ class ForestArrays:
         """Mean value of each row over the trees."""
         return self.total(codes, n_jobs, device) / self.n_trees
 
-    def total(self, codes: Codes, n_jobs: int, device: Device | None = None) -> NDArray[np.float64]:
+    def total(
+        self, codes: Codes | DeviceCodes, n_jobs: int, device: Device | None = None
+    ) -> NDArray[np.float64]:
         """Sum of the values of each row over the trees; `device` None: on the processor."""
+        if device is not None and isinstance(codes, DeviceCodes):
+            return score_there(device, self.packed, codes)
         if device is not None:
-            return score_on_device(device, PackedTrees(*self._folded()), codes)
+            return score_on_device(device, self.packed, codes)
         return np.asarray(_core.score_forest(*self._folded(), codes, n_jobs))
+
+    @property
+    def packed(self) -> PackedTrees:
+        """The trees as a device walks through them."""
+        return PackedTrees(*self._folded())
 
     def upper_shares(self, codes: Codes, n_jobs: int) -> NDArray[np.float64]:
         """Mean share of the classes above the first, the second, ...: rows x (classes - 1)."""

@@ -19,10 +19,8 @@ from numpy.typing import NDArray
 from treerank import _core
 from treerank._binning.binning import Binning
 from treerank._growth import boosting_shards as tasks
-from treerank._growth.boosting import (
-    MOST_UNITS,
-    BoostingPlan,
-    BoostingRows,
+from treerank._growth.boosting import MOST_UNITS, BoostingPlan, BoostingRows
+from treerank._growth.boosting_rounds import (
     boosted_tree,
     drawn_features,
     gradient_bits,
@@ -234,6 +232,9 @@ class DaskRounds:
             self.scored.add(tree)
             yield tree
 
+    def close(self) -> None:
+        """End the rounds, whose scores are always those of all trees."""
+
     def _next(self, kept: KeptRounds, number: int) -> ForestArrays | None:
         """Grow the tree of a round, and keep it."""
         constants = None
@@ -293,7 +294,7 @@ class DaskRounds:
         weight = int(rows.class_units.sum())
         units = [_unit_of(part, gradient_bits(weight)) for part in extent[:2]]
         chosen = drawn_features(rows.n_features, plan, number)
-        growth = _core.BoostedGrowth(
+        growth = _core.SummedBoosting(
             binning.n_codes, binning.grown_as_sets, plan.monotonic, chosen,
             tree_options(plan, rows.scale, rows.design_effect, weight),
             units[0] / rows.scale, units[1] / rows.scale, max(extent.units, 1), HISTOGRAM_BYTES,

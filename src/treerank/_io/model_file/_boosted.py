@@ -6,7 +6,7 @@ from typing import Any
 
 from treerank._boosting import BoostedTreeRank
 from treerank._growth.boosting_choice import BoostingChoice
-from treerank._growth.losses import LOSSES
+from treerank._growth.losses import LOSS_NAMES
 from treerank._io.model_file._features import (
     pack_binning,
     pack_names,
@@ -46,7 +46,7 @@ def unpack_boosted(node: Node, model: BoostedTreeRank) -> None:
     model._binning = unpack_binning(fields["binning"], n_features)
     model.classes_ = unpack_classes(fields["classes"])
     n_cuts = len(model.classes_) - 1
-    model.loss_ = fields["loss"].choice(*LOSSES)
+    model.loss_ = fields["loss"].choice(*LOSS_NAMES)
     model._start = fields["start"].number()
     model._trees = None
     if not fields["trees"].is_null:

@@ -1,0 +1,347 @@
+"""Rounds of boosting on a device: gradients, histograms, cuts, rows parted and scores moved there.
+
+What comes back are the cuts; which nodes are open, and what becomes of their cuts, the core says.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank import _core
+from treerank._device.device import Memory, addresses, check_room, download, stretches_of, upload
+from treerank._device.scoring import PackedTrees, PlacedTrees
+from treerank._device.table import DeviceTable
+
+FloatArray = NDArray[np.float64]
+
+
+def _whole_numbers(*names: str) -> list[tuple[str, str]]:
+    return [(name, "<i8") for name in names]
+
+
+MOVE = np.dtype(_whole_numbers("from", "to", "n", "from_buffer", "to_buffer"))
+COUNT = np.dtype(_whole_numbers("first", "n", "buffer", "counted", "whole", "rest"))
+OPEN_NODE = np.dtype(
+    [
+        *_whole_numbers("first", "n", "buffer", "histogram", "gradient", "hessian", "weight"),
+        ("lower", "<f8"), ("upper", "<f8"),
+    ]
+)  # fmt: skip
+STEP = np.dtype([*_whole_numbers("first", "n", "buffer"), ("value", "<f8")])
+CUT_BYTES, SUM_BYTES, SQUARES_BYTES, LEVELS_BYTES = 88, 24, 24, 8200
+BOOSTING = np.dtype(
+    [
+        *_whole_numbers(
+            "codes", "stride", "units", "n_codes", "categorical", "monotonic", "rows0", "rows1",
+            "rows2", "rows3", "gradients", "chosen", "offsets", "n_chosen", "size", "levels",
+            "squares", "square_shift", "min_weight",
+        ),
+        ("gradient_unit", "<f8"), ("hessian_unit", "<f8"), ("l2", "<f8"),
+        ("independent_weight", "<f8"),
+    ]
+)  # fmt: skip
+DERIVATIVES = np.dtype(_whole_numbers("first", "second", "scores", "labels"))
+
+COUNT_THREADS, PART_THREADS, SEARCH_THREADS, THREADS = 512, 256, 512, 256
+MOST_COUNTED_ROWS = 2**16  # of a block: halves of numbers add up in 32 bits
+LEAST_COUNTED_ROWS = 2**11
+ROWS_PER_BLOCK = 2**14
+SHARED_BYTES = 96 * 1024  # of counters
+MOST_GROUP = 64  # features whose counters are in shared memory together
+BLOCKS_PER_PROCESSOR = 8  # to share out the rows that are counted
+HISTOGRAM_BYTES = 2**29  # of nodes that are looked at together, about
+FREE_LEVELS = 7  # codes of a category that are believed as they are
+
+
+class Units(NamedTuple):
+    """What 1 stands for in rounded gradients and curvatures; 0 where all of them are 0."""
+
+    gradient: float
+    hessian: float
+
+
+class Groups(NamedTuple):
+    """Features that are counted together, and whether their counters fit shared memory."""
+
+    starts: NDArray[np.int32]
+    is_shared: bool
+    shared_bytes: int
+
+
+class DeviceBoosting:
+    """The table, the scores and the rows of one tree after another."""
+
+    def __init__(self, table: DeviceTable, scores: FloatArray) -> None:
+        self.table, self.device = table, table.device
+        device, n = table.device, table.n_rows
+        check_room(
+            device, 48 * n + HISTOGRAM_BYTES, f"boosting on {n:,} rows",
+            "Fit to fewer rows, or set device='cpu'.",
+        )  # fmt: skip
+        self.scores = upload(device, scores)
+        self.gradients = device.empty(8 * n)
+        self.rows = [device.empty(4 * n) for _ in range(4)]
+        self.largest = device.empty(16)
+        self.given: list[Memory] = []  # derivatives that the host computes
+        self.histograms = _Histograms(table)
+        self.blocks = min(-(-n // THREADS), 8 * device.n_processors)
+        self.n_searched = 4 * device.n_processors  # nodes at once
+        has_levels = bool(table.features.categorical.any())
+        warps = self.n_searched * SEARCH_THREADS // 32
+        self.levels = device.empty(LEVELS_BYTES * warps) if has_levels else None
+        self.boosting = np.zeros(1, dtype=BOOSTING)
+        for name, value in {
+            "codes": table.codes, "units": table.units, "n_codes": table.n_codes,
+            "categorical": table.categorical, "monotonic": table.monotonic,
+            "rows0": self.rows[0], "rows1": self.rows[1], "rows2": self.rows[2],
+            "rows3": self.rows[3], "gradients": self.gradients, "levels": self.levels,
+        }.items():  # fmt: skip
+            self.boosting[name] = addresses([value])[0]
+        self.boosting["stride"] = table.stride
+
+    def read_scores(self, scores: FloatArray) -> None:
+        """Copy the scores of all rows to an array."""
+        self.device.read(self.scores, scores)
+
+    def round_gradients(self, given: tuple[FloatArray, FloatArray] | None, bits: int) -> Units:
+        """Set the gradients of all rows, from given derivatives or the logistic loss."""
+        table, device, launch = self.table, self.device, self.table.kernels.launch
+        derivatives = np.zeros(1, dtype=DERIVATIVES)
+        if given is None:
+            derivatives["scores"], derivatives["labels"] = addresses([self.scores, table.labels])
+        else:
+            if not self.given:
+                self.given = [device.empty(8 * table.n_rows) for _ in range(2)]
+            for memory, values in zip(self.given, given, strict=True):
+                device.write(memory, values)
+            derivatives["first"], derivatives["second"] = addresses(self.given)
+        n = np.int64(table.n_rows)
+        device.fill(self.largest, 0, 16)
+        launch("largest_derivatives", self.blocks, THREADS, derivatives, n, self.largest)
+        largest = download(device, self.largest, np.float64, 2)
+        units = Units(*(_unit_of(float(value), bits) for value in largest))
+        if units.gradient > 0 and units.hessian > 0:
+            launch(
+                "round_derivatives", self.blocks, THREADS, derivatives, n,
+                np.float64(units.gradient), np.float64(units.hessian), self.gradients,
+            )  # fmt: skip
+        return units
+
+    def grow(
+        self,
+        growth: _core.BoostedGrowth,
+        drawn: NDArray[np.uint32] | None,
+        chosen: NDArray[np.int32],
+        options: dict[str, Any],
+        units: Units,
+        scale: float,
+    ) -> Any:
+        """Grow a tree on the drawn rows and features; the tuple of the core."""
+        n_rows = self._place_rows(drawn)
+        features, boosting = self.table.features, self.boosting
+        offsets = np.cumsum([0, *features.n_codes[chosen]]).astype(np.int32)
+        size = int(offsets[-1])
+        groups = group_features(offsets, self.table.is_wide)
+        held = [upload(self.device, some) for some in (chosen, offsets, groups.starts)]
+        boosting["chosen"], boosting["offsets"] = held[0].address, held[1].address
+        boosting["n_chosen"], boosting["size"] = len(chosen), size
+        boosting["gradient_unit"], boosting["hessian_unit"] = (unit / scale for unit in units)
+        boosting["l2"], boosting["min_weight"] = options["l2"], options["min_weight_leaf"]
+        boosting["independent_weight"] = options["independent_weight"]
+        self.histograms.begin(size)
+        tree = _GrowingTree(self, growth, groups, held[2])
+        root = np.zeros(1, dtype=COUNT)
+        root["n"], root["whole"], root["rest"] = n_rows, -1, -1
+        first = tree.count_root(root, int(offsets[1]))
+        growth.start(
+            options, units.gradient / scale, units.hessian / scale, n_rows, first,
+            max(1, HISTOGRAM_BYTES // (SUM_BYTES * size)),
+        )  # fmt: skip
+        boosting["square_shift"] = growth.square_shift
+        is_many = (features.categorical[chosen] != 0) & (features.n_codes[chosen] > FREE_LEVELS)
+        while tree.step(bool(is_many.any())):
+            pass
+        return growth.finish()
+
+    def _place_rows(self, drawn: NDArray[np.uint32] | None) -> int:
+        """Put the rows of a tree into the first buffer."""
+        if drawn is not None:
+            self.device.write(self.rows[0], drawn)
+            return len(drawn)
+        n = self.table.n_rows
+        self.table.kernels.launch("number_rows", self.blocks, THREADS, self.rows[0], np.int64(n))
+        return n
+
+    def add_steps(self, growth: _core.BoostedGrowth) -> None:
+        """Add the values of the last tree to the scores of the rows that it was grown on."""
+        steps = growth.steps().view(STEP).reshape(-1)
+        if not len(steps):
+            return
+        cut = stretches_of(steps["first"], steps["first"] + steps["n"], ROWS_PER_BLOCK)
+        parcel = Parcel(self.device, steps, cut)
+        self.table.kernels.launch(
+            "add_steps", len(cut), THREADS, self.boosting, *parcel.places, ROWS_PER_BLOCK,
+            self.scores,
+        )  # fmt: skip
+
+    def add_trees(self, trees: PackedTrees) -> None:
+        """Add the values of trees to the scores of all rows."""
+        table = self.table
+        placed = PlacedTrees(self.device, trees)
+        placed.walk(table.kernels, table.codes, table.stride, table.n_rows, self.scores)
+
+
+def _unit_of(largest: float, bits: int) -> float:
+    """What 1 stands for when the largest number takes so many bits: a power of two."""
+    return 0.0 if largest == 0 else math.ldexp(1.0, math.frexp(largest)[1] - bits)
+
+
+def group_features(offsets: NDArray[np.int32], is_wide: bool) -> Groups:
+    """Cut the features into groups of about the same size whose counters fit shared memory."""
+    bytes_each = SUM_BYTES if is_wide else 20
+    most = SHARED_BYTES // bytes_each
+    n = len(offsets) - 1
+    if int(np.diff(offsets).max()) > most:
+        starts = np.arange(0, n + MOST_GROUP, MOST_GROUP).clip(max=n)
+        return Groups(np.unique(starts).astype(np.int32), False, 0)
+    n_groups = max(-(-int(offsets[-1]) // most), -(-n // MOST_GROUP))
+    while True:
+        starts = np.round(np.linspace(0, n, n_groups + 1)).astype(np.int32)
+        sizes = np.diff(offsets[starts])
+        if sizes.max() <= most and np.diff(starts).max() <= MOST_GROUP:
+            return Groups(starts, True, int(sizes.max()) * bytes_each)
+        n_groups += 1
+
+
+class Parcel:
+    """Several arrays sent to the device together."""
+
+    def __init__(self, device: Any, *arrays: NDArray[Any]) -> None:
+        parts = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays]
+        starts = np.cumsum([0, *(-(-len(part) // 16) * 16 for part in parts)])
+        together = np.zeros(int(starts[-1]), dtype=np.uint8)
+        for start, part in zip(starts, parts, strict=False):
+            together[start : start + len(part)] = part
+        self.memory = upload(device, together)
+        self.places = [np.uint64(self.memory.address + int(start)) for start in starts[:-1]]
+
+
+class _Histograms:
+    """Histograms by number: taken when the first node needs them, kept for the next tree."""
+
+    def __init__(self, table: DeviceTable) -> None:
+        self.device = table.device
+        self.n_bytes = SUM_BYTES * int(table.features.n_codes.sum())
+        self.size = 0
+        self.blocks: list[Memory] = []
+        self.address = np.empty(0, dtype=np.int64)
+
+    def begin(self, size: int) -> None:
+        """Histograms of the next tree have so many sums."""
+        self.size = size
+
+    def addresses_of(self, numbers: NDArray[np.int64], n_histograms: int) -> NDArray[np.int64]:
+        """Where histograms are; 0 for number -1."""
+        missing = n_histograms - len(self.address)
+        if missing > 0:
+            check_room(
+                self.device, missing * self.n_bytes, f"{n_histograms:,} histograms of gradients",
+                "Fit smaller trees, or set device='cpu'.",
+            )  # fmt: skip
+            self.blocks.append(self.device.empty(missing * self.n_bytes))
+            more = self.blocks[-1].address + self.n_bytes * np.arange(missing)
+            self.address = np.concatenate([self.address, more])
+        return np.where(numbers < 0, 0, self.address[numbers])
+
+
+class _GrowingTree:
+    """One tree: what the core asks for next, done on the device."""
+
+    def __init__(
+        self, at: DeviceBoosting, growth: _core.BoostedGrowth, groups: Groups, starts: Memory
+    ) -> None:
+        self.at, self.growth, self.groups, self.starts = at, growth, groups, starts
+        self.device, self.launch = at.device, at.table.kernels.launch
+
+    def count_root(self, root: NDArray[Any], n_codes: int) -> NDArray[np.int64]:
+        """Count the histogram of all rows; return their sum."""
+        jobs, stretches, rows = self._count_jobs(root, 1)
+        self._count(root, Parcel(self.device, jobs, stretches), len(stretches), rows)
+        sums = np.empty(3 * n_codes, dtype=np.int64)  # of the first feature
+        self.device.read(self.at.histograms.blocks[0], sums)
+        return np.asarray(sums.reshape(-1, 3).sum(axis=0))
+
+    def step(self, judges_levels: bool) -> bool:
+        """Do what is to be done next; False: the tree has grown."""
+        growth = self.growth
+        moves = growth.moves().view(MOVE).reshape(-1)
+        counts = growth.counts().view(COUNT).reshape(-1)
+        nodes = growth.nodes().view(OPEN_NODE).reshape(-1).copy()
+        n_histograms = growth.n_histograms
+        move_cut = stretches_of(moves["from"], moves["from"] + moves["n"], ROWS_PER_BLOCK)
+        jobs, count_cut, counted_rows = self._count_jobs(counts, n_histograms)
+        nodes["histogram"] = self.at.histograms.addresses_of(nodes["histogram"], n_histograms)
+        node_cut = stretches_of(nodes["first"], nodes["first"] + nodes["n"], ROWS_PER_BLOCK)
+        parcel = Parcel(self.device, moves, move_cut, jobs, count_cut, nodes, node_cut)
+        places = parcel.places
+        boosting = self.at.boosting
+        self.launch("move_rows", len(move_cut), THREADS, boosting, *places[:2], ROWS_PER_BLOCK)
+        if not len(nodes):
+            return False
+        self._count(counts, parcel, len(count_cut), counted_rows, 2)
+        cuts = self.device.empty(CUT_BYTES * len(nodes))
+        squares = self._squares(nodes, places[4:], len(node_cut)) if judges_levels else None
+        boosting["squares"] = addresses([squares])[0]
+        self.launch(
+            "search_gradients", min(len(nodes), self.at.n_searched), SEARCH_THREADS, boosting,
+            places[4], len(nodes), cuts,
+        )  # fmt: skip
+        self.launch(
+            "part_boosted", len(node_cut), PART_THREADS, boosting, places[4], cuts, places[5],
+            ROWS_PER_BLOCK,
+        )  # fmt: skip
+        found = download(self.device, cuts, np.uint8, CUT_BYTES * len(nodes))
+        growth.take(found.reshape(len(nodes), CUT_BYTES))
+        return True
+
+    def _count_jobs(
+        self, counts: NDArray[Any], n_histograms: int
+    ) -> tuple[NDArray[Any], NDArray[np.uint32], int]:
+        """Jobs with addresses, their stretches of rows, and rows to a stretch."""
+        jobs = counts.copy()
+        for name in ("counted", "whole", "rest"):
+            jobs[name] = self.at.histograms.addresses_of(counts[name], n_histograms)
+        n_groups = len(self.groups.starts) - 1
+        wanted = BLOCKS_PER_PROCESSOR * self.device.n_processors
+        share = int(counts["n"].sum()) * n_groups // max(wanted, 1)
+        rows = int(np.clip(share, LEAST_COUNTED_ROWS, MOST_COUNTED_ROWS))
+        return jobs, stretches_of(jobs["first"], jobs["first"] + jobs["n"], rows), rows
+
+    def _count(
+        self, counts: NDArray[Any], parcel: Parcel, n_stretches: int, rows: int, first: int = 0
+    ) -> None:
+        if not len(counts):
+            return
+        jobs, stretches = parcel.places[first : first + 2]
+        boosting, groups = self.at.boosting, self.groups
+        all_bins = (-(-self.at.histograms.size // THREADS), len(counts))
+        self.launch("clear_gradients", all_bins, THREADS, boosting, jobs)
+        self.launch(
+            "count_gradients", (n_stretches, len(groups.starts) - 1), COUNT_THREADS, boosting, jobs,
+            stretches, rows, self.starts, int(groups.is_shared), shared_bytes=groups.shared_bytes,
+        )  # fmt: skip
+        self.launch("subtract_gradients", all_bins, THREADS, boosting, jobs)
+
+    def _squares(self, nodes: NDArray[Any], places: list[Any], n_stretches: int) -> Memory:
+        """Squares of the gradients of each node's rows, by which levels are judged."""
+        squares = self.device.empty(SQUARES_BYTES * len(nodes))
+        self.device.fill(squares, 0, SQUARES_BYTES * len(nodes))
+        self.launch(
+            "square_gradients", n_stretches, THREADS, self.at.boosting, *places[:2],
+            ROWS_PER_BLOCK, squares,
+        )  # fmt: skip
+        return squares

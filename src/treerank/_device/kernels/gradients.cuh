@@ -1,0 +1,384 @@
+// Rounds of boosting: gradients of the scores, histograms of them, rows parted, scores moved.
+struct Gradient {
+    i32 gradient, hessian;
+};
+struct GradientSum {
+    i64 gradient, hessian, weight;
+};
+
+// Rows [first, first + n) of a buffer. The host numbers histograms, and puts addresses in their place.
+struct RowMove {
+    i64 from, to, n, from_buffer, to_buffer;
+};
+struct CountedRows {
+    i64 first, n, buffer;
+    GradientSum* counted;
+    const GradientSum* whole;  // of these rows and others, which get the rest of it
+    GradientSum* rest;
+};
+struct BoostedNode {
+    i64 first, n, buffer;
+    const GradientSum* histogram;
+    GradientSum sum;
+    double lower, upper;
+};
+struct BoostedCut {
+    double gain;
+    i32 feature, cut, missing_left, categorical;
+    GradientSum left;
+    CategorySet set;
+    u32 n_left, n_right;
+};
+struct ScoreStep {
+    i64 first, n, buffer;
+    double value;
+};
+struct GradientSquares {
+    u64 gg, gh, hh;
+};
+struct NewtonLevels;
+
+// Everything that a kernel of boosting works on.
+struct Boosting {
+    const CODE* codes;  // row by row, `stride` to a row
+    i64 stride;
+    const i64* units;  // by row, with WIDE
+    const i32* n_codes;
+    const u8* categorical;
+    const i8* monotonic;
+    u32* rows[4];
+    Gradient* gradients;
+    const i32* chosen;   // features of the tree
+    const i32* offsets;  // where the bins of each of them begin in a histogram, and the end
+    i64 n_chosen, size;
+    NewtonLevels* levels;            // room for the levels of a category a warp
+    const GradientSquares* squares;  // by node; null: no category has many levels
+    i64 square_shift, min_weight;
+    double gradient_unit, hessian_unit, l2, independent_weight;
+};
+
+// The core's src/core/util/sigmoid.hpp, operation by operation.
+DEVICE double exp_below_zero(double x) {
+    const double shift = 6755399441055744.0;
+    const double shifted = x * 1.4426950408889634 + shift;
+    const double k = shifted - shift;
+    const double r = (x - k * 0.69314718036912382) - k * 1.9082149292705877e-10;
+    double series = 1.0 / 6227020800;
+    series = series * r + 1.0 / 479001600;
+    series = series * r + 1.0 / 39916800;
+    series = series * r + 1.0 / 3628800;
+    series = series * r + 1.0 / 362880;
+    series = series * r + 1.0 / 40320;
+    series = series * r + 1.0 / 5040;
+    series = series * r + 1.0 / 720;
+    series = series * r + 1.0 / 120;
+    series = series * r + 1.0 / 24;
+    series = series * r + 1.0 / 6;
+    series = series * r + 0.5;
+    series = series * r + 1;
+    series = series * r + 1;
+    const u64 scale = ((u64)__double_as_longlong(shifted) << 52) + (1023ull << 52);
+    return series * __longlong_as_double((i64)scale);
+}
+DEVICE double sigmoid(double x) {
+    const double below = x < 0 ? x : -x;
+    const double e = exp_below_zero(below < -708 ? -708 : below);
+    return (x < 0 ? e : 1.0) / (1 + e);
+}
+
+// Derivatives of a row: given, or those of the logistic loss.
+struct Derivatives {
+    const double* first;  // null: of the scores
+    const double* second;
+    const double* scores;
+    const u8* labels;
+};
+DEVICE void derive(const Derivatives& given, i64 i, double& first, double& second) {
+    if (given.first) {
+        first = given.first[i];
+        second = given.second[i];
+        return;
+    }
+    const double share = sigmoid(given.scores[i]);
+    first = share - given.labels[i];
+    second = share * (1 - share);
+}
+
+DEVICE double largest_of_lanes(double value) {
+    for (int step = 16; step > 0; step >>= 1) {
+        const double other = __shfl_xor_sync(FULL_WARP, value, step);
+        value = value < other ? other : value;
+    }
+    return value;
+}
+
+// The largest derivatives, which are 0 before; numbers of one sign are in the order of their bits.
+KERNEL largest_derivatives(Derivatives given, i64 n, u64* largest) {
+    double a = 0, b = 0;
+    const i64 step = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        double first, second;
+        derive(given, i, first, second);
+        first = fabs(first);
+        second = fabs(second);
+        a = a < first ? first : a;
+        b = b < second ? second : b;
+    }
+    a = largest_of_lanes(a);
+    b = largest_of_lanes(b);
+    if (lane_of() == 0) {
+        atomicMax(largest, (u64)__double_as_longlong(a));
+        atomicMax(largest + 1, (u64)__double_as_longlong(b));
+    }
+}
+
+DEVICE i32 rounded(double value) {
+    const double shift = 6755399441055744.0;
+    return (i32)((value + shift) - shift);
+}
+
+KERNEL round_derivatives(Derivatives given, i64 n, double gradient_unit, double hessian_unit,
+                         Gradient* gradients) {
+    const i64 step = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        double first, second;
+        derive(given, i, first, second);
+        gradients[i] = {rounded(first / gradient_unit), rounded(second / hessian_unit)};
+    }
+}
+
+KERNEL number_rows(u32* rows, i64 n) {
+    const i64 step = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) rows[i] = (u32)i;
+}
+
+// A counter in shared memory. Of a block of at most 2^16 rows of weight 1, halves of 16 bits add up
+// in 32: numbers are shifted above 0 first.
+#define GRADIENT_BIAS (1 << 30)
+#if WIDE
+struct SharedSum {
+    u64 gradient, hessian, weight;
+};
+#else
+struct SharedSum {
+    u32 gradient_low, gradient_high, hessian_low, hessian_high, weight;
+};
+#endif
+
+DEVICE void add_to_shared(SharedSum* sum, Gradient row, i64 weight) {
+#if WIDE
+    atomicAdd(&sum->gradient, (u64)(row.gradient * weight));
+    atomicAdd(&sum->hessian, (u64)(row.hessian * weight));
+    atomicAdd(&sum->weight, (u64)weight);
+#else
+    const u32 gradient = (u32)(row.gradient + GRADIENT_BIAS);
+    const u32 hessian = (u32)(row.hessian + GRADIENT_BIAS);
+    atomicAdd(&sum->gradient_low, gradient & 0xffffu);
+    atomicAdd(&sum->gradient_high, gradient >> 16);
+    atomicAdd(&sum->hessian_low, hessian & 0xffffu);
+    atomicAdd(&sum->hessian_high, hessian >> 16);
+    atomicAdd(&sum->weight, 1u);
+#endif
+}
+
+DEVICE GradientSum from_shared(const SharedSum& sum) {
+#if WIDE
+    return {(i64)sum.gradient, (i64)sum.hessian, (i64)sum.weight};
+#else
+    const i64 bias = (i64)sum.weight * GRADIENT_BIAS;
+    return {(i64)sum.gradient_low + ((i64)sum.gradient_high << 16) - bias,
+            (i64)sum.hessian_low + ((i64)sum.hessian_high << 16) - bias, (i64)sum.weight};
+#endif
+}
+
+DEVICE void add_to_global(GradientSum* sum, GradientSum more) {
+    atomicAdd((u64*)&sum->gradient, (u64)more.gradient);
+    atomicAdd((u64*)&sum->hessian, (u64)more.hessian);
+    atomicAdd((u64*)&sum->weight, (u64)more.weight);
+}
+
+DEVICE i64 weight_of_row(const Boosting& b, u32 row) {
+#if WIDE
+    return b.units[row];
+#else
+    return 1;
+#endif
+}
+
+// One block counts a stretch of a job's rows for one group of features, whose counters fit shared
+// memory, or are counted where they are. Histograms are 0 before.
+#define MAX_GROUP 64
+KERNEL count_gradients(Boosting b, const CountedRows* jobs, const uint2* stretches,
+                       i32 rows_per_block, const i32* groups, i32 is_shared) {
+    DYNAMIC_SHARED(shared_words);
+    __shared__ i32 features[MAX_GROUP];
+    __shared__ i32 starts[MAX_GROUP];
+    const uint2 stretch = stretches[blockIdx.x];
+    const CountedRows job = jobs[stretch.x];
+    const i32 first = groups[blockIdx.y], k = groups[blockIdx.y + 1] - first;
+    const i32 base = b.offsets[first], n_bins = b.offsets[first + k] - base;
+    if ((i32)threadIdx.x < k) {
+        features[threadIdx.x] = b.chosen[first + threadIdx.x];
+        starts[threadIdx.x] = b.offsets[first + threadIdx.x] - base;
+    }
+    SharedSum* counters = (SharedSum*)shared_words;
+    if (is_shared) {
+        u32* words = (u32*)shared_words;
+        const i32 n_words = n_bins * (i32)(sizeof(SharedSum) / 4);
+        for (i32 i = (i32)threadIdx.x; i < n_words; i += (i32)blockDim.x) words[i] = 0;
+    }
+    __syncthreads();
+    const u32* rows = b.rows[job.buffer];
+    const i64 last = job.first + job.n;
+    const i64 end = (i64)stretch.y + rows_per_block < last ? (i64)stretch.y + rows_per_block : last;
+    GradientSum* target = job.counted + base;
+    for (i64 i = (i64)stretch.y + threadIdx.x; i < end; i += blockDim.x) {
+        const u32 row = rows[i];
+        const Gradient gradient = b.gradients[row];
+        const CODE* codes = b.codes + (i64)row * b.stride;
+        const i64 weight = weight_of_row(b, row);
+        if (is_shared) {
+            for (i32 j = 0; j < k; ++j)
+                add_to_shared(counters + starts[j] + codes[features[j]], gradient, weight);
+        } else {
+            const GradientSum one = {gradient.gradient * weight, gradient.hessian * weight, weight};
+            for (i32 j = 0; j < k; ++j) add_to_global(target + starts[j] + codes[features[j]], one);
+        }
+    }
+    if (!is_shared) return;
+    __syncthreads();
+    for (i32 i = (i32)threadIdx.x; i < n_bins; i += (i32)blockDim.x)
+        if (counters[i].weight != 0) add_to_global(target + i, from_shared(counters[i]));
+}
+
+// A block a job and some of its bins.
+KERNEL clear_gradients(Boosting b, const CountedRows* jobs) {
+    const i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < b.size) jobs[blockIdx.y].counted[i] = {0, 0, 0};
+}
+
+// What is left of the whole; a block a job and some of its bins.
+KERNEL subtract_gradients(Boosting b, const CountedRows* jobs) {
+    const CountedRows job = jobs[blockIdx.y];
+    if (!job.rest) return;
+    const i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= b.size) return;
+    const GradientSum whole = job.whole[i], counted = job.counted[i];
+    job.rest[i] = {whole.gradient - counted.gradient, whole.hessian - counted.hessian,
+                   whole.weight - counted.weight};
+}
+
+DEVICE bool goes_left(const BoostedCut& cut, u32 code) {
+    if (cut.categorical) return contains(cut.set, code);
+    return code == 0 ? cut.missing_left != 0 : (i32)code <= cut.cut;
+}
+
+// Parts the rows of nodes that have a cut, from their buffer to the next: left ones from the front,
+// right ones from the end. Their order within decides nothing.
+#define PART_ROWS 8
+#define PART_WARPS 8
+KERNEL part_boosted(Boosting b, const BoostedNode* nodes, BoostedCut* cuts, const uint2* stretches,
+                    i32 rows_per_block) {
+    __shared__ u32 lefts[PART_WARPS];
+    __shared__ u32 rights[PART_WARPS];
+    const uint2 stretch = stretches[blockIdx.x];
+    const BoostedNode node = nodes[stretch.x];
+    const BoostedCut cut = cuts[stretch.x];
+    if (cut.feature < 0) return;
+    const u32* from = b.rows[node.buffer];
+    u32* to = b.rows[node.buffer < 2 ? 2 : 5 - node.buffer];
+    const i64 last = node.first + node.n;
+    const i64 end = (i64)stretch.y + rows_per_block < last ? (i64)stretch.y + rows_per_block : last;
+    const u32 warp = warp_of(), lane = lane_of(), below = (1u << lane) - 1;
+    for (i64 tile = stretch.y; tile < end; tile += (i64)blockDim.x * PART_ROWS) {
+        u32 row[PART_ROWS], left_lanes[PART_ROWS], right_lanes[PART_ROWS];
+        u32 n_left = 0, n_right = 0;
+        for (int j = 0; j < PART_ROWS; ++j) {
+            const i64 i = tile + (i64)(warp * PART_ROWS + j) * 32 + lane;
+            const bool is_row = i < end;
+            row[j] = is_row ? from[i] : 0;
+            const bool left = is_row && goes_left(cut, b.codes[(i64)row[j] * b.stride + cut.feature]);
+            left_lanes[j] = __ballot_sync(FULL_WARP, left);
+            right_lanes[j] = __ballot_sync(FULL_WARP, is_row && !left);
+            n_left += __popc(left_lanes[j]);
+            n_right += __popc(right_lanes[j]);
+        }
+        if (lane == 0) {
+            lefts[warp] = n_left;
+            rights[warp] = n_right;
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            u32 all_left = 0, all_right = 0;
+            for (int w = 0; w < PART_WARPS; ++w) {
+                all_left += lefts[w];
+                all_right += rights[w];
+            }
+            u32 at_left = atomicAdd(&cuts[stretch.x].n_left, all_left);
+            u32 at_right = atomicAdd(&cuts[stretch.x].n_right, all_right);
+            for (int w = 0; w < PART_WARPS; ++w) {
+                const u32 some_left = lefts[w], some_right = rights[w];
+                lefts[w] = at_left;
+                rights[w] = at_right;
+                at_left += some_left;
+                at_right += some_right;
+            }
+        }
+        __syncthreads();
+        u32* left_to = to + node.first + lefts[warp];
+        u32* right_to = to + last - 1 - (i64)rights[warp];
+        for (int j = 0; j < PART_ROWS; ++j) {
+            if ((left_lanes[j] >> lane) & 1) left_to[__popc(left_lanes[j] & below)] = row[j];
+            if ((right_lanes[j] >> lane) & 1) *(right_to - __popc(right_lanes[j] & below)) = row[j];
+            left_to += __popc(left_lanes[j]);
+            right_to -= __popc(right_lanes[j]);
+        }
+        __syncthreads();
+    }
+}
+
+KERNEL move_rows(Boosting b, const RowMove* moves, const uint2* stretches, i32 rows_per_block) {
+    const uint2 stretch = stretches[blockIdx.x];
+    const RowMove move = moves[stretch.x];
+    const u32* from = b.rows[move.from_buffer];
+    u32* to = b.rows[move.to_buffer] + move.to - move.from;
+    const i64 last = move.from + move.n;
+    const i64 end = (i64)stretch.y + rows_per_block < last ? (i64)stretch.y + rows_per_block : last;
+    for (i64 i = (i64)stretch.y + threadIdx.x; i < end; i += blockDim.x) to[i] = from[i];
+}
+
+KERNEL add_steps(Boosting b, const ScoreStep* steps, const uint2* stretches, i32 rows_per_block,
+                 double* scores) {
+    const uint2 stretch = stretches[blockIdx.x];
+    const ScoreStep step = steps[stretch.x];
+    const u32* rows = b.rows[step.buffer];
+    const i64 last = step.first + step.n;
+    const i64 end = (i64)stretch.y + rows_per_block < last ? (i64)stretch.y + rows_per_block : last;
+    for (i64 i = (i64)stretch.y + threadIdx.x; i < end; i += blockDim.x)
+        scores[rows[i]] += step.value;
+}
+
+// Squares of the gradients of each node's rows: src/core/grow/gradient_squares.hpp.
+KERNEL square_gradients(Boosting b, const BoostedNode* nodes, const uint2* stretches,
+                        i32 rows_per_block, GradientSquares* squares) {
+    const uint2 stretch = stretches[blockIdx.x];
+    const BoostedNode& node = nodes[stretch.x];
+    const u32* rows = b.rows[node.buffer];
+    const i64 last = node.first + node.n;
+    const i64 end = (i64)stretch.y + rows_per_block < last ? (i64)stretch.y + rows_per_block : last;
+    const i64 half = (1ll << b.square_shift) >> 1;
+    i64 gg = 0, gh = 0, hh = 0;
+    for (i64 i = (i64)stretch.y + threadIdx.x; i < end; i += blockDim.x) {
+        const Gradient row = b.gradients[rows[i]];
+        const i64 weight = weight_of_row(b, rows[i]);
+        const i64 g = (row.gradient + half) >> b.square_shift;
+        const i64 h = (row.hessian + half) >> b.square_shift;
+        gg += weight * g * g;
+        gh += weight * g * h;
+        hh += weight * h * h;
+    }
+    GradientSquares* sum = squares + stretch.x;
+    atomicAdd(&sum->gg, (u64)gg);
+    atomicAdd(&sum->gh, (u64)gh);
+    atomicAdd(&sum->hh, (u64)hh);
+}

@@ -1,0 +1,317 @@
+// The best cut of nodes by Newton gain: src/core/split/newton_split.hpp, a warp a feature.
+#define LEAST_HESSIAN 1e-3
+#define LEAST_GAIN 1e-10
+#define FREE_LEVELS 6
+
+struct NewtonLevels {
+    i32 code[MAX_LEVELS];   // ascending
+    i32 order[MAX_LEVELS];  // by deviation
+    double gradient[MAX_LEVELS], hessian[MAX_LEVELS], deviation[MAX_LEVELS];
+    i32 is_believed, unused;
+};
+static_assert(sizeof(NewtonLevels) == 8200, "the host takes so much memory");
+
+struct NewtonSearch {
+    GradientSum node;
+    double lower, upper, gradient_unit, hessian_unit, l2, node_gain;
+    i64 min_weight;
+    bool is_free;  // no bounds
+};
+
+DEVICE GradientSum plus(GradientSum a, GradientSum b) {
+    return {a.gradient + b.gradient, a.hessian + b.hessian, a.weight + b.weight};
+}
+DEVICE GradientSum less(GradientSum a, GradientSum b) {
+    return {a.gradient - b.gradient, a.hessian - b.hessian, a.weight - b.weight};
+}
+DEVICE double gradient_of(const NewtonSearch& search, const GradientSum& sum) {
+    return (double)sum.gradient * search.gradient_unit;
+}
+DEVICE double hessian_of(const NewtonSearch& search, const GradientSum& sum) {
+    return (double)sum.hessian * search.hessian_unit;
+}
+DEVICE double at_least(double value, double least) { return value < least ? least : value; }
+DEVICE double curvature_of(const NewtonSearch& search, double hessian) {
+    return at_least(hessian + search.l2, LEAST_HESSIAN);
+}
+DEVICE double clip(const NewtonSearch& search, double value) {
+    return value < search.lower ? search.lower : search.upper < value ? search.upper : value;
+}
+DEVICE double value_of(const NewtonSearch& search, const GradientSum& sum) {
+    return -gradient_of(search, sum) / curvature_of(search, hessian_of(search, sum));
+}
+DEVICE double newton_gain(const NewtonSearch& search, double g, double h) {
+    const double curvature = curvature_of(search, h);
+    if (search.is_free) return g * g / curvature;
+    const double wanted = -g / curvature, v = clip(search, wanted);
+    if (v == wanted) return g * g / curvature;
+    return -v * (2 * g + curvature * v);
+}
+DEVICE double newton_gain(const NewtonSearch& search, const GradientSum& sum) {
+    return newton_gain(search, gradient_of(search, sum), hessian_of(search, sum));
+}
+
+DEVICE bool admissible(const NewtonSearch& search, const GradientSum& left,
+                       const GradientSum& right) {
+    return left.weight >= search.min_weight && right.weight >= search.min_weight &&
+           hessian_of(search, left) >= LEAST_HESSIAN && hessian_of(search, right) >= LEAST_HESSIAN;
+}
+
+DEVICE double gain_of(const NewtonSearch& search, const GradientSum& left, i32 sign) {
+    const GradientSum right = less(search.node, left);
+    if (!admissible(search, left, right)) return 0;
+    if (sign != 0) {
+        const double rise =
+            clip(search, value_of(search, right)) - clip(search, value_of(search, left));
+        if (sign * rise <= 0) return 0;
+    }
+    return newton_gain(search, left) + newton_gain(search, right) - search.node_gain;
+}
+
+DEVICE i64 scan_lanes(i64 mine) {
+    for (u32 step = 1; step < 32; step <<= 1) {
+        const i64 other = __shfl_up_sync(FULL_WARP, mine, step);
+        if (lane_of() >= step) mine += other;
+    }
+    return mine;
+}
+DEVICE GradientSum scan_lanes(GradientSum mine) {
+    return {scan_lanes(mine.gradient), scan_lanes(mine.hessian), scan_lanes(mine.weight)};
+}
+DEVICE GradientSum from_lane(GradientSum mine, int lane) {
+    return {__shfl_sync(FULL_WARP, mine.gradient, lane), __shfl_sync(FULL_WARP, mine.hessian, lane),
+            __shfl_sync(FULL_WARP, mine.weight, lane)};
+}
+
+// The lane with the largest gain, of equal ones that with the lowest code.
+DEVICE int best_lane(double gain, i32 code) {
+    double best = gain;
+    i32 best_code = code;
+    for (int step = 16; step > 0; step >>= 1) {
+        const double other = __shfl_xor_sync(FULL_WARP, best, step);
+        const i32 other_code = __shfl_xor_sync(FULL_WARP, best_code, step);
+        if (other > best || (other == best && other_code < best_code)) {
+            best = other;
+            best_code = other_code;
+        }
+    }
+    return __ffs((int)__ballot_sync(FULL_WARP, gain == best && code == best_code)) - 1;
+}
+
+DEVICE void search_thresholds(const GradientSum* counts, i32 n_codes, i32 feature, i32 sign,
+                              const NewtonSearch& search, BoostedCut& best) {
+    const GradientSum missing = counts[0];
+    GradientSum before = {0, 0, 0}, left = {0, 0, 0};
+    double gain = LEAST_GAIN;
+    i32 cut = 0x7fffffff;
+    bool missing_left = false;
+    for (i32 start = 1; start < n_codes; start += 32) {
+        const i32 code = start + (i32)lane_of();
+        GradientSum count = {0, 0, 0};
+        if (code < n_codes) count = counts[code];
+        const bool occurs = count.weight != 0;
+        if (!__any_sync(FULL_WARP, occurs)) continue;
+        const GradientSum sum = plus(before, scan_lanes(count));
+        before = from_lane(sum, 31);
+        if (!occurs) continue;
+        const GradientSum joined = plus(sum, missing);
+        const double without = gain_of(search, sum, sign);
+        const double with = missing.weight > 0 ? gain_of(search, joined, sign) : 0;
+        const double larger = without < with ? with : without;
+        if (larger > gain) {
+            gain = larger;
+            cut = code;
+            missing_left = with > without;
+            left = missing_left ? joined : sum;
+        }
+    }
+    const int lane = best_lane(gain, cut);
+    gain = __shfl_sync(FULL_WARP, gain, lane);
+    cut = __shfl_sync(FULL_WARP, cut, lane);
+    if (cut == 0x7fffffff || !(gain > best.gain)) return;
+    best.gain = gain;
+    best.feature = feature;
+    best.categorical = 0;
+    best.left = from_lane(left, lane);
+    best.missing_left = __shfl_sync(FULL_WARP, (i32)missing_left, lane);
+    // Where no missing value was seen, one goes the way of most rows.
+    if (missing.weight == 0) best.missing_left = 2 * best.left.weight > search.node.weight;
+    best.cut = cut;
+    for (i32 start = cut + 1; start < n_codes; start += 32) {
+        const i32 code = start + (i32)lane_of();
+        const u32 found = __ballot_sync(FULL_WARP, code < n_codes && counts[code].weight != 0);
+        if (found == 0) continue;
+        best.cut += (start + __ffs((int)found) - 2 - best.cut) / 2;  // the middle of the gap
+        break;
+    }
+}
+
+// Levels as far as they can be believed, by one lane: sums in their order.
+DEVICE void believe(NewtonLevels* levels, i32 n, const GradientSum* counts, double row_variance,
+                    double independent_weight, const NewtonSearch& search) {
+    const double mean = gradient_of(search, search.node) /
+                        at_least(hessian_of(search, search.node), LEAST_HESSIAN);
+    double count = 0, rows = 0, square_rows = 0, between = 0;
+    for (i32 i = 0; i < n; ++i) {
+        const GradientSum sum = counts[levels->code[i]];
+        const double g = gradient_of(search, sum), h = hessian_of(search, sum);
+        const double level_rows = (double)sum.weight / independent_weight;
+        levels->gradient[i] = g;
+        levels->hessian[i] = h;
+        levels->deviation[i] = g - mean * h;
+        count += 1;
+        rows += level_rows;
+        square_rows += level_rows * level_rows;
+        between += levels->deviation[i] * levels->deviation[i] / level_rows;
+    }
+    double smoothing = 0;
+    const double charged = count - 1 - FREE_LEVELS;
+    levels->is_believed = 1;
+    if (charged > 0) {
+        const double excess = between / row_variance * (rows - 1) - charged * rows;
+        if (!(excess > 0)) {
+            levels->is_believed = 0;
+            return;
+        }
+        smoothing = (rows - square_rows / rows) * charged / (count - 1) * (rows - 1) / excess;
+    }
+    for (i32 i = 0; i < n; ++i) {
+        if (smoothing > 0) {
+            const double level_rows =
+                (double)counts[levels->code[i]].weight / independent_weight;
+            levels->deviation[i] *= level_rows / (level_rows + smoothing);
+            levels->gradient[i] = mean * levels->hessian[i] + levels->deviation[i];
+        }
+        levels->deviation[i] /= curvature_of(search, levels->hessian[i]);
+    }
+}
+
+// The best of the first so many levels of the order, by one lane.
+DEVICE i32 best_of_order(const NewtonLevels* levels, i32 n, const GradientSum* counts,
+                         const NewtonSearch& search, BoostedCut& found) {
+    const double hessian = hessian_of(search, search.node);
+    double gradient = 0, left_gradient = 0;
+    for (i32 i = 0; i < n; ++i) gradient += levels->gradient[levels->order[i]];
+    const double whole = newton_gain(search, gradient, hessian);
+    GradientSum left = {0, 0, 0};
+    i32 n_left = 0;
+    for (i32 i = 0; i + 1 < n; ++i) {
+        const i32 level = levels->order[i];
+        left = plus(left, counts[levels->code[level]]);
+        left_gradient += levels->gradient[level];
+        if (!admissible(search, left, less(search.node, left))) continue;
+        const double left_hessian = hessian_of(search, left);
+        const double gain =
+            newton_gain(search, left_gradient, left_hessian) +
+            newton_gain(search, gradient - left_gradient, hessian - left_hessian) - whole;
+        if (gain > found.gain) {
+            found.gain = gain;
+            found.left = left;
+            n_left = i + 1;
+        }
+    }
+    return n_left;
+}
+
+SELDOM BoostedCut search_sets(const Boosting& b, const GradientSum* counts, i32 n_codes,
+                              i32 feature, double row_variance, NewtonSearch search) {
+    NewtonLevels* levels = b.levels + warp_number();
+    BoostedCut found = {};
+    found.gain = LEAST_GAIN;
+    found.feature = -1;
+    found.categorical = 1;
+    i32 n = 0;
+    for (i32 start = 0; start < n_codes; start += 32) {
+        const i32 code = start + (i32)lane_of();
+        const bool occurs = code < n_codes && counts[code].weight != 0;
+        const u32 lanes = __ballot_sync(FULL_WARP, occurs);
+        if (occurs) levels->code[n + __popc(lanes & ((1u << lane_of()) - 1))] = code;
+        n += __popc(lanes);
+    }
+    __syncwarp();
+    if (lane_of() == 0) believe(levels, n, counts, row_variance, b.independent_weight, search);
+    __syncwarp();
+    const bool is_believed = levels->is_believed;
+    if (is_believed) {
+        for (i32 i = (i32)lane_of(); i < n; i += 32) {
+            const double mine = levels->deviation[i];
+            i32 rank = 0;
+            for (i32 j = 0; j < n; ++j) {
+                const double other = levels->deviation[j];
+                rank += other != mine ? other < mine : j < i;
+            }
+            levels->order[rank] = i;
+        }
+    }
+    __syncwarp();
+    if (is_believed) {  // each lane alike
+        const i32 n_left = best_of_order(levels, n, counts, search, found);
+        if (n_left > 0) found.feature = feature;
+        // Levels that the node has not seen go the way of most rows.
+        const bool unseen_left = 2 * found.left.weight > search.node.weight;
+        for (i32 code = 0; unseen_left && code < n_codes; ++code)
+            if (counts[code].weight == 0) found.set.words[code >> 6] |= 1ull << (code & 63);
+        for (i32 i = 0; i < n_left; ++i) {
+            const i32 code = levels->code[levels->order[i]];
+            found.set.words[code >> 6] |= 1ull << (code & 63);
+        }
+    }
+    __syncwarp();
+    return found;
+}
+
+// How much the gradients of rows vary about the node's mean: src/core/grow/gradient_squares.hpp.
+DEVICE double row_variance_of(const Boosting& b, const NewtonSearch& search, i32 number) {
+    if (!b.squares) return 0;
+    const GradientSquares squares = b.squares[number];
+    const double mean = gradient_of(search, search.node) /
+                        at_least(hessian_of(search, search.node), LEAST_HESSIAN);
+    const double short_unit = b.independent_weight * (double)(1ll << b.square_shift);
+    const double g_unit = b.gradient_unit * short_unit;
+    const double h_unit = mean * b.hessian_unit * short_unit;
+    const double sum = g_unit * g_unit * (double)(i64)squares.gg -
+                       2 * g_unit * h_unit * (double)(i64)squares.gh +
+                       h_unit * h_unit * (double)(i64)squares.hh;
+    return sum / (double)search.node.weight;
+}
+
+// A block a node.
+#define NEWTON_WARPS 16
+KERNEL search_gradients(Boosting b, const BoostedNode* nodes, i32 n_nodes, BoostedCut* cuts) {
+    __shared__ BoostedCut bests[NEWTON_WARPS];
+    for (i32 at = (i32)blockIdx.x; at < n_nodes; at += (i32)gridDim.x) {
+        const BoostedNode node = nodes[at];
+        NewtonSearch search = {node.sum, node.lower, node.upper, b.gradient_unit, b.hessian_unit,
+                               b.l2, 0, b.min_weight, isinf(node.lower) && isinf(node.upper)};
+        search.node_gain = newton_gain(search, node.sum);
+        const double row_variance = row_variance_of(b, search, at);
+        BoostedCut best = {};
+        best.gain = LEAST_GAIN;
+        best.feature = -1;
+        for (i32 k = (i32)warp_of(); k < b.n_chosen; k += NEWTON_WARPS) {
+            const i32 feature = b.chosen[k], n_codes = b.n_codes[feature];
+            const GradientSum* counts = node.histogram + b.offsets[k];
+            if (!b.categorical[feature]) {
+                search_thresholds(counts, n_codes, feature, b.monotonic[feature], search, best);
+                continue;
+            }
+            const BoostedCut found = search_sets(b, counts, n_codes, feature, row_variance, search);
+            if (found.feature >= 0 && found.gain > best.gain) best = found;
+        }
+        if (lane_of() == 0) bests[warp_of()] = best;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            BoostedCut cut = bests[0];
+            for (i32 w = 1; w < NEWTON_WARPS; ++w) {
+                const BoostedCut& other = bests[w];
+                if (other.feature < 0) continue;
+                if (cut.feature < 0 || other.gain > cut.gain ||
+                    (other.gain == cut.gain && other.feature < cut.feature))
+                    cut = other;
+            }
+            cut.n_left = cut.n_right = 0;
+            cuts[at] = cut;
+        }
+        __syncthreads();
+    }
+}

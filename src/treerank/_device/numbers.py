@@ -1,0 +1,166 @@
+"""A table of numbers in the memory of a device: looked at, gathered and coded there."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._device.arrays import STREAM_HERE, DeviceArray, open_array, read_array
+from treerank._device.device import Device, Memory, check_room, download, upload
+
+NUMBERS = np.dtype(
+    [(name, "<i8") for name in
+     ("data", "n_rows", "n_columns", "row_bytes", "column_bytes", "item_bytes")]
+)  # fmt: skip
+SEEN = np.dtype([("n_missing", "<u8"), ("n_infinite", "<u8"), ("first_infinite", "<u8")])
+THREADS, BLOCKS_PER_COLUMN = 256, 64
+COPIES_AT_ONCE = 4
+
+
+class DeviceCodes(NamedTuple):
+    """Codes on a device, column by column."""
+
+    memory: Memory
+    shape: tuple[int, int]  # features x rows
+    dtype: np.dtype[Any]
+
+
+@dataclass(frozen=True)
+class DeviceNumbers:
+    """Rows of float32 or float64, somebody else's or copied there."""
+
+    device: Device
+    there: DeviceArray
+    given: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        n_rows, n_columns = self.there.shape
+        return n_rows, n_columns
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @cached_property
+    def host(self) -> NDArray[Any]:
+        """The same in the memory of the processor, copied when first asked for."""
+        if isinstance(self.given, np.ndarray):
+            return self.given
+        return read_array(self.device, self.given)
+
+    @cached_property
+    def seen(self) -> NDArray[Any]:
+        """Missing and infinite numbers of each column."""
+        n_columns = self.shape[1]
+        seen = self.device.empty(SEEN.itemsize * n_columns)
+        self.device.fill(seen, 0, SEEN.itemsize * n_columns)
+        blocks = min(-(-len(self) // THREADS), BLOCKS_PER_COLUMN)
+        self._kernels(1).launch(
+            "survey_numbers", (blocks, n_columns), THREADS, self._described, seen
+        )  # fmt: skip
+        return download(self.device, seen, SEEN, n_columns)
+
+    def rows(self, numbers: NDArray[np.uint32]) -> NDArray[Any]:
+        """Copy some rows to the processor."""
+        shape = (len(numbers), self.shape[1])
+        values = np.empty(shape, dtype=self.there.dtype)
+        if values.size:
+            wanted, out = upload(self.device, numbers), self.device.empty(values.nbytes)
+            self._kernels(1).launch(
+                "gather_numbers", self._blocks(values.size), THREADS, self._described, wanted,
+                np.int64(len(numbers)), out,
+            )  # fmt: skip
+            self.device.read(out, values)
+        return values
+
+    def encode(self, thresholds: list[NDArray[np.float64]], dtype: np.dtype[Any]) -> DeviceCodes:
+        """Code all rows by the thresholds of their columns."""
+        sizes = [1 << len(some).bit_length() for some in thresholds]
+        firsts = np.cumsum([0, *sizes])
+        padded = np.full(int(firsts[-1]), np.inf)
+        for first, some in zip(firsts, thresholds, strict=False):
+            padded[first : first + len(some)] = some
+        halves = np.array(sizes) // 2
+        n_rows, n_columns = self.shape
+        needed = n_rows * n_columns * dtype.itemsize
+        check_room(
+            self.device, needed, f"codes of {n_rows:,} rows and {n_columns:,} features",
+            "Fit to fewer rows, or set device='cpu'.",
+        )  # fmt: skip
+        codes = self.device.empty(needed)
+        self._kernels(dtype.itemsize).launch(
+            "encode_numbers", self._blocks(n_rows), THREADS, self._described,
+            upload(self.device, padded), upload(self.device, firsts.astype(np.int32)),
+            upload(self.device, halves.astype(np.int32)), codes,
+        )  # fmt: skip
+        return DeviceCodes(codes, (n_columns, n_rows), dtype)
+
+    def _kernels(self, code_bytes: int) -> Any:
+        return self.device.kernels(code_bytes, False)
+
+    def _blocks(self, n: int) -> int:
+        return min(-(-n // THREADS), 64 * self.device.n_processors)
+
+    @property
+    def _described(self) -> NDArray[Any]:
+        numbers, there = np.zeros(1, dtype=NUMBERS), self.there
+        numbers["data"], numbers["item_bytes"] = there.address, there.dtype.itemsize
+        numbers["n_rows"], numbers["n_columns"] = there.shape
+        numbers["row_bytes"], numbers["column_bytes"] = there.strides
+        return numbers
+
+
+def open_numbers(device: Device, array: Any) -> DeviceNumbers:
+    """Take a table that is on the device as it is."""
+    there = open_array(device, array)
+    if len(there.shape) != 2 or min(there.shape) == 0:
+        raise ValueError(
+            f"Got an array of shape {there.shape} on a GPU; expected rows and columns, at least "
+            "one of each: 0 sample(s) or 0 feature(s) while a minimum of 1 is required."
+        )
+    if there.dtype not in (np.float32, np.float64):
+        raise TypeError(
+            f"Got an array of {there.dtype} on a GPU; expected float32 or float64: convert it "
+            "there, or pass it as an array of NumPy."
+        )
+    return DeviceNumbers(device, there, array)
+
+
+def place_numbers(device: Device, values: NDArray[Any]) -> DeviceNumbers:
+    """Copy a contiguous table to the device, several parts of it at once."""
+    flat = values.reshape(-1, order="A").view(np.uint8)
+    memory = device.empty(flat.nbytes)
+    device.wait_for(STREAM_HERE)  # the threads have streams of their own
+    bounds = np.linspace(0, len(flat), COPIES_AT_ONCE + 1).astype(np.int64)
+
+    def write(part: int) -> None:
+        some = flat[bounds[part] : bounds[part + 1]]
+        device.write(memory, some, int(bounds[part]))
+
+    with ThreadPoolExecutor(COPIES_AT_ONCE) as threads:
+        list(threads.map(write, range(COPIES_AT_ONCE)))
+    there = DeviceArray(memory.address, values.shape, values.strides, values.dtype, memory)
+    return DeviceNumbers(device, there, values)
+
+
+def read_codes(device: Device, codes: DeviceCodes) -> NDArray[Any]:
+    """Copy codes to the processor, several features at once."""
+    n_features, n_rows = codes.shape
+    values = np.empty(codes.shape, dtype=codes.dtype)
+    row_bytes = n_rows * codes.dtype.itemsize
+    parts = np.array_split(np.arange(n_features), min(COPIES_AT_ONCE, n_features))
+
+    def read(part: NDArray[np.intp]) -> None:
+        device.read(codes.memory, values[part[0] : part[-1] + 1], int(part[0]) * row_bytes)
+
+    if values.size:
+        device.wait_for(STREAM_HERE)  # the threads have streams of their own
+        with ThreadPoolExecutor(COPIES_AT_ONCE) as threads:
+            list(threads.map(read, parts))
+    return values

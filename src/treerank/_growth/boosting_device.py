@@ -1,0 +1,71 @@
+"""Rounds of boosting on a device, with what the core's `BoostingRounds` can do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank import _core
+from treerank._binning.binning import Codes
+from treerank._device.boosting import DeviceBoosting
+from treerank._device.device import Device
+from treerank._device.scoring import PackedTrees
+from treerank._device.table import Features, put_table
+
+# Fewer rows are grown on the processor, which is done before a device has begun.
+LEAST_ROWS = 50_000
+
+FloatArray = NDArray[np.float64]
+
+
+class DeviceRounds:
+    """Trees grown one after another on gradients, which are those of the core, to the bit."""
+
+    def __init__(
+        self,
+        device: Device,
+        codes: Codes,
+        rank: NDArray[np.intp],
+        units: NDArray[np.int64] | None,
+        features: Features,
+        scores: FloatArray,
+    ) -> None:
+        table = put_table(device, codes, rank.astype(np.uint8), units, features)
+        self._rounds = DeviceBoosting(table, scores)
+        self._growth = _core.BoostedGrowth(
+            features.n_codes, features.categorical, features.monotonic
+        )
+
+    def grow(
+        self,
+        first: FloatArray | None,
+        second: FloatArray | None,
+        bits: int,
+        scale: float,
+        rows: NDArray[np.uint32] | None,
+        chosen: NDArray[np.int32],
+        options: dict[str, Any],
+        scores: FloatArray | None,
+    ) -> Any:
+        """Grow a tree on derivatives, of the logistic loss where none are given.
+
+        Moves the scores on the device, not those given, where some are given.
+        """
+        given = None if first is None or second is None else (first, second)
+        units = self._rounds.round_gradients(given, bits)
+        if units.gradient == 0 or units.hessian == 0:
+            return None
+        grown = self._rounds.grow(self._growth, rows, chosen, options, units, scale)
+        if scores is not None:
+            self._rounds.add_steps(self._growth)
+        return grown
+
+    def add(self, trees: PackedTrees) -> None:
+        """Move the scores of all rows by trees that only some of them grew."""
+        self._rounds.add_trees(trees)
+
+    def read_scores(self, scores: FloatArray) -> None:
+        """Copy the scores from the device."""
+        self._rounds.read_scores(scores)

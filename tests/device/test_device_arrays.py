@@ -1,0 +1,171 @@
+"""Tables that are in a device's memory: the models and scores of the same table here."""
+
+import ctypes
+
+import numpy as np
+import pytest
+from device_models import table
+from emulated_device import EmulatedDevice, needs_emulation
+
+import treerank
+from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank
+from treerank._device import arrays, choice
+from treerank._growth import boosting_rounds, device_rows
+from treerank._input import device_arrays
+
+DEVICE = EmulatedDevice()
+MODELS = [
+    TreeRank(LeafRank(max_depth=2), max_bins=64, random_state=0),
+    RankingForest(n_estimators=4, random_state=0),
+    RankingForest(n_estimators=3, aggregation="mean_rank", random_state=0),
+    BoostedTreeRank(3, random_state=0),
+]
+
+
+class CudaArray:
+    """What CuPy and PyTorch offer; to the emulated device all memory is its own."""
+
+    def __init__(self, values, stream=None):
+        self.values, self.shape = values, values.shape
+        self.__cuda_array_interface__ = {
+            "shape": values.shape, "typestr": values.dtype.str, "version": 3, "stream": stream,
+            "data": (values.ctypes.data, False),
+            "strides": None if values.flags.c_contiguous else values.strides,
+        }  # fmt: skip
+
+    def __array__(self, *_, **__):
+        raise TypeError("not here")
+
+
+class DlpackArray:
+    """What JAX offers: a capsule, which NumPy makes for memory of the processor."""
+
+    def __init__(self, values):
+        self.values, self.shape = values, values.shape
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __dlpack__(self, stream=None):
+        assert stream == arrays.STREAM_HERE
+        return self.values.__dlpack__()
+
+    def __array__(self, *_, **__):
+        raise TypeError("not here")
+
+
+KINDS = {
+    "float32": lambda x: CudaArray(x.astype(np.float32)),
+    "float64, columns": lambda x: CudaArray(np.asfortranarray(x)),
+    "every other column": lambda x: CudaArray(np.repeat(x, 2, axis=1)[:, ::2]),
+    "DLPack": lambda x: DlpackArray(x.copy()),
+}
+
+
+@pytest.fixture
+def emulated(monkeypatch):
+    monkeypatch.setattr(choice, "cuda_device", lambda: DEVICE)
+    monkeypatch.setattr(device_rows, "LEAST_ROWS", 0)
+    monkeypatch.setattr(boosting_rounds, "LEAST_ROWS", 0)
+
+
+def saved(model, path):
+    treerank.save(model, path)
+    return path.read_bytes()
+
+
+@needs_emulation
+@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_a_table_on_a_device_makes_the_same_model_and_scores(emulated, tmp_path, kind, model):
+    x, y, weight = table(2)
+    x = x.astype(np.float32) if kind == "float32" else x
+    weight[::7] = 0
+    there = KINDS[kind](x)
+    expected = model.set_params(device="cpu").fit(x, y, weight)
+    bytes_of = saved(expected, tmp_path / "cpu")
+    scores, shares = expected.score_samples(x), expected.predict_proba(x)
+    model.set_params(device="cuda").fit(there, CudaArray(y), CudaArray(weight))
+    assert saved(model, tmp_path / "cuda") == bytes_of
+    assert np.array_equal(model.score_samples(there), scores)
+    assert np.array_equal(model.predict_proba(there), shares)
+    assert np.array_equal(model.score_samples(x), scores)
+
+
+@needs_emulation
+def test_large_arrays_are_checked_and_coded_on_the_device(emulated, monkeypatch, tmp_path):
+    monkeypatch.setattr(device_arrays, "LEAST_ROWS", 100)
+    coded = []
+    encode = device_arrays.DeviceNumbers.encode
+    monkeypatch.setattr(
+        device_arrays.DeviceNumbers, "encode",
+        lambda numbers, *rest: coded.append(len(numbers)) or encode(numbers, *rest),
+    )  # fmt: skip
+    x, y, _ = table(3)
+    model, expected = BoostedTreeRank(2, random_state=0), BoostedTreeRank(2, random_state=0)
+    for values in (x, np.asfortranarray(x), x.astype(np.float32)):
+        model.set_params(device="cuda").fit(values, y)
+        assert saved(model, tmp_path / "a") == saved(expected.fit(values, y), tmp_path / "b")
+        assert np.array_equal(model.score_samples(values), expected.score_samples(values))
+    assert coded == [len(y)] * 6
+    model.fit(x[:, ::-1], y)  # neither rows nor columns side by side
+    assert len(coded) == 6
+
+
+@needs_emulation
+def test_infinite_numbers_there_are_named(emulated):
+    x, y, _ = table(2)
+    x[[30, 20], 1] = np.inf
+    with pytest.raises(ValueError, match=r"'x1' contains infinity in 2 of 260 rows .first: row 20"):
+        TreeRank(device="cuda").fit(CudaArray(x), y)
+
+
+@needs_emulation
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        (np.zeros((4, 2), dtype=np.int64), TypeError, "array of int64 on a GPU; expected float32"),
+        (np.zeros(4), ValueError, r"shape \(4,\) on a GPU; expected rows and columns"),
+        (np.zeros((0, 2)), ValueError, r"0 sample\(s\)"),
+    ],
+)
+def test_arrays_there_that_cannot_be_used_are_refused(emulated, values, error, message):
+    with pytest.raises(error, match=message):
+        TreeRank(device="cuda").fit(CudaArray(values), np.arange(len(values)) % 2)
+
+
+@needs_emulation
+def test_another_library_is_waited_for():
+    assert arrays.open_array(DEVICE, CudaArray(np.zeros((3, 2)), stream=11)).shape == (3, 2)
+    assert DEVICE.waited_for == 11
+
+
+@needs_emulation
+def test_arrays_of_every_layout_are_read():
+    whole = np.arange(24).reshape(4, 6)
+    for some in (whole, whole.T, whole[:, 1::2], whole[2], whole[:, 3], whole[:0]):
+        assert np.array_equal(arrays.read_array(DEVICE, CudaArray(some)), some)
+    with pytest.raises(ValueError, match="backward order"):
+        arrays.read_array(DEVICE, CudaArray(whole[::-1]))
+
+
+def test_a_table_on_a_device_needs_a_model_that_works_there():
+    x, y, _ = table(2)
+    for model in (TreeRank(), BoostedTreeRank(2)):
+        with pytest.raises(TypeError, match=r"expected an array of NumPy: set device='cuda'"):
+            model.fit(CudaArray(x), y)
+
+
+def test_capsules_of_unknown_numbers_are_refused():
+    class Odd(DlpackArray):
+        def __dlpack__(self, stream=None):
+            return np.zeros((2, 2), dtype=np.complex64).__dlpack__()
+
+    with pytest.raises(TypeError, match="no NumPy type"):
+        arrays.open_array(DEVICE, Odd(np.zeros((2, 2))))
+
+
+def test_strides_of_packed_arrays():
+    assert ctypes.sizeof(arrays._DLTensor) == 48
+    for shape in ((5,), (3, 4), (2, 3, 4)):
+        assert arrays._packed_strides(shape, 8) == np.zeros(shape).strides

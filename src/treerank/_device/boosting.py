@@ -224,11 +224,12 @@ def group_features(
             cuts.append(place)
             first = place
     cuts.append(len(chosen))
-    groups, starts = np.zeros(len(cuts) - 1, dtype=GROUP), []
+    groups = np.zeros(len(cuts) - 1, dtype=GROUP)
+    starts: list[NDArray[np.int32]] = []
     for group, first, last in zip(groups, cuts[:-1], cuts[1:], strict=True):
         group["first_chunk"] = chosen[first] // chunk
         group["n_chunks"] = chosen[last - 1] // chunk - group["first_chunk"] + 1
-        group["first_start"] = sum(map(len, starts))
+        group["first_start"] = sum(len(some) for some in starts)
         group["first_bin"], group["n_bins"] = offsets[first], offsets[last] - offsets[first]
         of_codes = np.full(int(group["n_chunks"]) * chunk, -1, dtype=np.int32)
         of_codes[chosen[first:last] - group["first_chunk"] * chunk] = (

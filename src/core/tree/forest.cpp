@@ -112,7 +112,8 @@ ForestTree compile_two_classes(const RankTree& tree, double scale) {
     for (std::size_t s = 0; s < n; ++s) {
         if (flat.test[s] < 0) continue;
         const LeafRankNode& node = tree.tests[flat.test[s]];
-        const ClassWeight left = tree.tests[node.left].weight, right = tree.tests[node.right].weight;
+        const ClassWeight left = tree.tests[node.left].weight,
+                          right = tree.tests[node.right].weight;
         const double share = share_of(node.weight), total = node.weight.total();
         const std::size_t next = flat.slots[s].next & kNextMask;
         kept.left_share[s] = static_cast<float>(left.total() / total);

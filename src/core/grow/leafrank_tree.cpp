@@ -32,7 +32,8 @@ CutSearch LeafRankTree::search_of(const OpenNode& open) const {
     return search;
 }
 
-std::pair<OpenNode, OpenNode> LeafRankTree::split(const OpenNode& open, const Split& split) {
+std::pair<OpenNode, OpenNode> LeafRankTree::split(const OpenNode& open, const Split& split,
+                                                  bool draws) {
     const auto left_node = static_cast<std::int32_t>(nodes.size());
     const ClassWeight weight = nodes[open.node].weight;
     nodes.resize(nodes.size() + 2);
@@ -46,8 +47,12 @@ std::pair<OpenNode, OpenNode> LeafRankTree::split(const OpenNode& open, const Sp
         node.condition.cut = static_cast<std::int32_t>(category_sets.size());
         category_sets.push_back(split.set);
     }
-    OpenNode left{left_node, open.depth + 1, key_of(open.key, 0), open.lower, open.upper};
-    OpenNode right{left_node + 1, open.depth + 1, key_of(open.key, 1), open.lower, open.upper};
+    OpenNode left{left_node, open.depth + 1, 0, open.lower, open.upper};
+    OpenNode right{left_node + 1, open.depth + 1, 0, open.lower, open.upper};
+    if (draws) {
+        left.key = key_of(open.key, 0);
+        right.key = key_of(open.key, 1);
+    }
     const std::int8_t sign = features_.monotonic[split.condition.feature];
     if (sign != 0) {
         const CutSearch search = search_of(open);

@@ -51,8 +51,10 @@ class LeafRankTree {
     void reset(ClassWeight cell);
     bool may_split(const OpenNode& open) const;
     CutSearch search_of(const OpenNode& open) const;
-    // Adds the two children of a node, the left one first.
-    std::pair<OpenNode, OpenNode> split(const OpenNode& open, const Split& split);
+    // Adds the two children of a node, the left one first. Where their tests are known already
+    // nothing is drawn below, and they need no keys.
+    std::pair<OpenNode, OpenNode> split(const OpenNode& open, const Split& split,
+                                        bool draws = true);
     // Notes the bounded share of a node that is done with.
     void note_value(const OpenNode& open);
     // By how much a split lowers the cell's impurity: the order of best-first growth.

@@ -44,7 +44,9 @@ void replay_splits(const OpenNode& root, std::int32_t first, const SplitRecords&
             continue;
         }
         const SplitRecord& record = splits.records[at];
-        const auto [left, right] = tree.split(open, split_of(record, splits, features));
+        if (static_cast<std::size_t>(record.right) < splits.n)  // it is looked at much later
+            __builtin_prefetch(splits.records + record.right);
+        const auto [left, right] = tree.split(open, split_of(record, splits, features), false);
         stack.push_back({right, record.right});
         stack.push_back({left, record.left});
     }

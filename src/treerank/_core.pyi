@@ -294,6 +294,38 @@ class BoostingRounds:
         A ranking tree grown on gradients and curvatures, rounded to so many bits (None: on those that were set last); `scale` units of weight make one row. Moves the scores of the rows it is grown on (None: all), where scores are given. None where all gradients are 0, else (slots, value of each slot, cell or category set of each slot, category sets, importance, share that each slot sends left).
         """
 
+class SummedBoosting:
+    """A tree of boosting that is grown from sums over shards."""
+
+    def __init__(self, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], chosen: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], options: dict, gradient_unit: float, hessian_unit: float, weight: int, histogram_bytes: int) -> None: ...
+
+    def request(self) -> object:
+        """
+        What is asked of all shards; None when the tree is done. (steps of the rows or None, category sets, slots from now on, slots to be counted, shift of the squares).
+        """
+
+    def answer(self, sums: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], squares: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None) -> None:
+        """Sums over all shards of what was asked."""
+
+    def tree(self) -> tuple:
+        """The tree, as BoostingRounds gives it."""
+
+@overload
+def step_boosted_rows(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], steps: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_slots: int) -> tuple: ...
+
+@overload
+def step_boosted_rows(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], steps: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_slots: int) -> tuple:
+    """Moves the rows of each slot as its step says: (rows, starts)."""
+
+@overload
+def count_gradients(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], gradients: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], chosen: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], square_shift: int) -> tuple: ...
+
+@overload
+def count_gradients(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], gradients: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], chosen: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], square_shift: int) -> tuple:
+    """
+    Sums of gradient, curvature and weight by slot, chosen feature and code, and the sums of squares by slot; none of these with a shift below 0.
+    """
+
 def logistic_derivatives(scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], first: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')], second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')]) -> None:
     """
     Sets first and second derivatives of the logistic loss by the scores; labels 0 or 1.
@@ -320,7 +352,7 @@ class BoostedGrowth:
 
     def take(self, cuts: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)]) -> None: ...
 
-    def finish(self) -> object: ...
+    def finish(self) -> tuple: ...
 
     def steps(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]: ...
 

@@ -67,6 +67,12 @@ class RowRecords {
     std::byte* first_;  // where a line of cache begins
 };
 
+// target = parent - child, over all sums.
+inline void subtract(GradientSum* target, const GradientSum* parent, const GradientSum* child,
+                     std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) target[i] = parent[i] - child[i];
+}
+
 // Rows of weight 1: one vector of two words has all that a row adds, so that counting it is one
 // load, one addition and one store. The first word is the gradient, with the number of rows in
 // its low bits: for a block of rows there is room for both.
@@ -113,7 +119,7 @@ struct HistogramJob {
     // Bins [first, last) of the rest, once they are counted.
     void subtract(std::size_t first, std::size_t last) const {
         if (rest == nullptr) return;
-        for (std::size_t b = first; b < last; ++b) rest[b] = whole[b] - histogram[b];
+        treerank::subtract(rest + first, whole + first, histogram + first, last - first);
     }
 };
 

@@ -89,7 +89,7 @@ def _unpack_choice(node: Node) -> BoostingChoice:
 
 def _unpack_lacks(node: Node) -> dict[str, float]:
     """Of each loss that was tried with a focus."""
-    fields = node.fields(optional=list(LOSSES))
+    fields = node.fields(optional=list(LOSS_NAMES))
     return {loss: item.number(0.0) for loss, item in fields.items()}
 
 

@@ -234,8 +234,8 @@ Rows as on the page [Speed](speed.md). The tree is `TreeRank(LeafRank())`; unpru
 plans of trees and draws half of the features on these rows. Boosting: trees of 32 leaves on all
 features, either ordinary ones (`max_depth=5, leafrank_depth=1`) or ranking trees (`max_depth=2,
 leafrank_depth=4`), beside LightGBM's of 31, with the same learning rate, least number of rows in a
-leaf and penalty; the time of a round is what further rounds add to a fit, so that validation and
-binning do not count. Fits that are compared take turns, and the median counts: of {repetitions},
+leaf and penalty. LightGBM always splits the leaf that gains most, ours are split level by level. The
+time of a round is what further rounds add to a fit, so that validation and binning do not count. Fits that are compared take turns, and the median counts: of {repetitions},
 for rounds on {n_large:,} rows of {few}; processor seconds on one thread, seconds on the wall on
 several. The AUCs are those of {n_test:,} further rows of the same call, on {threads} threads. Peak
 memory is measured in a process of its own for each fit.

@@ -241,9 +241,10 @@ The rows are those of the page [Speed](speed.md). The tree is `TreeRank(LeafRank
 kinds of trees and chooses half of the features on these rows. Boosting grows trees of 32 leaves on
 all features, either ordinary trees (`max_depth=5, leafrank_depth=1`) or ranking trees
 (`max_depth=2, leafrank_depth=4`), beside LightGBM's trees of 31 leaves with the same learning rate,
-minimum leaf size and penalty. The time of a round is what additional rounds add to a fit, so that
-validation and binning cancel out. Fits that are compared take turns, and the table shows the median
-of {repetitions} runs (of {few} for rounds on {n_large:,} rows): processor seconds on one thread,
+minimum leaf size and penalty. LightGBM always splits the leaf that gains most; our trees are split
+level by level. The time of a round is what additional rounds add to a fit, so that validation and
+binning cancel out. Fits that are compared take turns, and the table shows the median of
+{repetitions} runs (of {few} for rounds on {n_large:,} rows): processor seconds on one thread,
 elapsed seconds on several. The AUC is that of {n_test:,} further rows from the same draw, with
 {threads} threads. Peak memory is measured in a process of its own for each fit.
 

@@ -3,6 +3,7 @@
 import sqlite3
 
 import numpy as np
+import pandas as pd
 import postgres
 import pytest
 from hypothesis import given, settings
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank
 from treerank.export import to_sql
 from treerank.export._sql_pack import MOST_DELTA, PackedWalks, pack_steps
+from treerank.export._sql_ranks import rank_tables
 from treerank.export._sql_streams import ALPHABET, BASE, encode, stream, width_of
-from treerank.export._sql_words import DIALECTS
+from treerank.export._sql_words import DIALECTS, Aliases
 from treerank.export._walks import END, MISSING_GOES_LEFT, walks_of
 
 
@@ -107,13 +109,15 @@ def test_a_walk_by_packed_numbers_ends_where_the_model_does(model):
     X, y = sample()
     walks = walks_of(model.fit(X, y))
     packed = PackedWalks(walks)
-    (tests, number), hops, far = packed.tests, packed.hops, iter(packed.far.tolist())
-    which = iter(number.tolist())
+    hops, far, which = packed.hops, iter(packed.far.tolist()), iter(packed.tests.tolist())
+    first = packed.first_tests
     asks = {}
     for place, hop in enumerate(hops.tolist()):
         if hop:
             follows = next(far) if hop == BASE - 1 else place // 2 + hop
-            asks[place] = (*tests[next(which)].tolist(), follows)
+            test = next(which)
+            code = int(np.searchsorted(first, test, side="right")) - 1
+            asks[place] = (code, test - first[code] + packed.lowest_cuts[code], follows)
     for row in X[:40]:
         codes = []
         for feature, missing in packed.codes:
@@ -148,3 +152,58 @@ def test_a_long_query_comes_with_a_warning(monkeypatch):
     monkeypatch.setattr("treerank.export._sql.LONG_QUERY", len(query) - 1)
     with pytest.warns(UserWarning, match=r"The query has 0\.\d MB"):
         assert to_sql(forest, "t", columns=["id"]) == query
+
+
+ODD = [
+    -1.7e308,
+    -3.5,
+    -5e-324,
+    0.0,
+    5e-324,
+    2.2250738585072014e-308,
+    0.1,
+    np.nextafter(0.1, 1),
+    1e300,
+]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_ranks_count_the_thresholds_that_a_value_exceeds(dialect):
+    """Thresholds come back to the bit: a value next to one is on the right side of it."""
+    words = DIALECTS[dialect]
+    thresholds = {0: np.array(ODD), 2: np.array([]), 3: np.array([-2.5, -1.25])}
+    near = np.array(ODD + [v for t in ODD for v in (np.nextafter(t, -9e99), np.nextafter(t, 9e99))])
+    rows = ", ".join(f"({i}, {words.digits(v)}, NULL, -1.25)" for i, v in enumerate(near.tolist()))
+    tables, read = rank_tables(thresholds, "given", words, Aliases(words, "given", []))
+    query = (
+        f"WITH given(row_id, value_0, value_2, value_3) AS (VALUES {rows}, (999, NULL, 1, -1)),\n"
+        + ",\n".join(tables)
+        + f"\nSELECT row_id, rank_0, rank_2, rank_3 FROM {read} AS ranked ORDER BY row_id"
+    )
+    found = {"sqlite": ask_sqlite, "duckdb": ask_duckdb}[dialect](query)
+    expected = [(i, 1 + sum(t < v for t in ODD), None, 2) for i, v in enumerate(near.tolist())]
+    assert found == [*expected, (999, None, 1, 3)]
+
+
+def test_sets_of_many_levels_come_back():
+    """More levels than one whole number has bits for."""
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 200, 3000)
+    frame = pd.DataFrame({"city": [f"c{k}" for k in level], "x": rng.normal(size=3000).round(2)})
+    y = rng.random(3000) < (1 + level % 7) / 10
+    forest = RankingForest(n_estimators=3, categories="levels").fit(frame, y)
+    assert PackedWalks(walks_of(forest)).digits_of_a_set == 64
+    new = pd.DataFrame({"city": [f"c{k}" for k in range(210)] + [None], "x": [0.1] * 211})
+    new["id"] = range(len(new))
+    with sqlite3.connect(":memory:") as database:
+        new.to_sql("t", database, index=False)
+        found = database.execute(to_sql(forest, "t", "sqlite", columns=["id"])).fetchall()
+    expected = forest.score_samples(new[["city", "x"]])
+    by_id = {row[0]: row[1] for row in found}  # SQLite adds in double precision
+    np.testing.assert_allclose([by_id[k] for k in range(len(new))], expected, rtol=0, atol=1e-6)
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    connection = duckdb.connect()
+    connection.register("t", new)
+    found = connection.execute(to_sql(forest, "t", "duckdb", columns=["id"])).fetchall()
+    by_id = {row[0]: row[1] for row in found}
+    np.testing.assert_array_equal([by_id[k] for k in range(len(new))], expected)

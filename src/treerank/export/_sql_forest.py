@@ -17,18 +17,17 @@ from treerank._base import TreeRanker
 from treerank._boosting import BoostedTreeRank
 from treerank._forest import RankingForest
 from treerank.export._sql_pack import FAR, PackedWalks, pack_steps
+from treerank.export._sql_ranks import rank_tables
 from treerank.export._sql_scorecard import card_columns
 from treerank.export._sql_streams import stream
 from treerank.export._sql_tree import score_names, strata_table
-from treerank.export._sql_walk import WalkNames, walk_tables
+from treerank.export._sql_walk import WalkNames, mask_columns, mask_tables, walk_tables
 from treerank.export._sql_words import DIALECTS, Aliases, Columns, Dialect, probability_names
 from treerank.export._walks import Walks
 from treerank.scoring._scorecard import Scorecard
 
 LARGEST_EXPONENT = 700.0  # e to this is a double, in every database
 MANTISSA = 1 << 23  # of a float
-# Thresholds that are compared one after another; more are compared in blocks.
-BLOCK = 16
 
 
 def forest_query(
@@ -173,44 +172,18 @@ def _row_tables(
         known = walks.binning.levels[j] is None
         read = columns.number(j) if known else columns.code(j)
         values[f"value_{j}"] = f"CAST({read} AS {words.double})"
-    ranks = ",\n      ".join(
-        f"{_rank(thresholds, f'value_{j}', words)} AS rank_{j}"
-        for j, thresholds in packed.thresholds.items()
-    )
+    tables, ranked = rank_tables(packed.thresholds, own.numbered, words, own.alias)
     codes = [_code(packed, feature, missing, words) for feature, missing in packed.codes]
     if words is DIALECTS["sqlite"]:  # which has no arrays
         names = [f"code_{i}" for i in range(len(codes))]
     else:
         names, codes = ["codes"], [f"ARRAY[{', '.join(codes)}]"]
-    ranked = (
-        f"(\n    SELECT *,\n      {ranks}\n    FROM {own.numbered}\n  )" if ranks else own.numbered
-    )
     return [
         own.numbered_rows(values, table),
+        *tables,
         f"{own.coded}(row_id, {', '.join(names)}) AS MATERIALIZED (\n"
         f"  SELECT row_id, {', '.join(codes)}\n  FROM {ranked} AS {own.alias('ranked')}\n)",
     ]
-
-
-def _rank(thresholds: NDArray[np.float64], value: str, words: Dialect) -> str:
-    """Thresholds that a value exceeds, and 1; NULL for NULL. Compared in blocks: it is faster."""
-    if words is DIALECTS["postgresql"]:  # which would spend a minute on compiling a long CASE
-        negative = ",".join(repr(-t) for t in thresholds[::-1].tolist())
-        bucket = f"width_bucket(-{value}, '{{{negative}}}'::{words.double}[])"
-        return (
-            f"{len(thresholds) + 1} - {bucket}"
-            if len(thresholds)
-            else f"CASE WHEN {value} IS NOT NULL THEN 1 END"
-        )
-    blocks = []
-    for start in range(0, len(thresholds), BLOCK):
-        block = [words.digits(t) for t in thresholds[start : start + BLOCK].tolist()]
-        cases = [f"WHEN {value} <= {t} THEN {start + i + 1}" for i, t in enumerate(block[:-1])]
-        inner, last = " ".join(cases), start + len(block)
-        found = f"CASE {inner} ELSE {last} END" if cases else str(last)
-        blocks.append(f"WHEN {value} <= {block[-1]} THEN {found}")
-    known = f"CASE {' '.join(blocks)} ELSE {len(thresholds) + 1} END" if blocks else "1"
-    return f"CASE WHEN {value} IS NOT NULL THEN {known} END"
 
 
 def _code(packed: PackedWalks, feature: int, missing: str, words: Dialect) -> str:
@@ -226,11 +199,20 @@ def _code(packed: PackedWalks, feature: int, missing: str, words: Dialect) -> st
 def _node_tables(walks: Walks, packed: PackedWalks, words: Dialect, own: _Own) -> list[str]:
     """Slots with what they ask, the pair that follows, and what arriving there adds."""
     alias, node = own.alias, own.node
-    hop, far, test = alias("hop"), alias("far"), alias("test")
-    asked, cut, numbered = alias("asked"), alias("cut"), alias("numbered_slot")
-    (tests, number), totals = packed.tests, _totals(walks, packed, words, own)
-    names = ", ".join(totals)
+    hop, far, test, asked = alias("hop"), alias("far"), alias("test"), alias("asked")
+    numbered = alias("numbered_slot")
+    totals, masks = _totals(walks, packed, words, own), mask_columns(packed, words)
+    mask, bits = alias("mask"), alias("mask_bits")
+    names = ", ".join([*totals, *masks])
+    with_masks = f"\n  LEFT JOIN {mask} ON {mask}.cut = test_number + shift" if masks else ""
     follows = f"CASE hop WHEN 0 THEN NULL WHEN {FAR} THEN {far}.number ELSE (slot >> 1) + hop END"
+    first = packed.first_tests.tolist()
+    shifts = [
+        lowest - begin for lowest, begin in zip(packed.lowest_cuts.tolist(), first, strict=False)
+    ]
+    rows = ", ".join(f"({code}, {shift})" for code, shift in enumerate(shifts))
+    codes = " ".join(f"WHEN number < {end} THEN {code}" for code, end in enumerate(first[1:-1]))
+    code = f"CASE {codes} ELSE {len(shifts) - 1} END" if codes else "0"
 
     def integer(number: str) -> str:
         return f"CAST({number} AS {words.integer})"
@@ -238,9 +220,9 @@ def _node_tables(walks: Walks, packed: PackedWalks, words: Dialect, own: _Own) -
     return [
         stream(hop, packed.hops, words),
         stream(far, packed.far, words),
-        stream(test, number, words),
-        stream(asked, tests[:, 0], words),
-        stream(cut, tests[:, 1], words),
+        stream(test, packed.tests, words),
+        f"{asked}(code, shift) AS (VALUES {rows})",
+        *(mask_tables(packed, words, bits, mask) if masks else []),
         *(part for total in totals.values() for part in total.tables),
         f"{numbered}(slot, hop, test_place, far_place) AS MATERIALIZED (\n"
         "  SELECT place, number,\n"
@@ -248,13 +230,14 @@ def _node_tables(walks: Walks, packed: PackedWalks, words: Dialect, own: _Own) -
         f"    SUM(CASE WHEN number = {FAR} THEN 1 ELSE 0 END) OVER (ORDER BY place) - 1\n"
         f"  FROM {hop}\n)",
         f"{node}(slot, place, cut, first, {names}) AS MATERIALIZED (\n"
-        f"  SELECT {integer('slot')}, {integer(f'{asked}.number')}, {integer(f'{cut}.number')},\n"
+        f"  SELECT {integer('slot')}, {asked}.code, {integer('test_number + shift')},\n"
         f"    {integer(f'2 * {follows}')},\n"
-        f"    {', '.join(total.value for total in totals.values())}\n"
+        f"    {', '.join([*(total.value for total in totals.values()), *masks])}\n"
         f"  FROM {numbered}\n"
-        f"  LEFT JOIN {test} ON {test}.place = test_place AND hop > 0\n"
-        f"  LEFT JOIN {asked} ON {asked}.place = {test}.number\n"
-        f"  LEFT JOIN {cut} ON {cut}.place = {test}.number\n"
+        f"  LEFT JOIN (SELECT place AS place_of_test, number AS test_number,\n"
+        f"    {code} AS code_of_test FROM {test}) AS {alias('coded_test')}\n"
+        f"    ON place_of_test = test_place AND hop > 0\n"
+        f"  LEFT JOIN {asked} ON {asked}.code = code_of_test{with_masks}\n"
         f"  LEFT JOIN {far} ON {far}.place = far_place AND hop = {FAR}\n"
         f"  {' '.join(total.join for total in totals.values())}\n)",
     ]

@@ -2,8 +2,8 @@
 
 Children stand side by side, so that slots are numbered by pairs: 2k and 2k + 1 are the pair k.
 What follows a slot is mostly a few pairs further on. Rows are compared as codes, the number of
-thresholds that a value exceeds, and a test is the number of a code and a cut. Steps of two
-siblings depend on the same few counts: the forest has far fewer different pairs than pairs.
+thresholds that a value exceeds; the tests of all codes are numbered through. Steps of two siblings
+depend on the same few counts: the forest has far fewer different pairs than pairs.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from treerank.export._walks import END, IN_SET, MISSING_GOES_LEFT, Walks
 
 Ints = NDArray[np.int64]
 FAR = BASE - 1  # what follows is further on than one digit can say
+SET_BITS = 6  # of a set, in one digit
 MOST_DELTA = BASE**3 - 1
 
 
@@ -125,19 +126,44 @@ class PackedWalks:
         return self._sets[0]
 
     @property
+    def digits_of_a_set(self) -> int:
+        """Digits that the codes of a set take: a power of two."""
+        _, codes = np.nonzero(self._sets[0])
+        return 1 << int(codes.max(initial=0) // SET_BITS).bit_length()
+
+    @property
     def members(self) -> Ints:
-        """Numbers of the levels that go left: those of the set times 256, and the code."""
-        sets, codes = np.nonzero(self._sets[0])
-        return np.asarray((sets + self.largest_cut + 1) * self.walks.members.shape[1] + codes)
+        """Codes that go left by each of the different sets, as bits, the lowest code first."""
+        bits = self._sets[0][:, : self.digits_of_a_set * SET_BITS]
+        beyond = self.digits_of_a_set * SET_BITS - bits.shape[1]
+        digits = np.pad(bits, ((0, 0), (0, beyond))).reshape(-1, SET_BITS)
+        return np.asarray(digits @ (1 << np.arange(SET_BITS)), dtype=np.int64)
 
     @property
     def has_sets(self) -> bool:
         """Whether a test asks for levels."""
         return bool((self.walks.kind == IN_SET).any())
 
+    @property
+    def first_tests(self) -> Ints:
+        """Number of the first test of each code, and behind the last one of all."""
+        sizes = [
+            len(self.different_sets)
+            if missing == "set"
+            else len(self.thresholds.get(feature, ())) + 2
+            for feature, missing in self.codes
+        ]
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    @property
+    def lowest_cuts(self) -> Ints:
+        """Cut of the first test of each code."""
+        of_sets = self.largest_cut + 1
+        return np.array([of_sets if missing == "set" else 0 for _, missing in self.codes])
+
     @cached_property
-    def tests(self) -> tuple[NDArray[np.int64], Ints]:
-        """Different tests, a code and a cut each, and the number of each asking place's."""
+    def tests(self) -> Ints:
+        """Number of each asking place's test among those of all codes."""
         walks, slots = self.walks, self.slots[self.asks]
         place = {key: i for i, key in enumerate(self.codes)}
         of_kind = np.zeros((len(walks.names), 256), dtype=np.int64)
@@ -146,9 +172,7 @@ class PackedWalks:
             for j in range(len(walks.names)):
                 of_kind[j, kind] = place.get((j, names.get(kind, "right")), 0)
         code = of_kind[walks.feature[slots], walks.kind[slots]]
-        n_cuts = int(self._cuts.max(initial=0)) + 1
-        found, number = np.unique(code * n_cuts + self._cuts, return_inverse=True)
-        return np.stack(np.divmod(found, n_cuts), axis=1), np.asarray(number, dtype=np.int64)
+        return np.asarray(self.first_tests[code] + self._cuts - self.lowest_cuts[code])
 
 
 @dataclass(frozen=True)

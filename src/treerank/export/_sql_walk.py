@@ -4,25 +4,51 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treerank.export._sql_pack import PackedWalks
+from treerank.export._sql_pack import SET_BITS, PackedWalks
 from treerank.export._sql_streams import stream
 from treerank.export._sql_words import DIALECTS, Aliases, Dialect
 from treerank.export._walks import Walks
+
+WORD_DIGITS = 10  # of a set, in one whole number of 60 bits
+WORD_BITS = WORD_DIGITS * SET_BITS
 
 
 def walk_tables(
     walks: Walks, packed: PackedWalks, words: Dialect, alias: Aliases, names: WalkNames
 ) -> list[str]:
     """Common table expressions from the tables of slots and of codes to the walk."""
-    member = alias("member")
     roots = ", ".join(f"({t}, {slot})" for t, slot in enumerate(packed.roots.tolist()))
     parts = [f"{names.root}(tree, slot) AS (VALUES {roots})"]
-    if packed.has_sets:
-        parts.append(stream(member, packed.members, words))
     kind = words.integer if walks.target is not None else words.single
     if words is DIALECTS["postgresql"]:
-        return parts + _by_arrays(walks, packed, names, alias, member, kind)
-    return [*parts, _by_joins(walks, packed, words, names, member, kind)]
+        return parts + _by_arrays(walks, packed, names, alias, kind)
+    return [*parts, _by_joins(packed, words, names, kind)]
+
+
+def mask_columns(packed: PackedWalks, words: Dialect) -> list[str]:
+    """Columns of a slot that hold the set it asks for, as bits; PostgreSQL has an array of them."""
+    if not packed.has_sets or words is DIALECTS["postgresql"]:
+        return []
+    return [f"mask_{k}" for k in range(-(-packed.digits_of_a_set // WORD_DIGITS))]
+
+
+def mask_tables(packed: PackedWalks, words: Dialect, bits: str, mask: str) -> list[str]:
+    """Sets of codes by the number of their cut, 60 codes in each column, the lowest bit first."""
+    size = packed.digits_of_a_set
+    digit = f"(place & {size - 1})"
+    columns = mask_columns(packed, words)
+    sums = []
+    for k in range(len(columns)):
+        first = k * WORD_DIGITS
+        shifted = f"number << CAST({SET_BITS} * ({digit} - {first}) AS {words.integer})"
+        here = f"{digit} >= {first} AND {digit} < {first + WORD_DIGITS}"
+        sums.append(f"CAST(SUM(CASE WHEN {here} THEN {shifted} ELSE 0 END) AS {words.bigint})")
+    cut = f"(place >> {size.bit_length() - 1}) + {packed.largest_cut + 1}"
+    return [
+        stream(bits, packed.members, words),
+        f"{mask}(cut, {', '.join(columns)}) AS MATERIALIZED (\n"
+        f"  SELECT {cut}, {', '.join(sums)}\n  FROM {bits} GROUP BY {cut}\n)",
+    ]
 
 
 @dataclass(frozen=True)
@@ -37,23 +63,20 @@ class WalkNames:
     totals: list[str]
 
 
-def _by_joins(
-    walks: Walks, packed: PackedWalks, words: Dialect, names: WalkNames, member: str, kind: str
-) -> str:
+def _by_joins(packed: PackedWalks, words: Dialect, names: WalkNames, kind: str) -> str:
     """Write the walk as joins, for databases that keep the index of a joined table."""
     node, walk, coded = names.node, names.walk, names.coded
     code = _code_at(packed, f"{node}.place", coded, words)
     right = f"CASE WHEN {code} > {node}.cut THEN 1 ELSE 0 END"
-    joined = ""
-    if packed.has_sets:
-        width = walks.members.shape[1]
-        is_set = f"{node}.cut > {packed.largest_cut}"
-        joined = (
-            f"\n  LEFT JOIN {member} ON {is_set} "
-            f"AND {member}.number = {node}.cut * {width} + {code}"
+    columns = mask_columns(packed, words)
+    if columns:
+        ends = [(k + 1) * WORD_BITS for k in range(len(columns))]
+        cases = " ".join(
+            f"WHEN {code} < {end} THEN {node}.{column} >> ({code} - {end - WORD_BITS})"
+            for end, column in zip(ends, columns, strict=True)
         )
-        missing = f"CASE WHEN {member}.number IS NULL THEN 1 ELSE 0 END"
-        right = f"CASE WHEN {is_set} THEN {missing} ELSE {right} END"
+        outside = f"1 - CAST((CASE {cases} ELSE 0 END) & 1 AS {words.integer})"
+        right = f"CASE WHEN {node}.cut > {packed.largest_cut} THEN {outside} ELSE {right} END"
     begun = ", ".join(f"CAST(0 AS {kind})" for _ in names.totals)
     added = ", ".join(f"CAST({walk}.{name} + {node}.{name} AS {kind})" for name in names.totals)
     return (
@@ -65,7 +88,7 @@ def _by_joins(
         f"    {node}.first + {right}, {added}\n"
         f"  FROM {walk}\n"
         f"  JOIN {node} ON {node}.slot = {walk}.slot\n"
-        f"  JOIN {coded} ON {coded}.row_id = {walk}.row_id{joined}\n)"
+        f"  JOIN {coded} ON {coded}.row_id = {walk}.row_id\n)"
     )
 
 
@@ -78,7 +101,7 @@ def _code_at(packed: PackedWalks, place: str, coded: str, words: Dialect) -> str
 
 
 def _by_arrays(
-    walks: Walks, packed: PackedWalks, names: WalkNames, alias: Aliases, member: str, kind: str
+    walks: Walks, packed: PackedWalks, names: WalkNames, alias: Aliases, kind: str
 ) -> list[str]:
     """Write the walk by arrays, for PostgreSQL, which would hash a joined table at every step."""
     arrays, asked = alias("arrays"), alias("asked")
@@ -95,16 +118,17 @@ def _by_arrays(
 
     right = "CASE WHEN codes[place + 1] > cut THEN 1 ELSE 0 END"
     if packed.has_sets:
-        sets, first = alias("sets"), (packed.largest_cut + 1) * walks.members.shape[1]
-        size = len(packed.different_sets) * walks.members.shape[1]
-        parts.append(
-            f"{sets}(goes_left) AS MATERIALIZED (\n"
-            f"  SELECT array_agg({member}.number IS NOT NULL ORDER BY place_in_sets)\n"
-            f"  FROM generate_series({first}, {first + size - 1}) AS place_in_sets\n"
-            f"  LEFT JOIN {member} ON {member}.number = place_in_sets\n)"
-        )
-        at = f"cut * {walks.members.shape[1]} + codes[place + 1] - {first} + 1"
-        in_set = f"CASE WHEN (SELECT goes_left FROM {sets})[{at}] THEN 0 ELSE 1 END"
+        sets, bits, size = alias("sets"), alias("member_bits"), packed.digits_of_a_set
+        parts += [
+            stream(bits, packed.members, DIALECTS["postgresql"]),
+            f"{sets}(digits) AS MATERIALIZED (\n"
+            f"  SELECT array_agg(number::integer ORDER BY place) FROM {bits}\n)",
+        ]
+        # A digit has six codes; beyond the last one no code is in any set.
+        code = "codes[place + 1]"
+        at = f"(cut - {packed.largest_cut + 1}) * {size} + {code} / {SET_BITS} + 1"
+        bit = f"((SELECT digits FROM {sets})[{at}] >> ({code} % {SET_BITS})) & 1"
+        in_set = f"CASE WHEN {code} < {size * SET_BITS} THEN 1 - ({bit}) ELSE 1 END"
         right = f"CASE WHEN cut > {packed.largest_cut} THEN {in_set} ELSE {right} END"
     totals = ", ".join(names.totals)
     begun = ", ".join(f"CAST(0 AS {kind})" for _ in names.totals)

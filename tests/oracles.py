@@ -1054,15 +1054,13 @@ def shapley_interactions(value, n):
 
 
 def level_statistic(level, fold, labels, weight, row):
-    """Mean rank of the classes among rows of a row's level in other folds, shrunk; None: no row.
+    """Mean of the shares above each class, of rows of a row's level in other folds, shrunk.
 
-    `row` None: of every level, by all rows.
+    None: no such row. `row` None: of every level, by all rows.
     """
     others = np.ones(len(level), dtype=bool) if row is None else fold != fold[row]
     others &= level > 0
-    share = np.array([weight[others & (labels == c)].sum() for c in range(labels.max() + 1)])
-    share = share / share.sum()
-    rank = np.array([share[:c].sum() + share[c] / 2 for c in range(len(share))])[labels]
+    rank = np.mean([labels > k for k in range(labels.max())], axis=0)
     groups = {k: np.flatnonzero(others & (level == k)) for k in np.unique(level[others])}
     size = {k: weight[rows].sum() for k, rows in groups.items()}
     mean = {k: (weight[rows] * rank[rows]).sum() / size[k] for k, rows in groups.items()}

@@ -1,7 +1,7 @@
 """Category statistics: the levels of a category in the order of the labels of their rows.
 
 A category of many levels is cut like a number: its codes follow each level's share of positives
-(beyond two classes, its mean rank among the classes), shrunk towards the mean of all rows. A
+(beyond two classes, the mean of its shares above each class), shrunk towards that of all rows. A
 training row is coded by what the rows of the *other* folds say of its level, so that its own label
 never reaches its code. A level that they do not know is missing there, as an unseen level is when
 rows are scored: what becomes of those is learned. After growth, tests become sets of levels.
@@ -161,14 +161,15 @@ def binning_by_statistic(
 
 
 def _shrunk_means(counts: Floats) -> Floats:
-    """Mean rank of each level's rows, shrunk by empirical Bayes; NaN for a level without rows.
+    """Mean grade of each level's rows, shrunk by empirical Bayes; NaN for a level without rows.
 
-    `counts` are levels x classes. A class ranks by the share of rows below it and half of its own:
-    for two classes this is the share of positives, but for a constant and a factor.
+    `counts` are levels x classes. Grades lie evenly from 0 to 1, so that the mean is that of the
+    shares above each class but the last: all cuts between grades count the same, however few rows
+    lie beyond one, as they do in the VUS. For two classes it is the share of positives.
     """
     total = counts.sum(axis=0)
     share = total / max(total.sum(), 1.0)
-    rank = np.cumsum(share) - share / 2
+    rank = np.linspace(0, 1, len(share))
     weight = counts.sum(axis=1)
     known = weight > 0
     mean = np.full(len(counts), np.nan)

@@ -80,10 +80,10 @@ RIVALS = [LAMBDARANK, TUNED, *SLOW]
 
 
 @cache
-def divided(name: str) -> tuple[Any, Any, Any, Any]:
+def divided(name: str, seed: int = SEED) -> tuple[Any, Any, Any, Any]:
     """Rows of a set to learn from, a half of them at most, and to judge by."""
-    X, y = load_rows(name, SEED, MAX_ROWS)
-    mixed = np.random.RandomState([SEED, len(y)]).permutation(len(y))
+    X, y = load_rows(name, seed, MAX_ROWS)
+    mixed = np.random.RandomState([seed, len(y)]).permutation(len(y))
     n_train = min(TRAIN_ROWS, len(y) // 2)
     train, test = mixed[:n_train], mixed[n_train:]
     y = np.asarray(y)
@@ -101,9 +101,9 @@ def hindsight(name: str) -> dict[str, float]:
     return max(found, key=lambda measures: measures["local 0.05"])
 
 
-def judged(model: Any, name: str) -> dict[str, float]:
+def judged(model: Any, name: str, seed: int = SEED) -> dict[str, float]:
     """Fit a model and measure it."""
-    X, y, X_test, y_test = divided(name)
+    X, y, X_test, y_test = divided(name, seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         start = time.process_time()
@@ -321,7 +321,11 @@ of all plans; 800 trees; choosing by a mean of local AUCs at half, once and twic
 of the P-norm push; a logistic loss weighted towards the top; other criteria and class weights. For
 boosting: choosing the size of its trees by local AUC as well (worse than by the log-loss: it takes
 trees that are too small), the number of trees of the plain loss by local AUC, the sum of both
-losses' scores or of several sizes of trees, and bags of 4 and 10.
+losses' scores or of several sizes of trees, and bags of 4 and 10. For a tree: splitting three, four
+or six levels below the top instead of five, the best subtree by local AUC instead of the best by
+AUC among those within a standard error, and the depth of LeafRank by AUC.
+
+[Several draws](focus_draws.md) of the same sets say more about our own models.
 
 ## All sets
 

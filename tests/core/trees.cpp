@@ -43,6 +43,8 @@ Options options_for_two_classes() {
     all["pruned"].leafrank.pruning = true;
     all["deep"].max_depth = -1;
     all["deep"].leafrank.max_depth = -1;
+    // Deeper than the levels that are split below the top.
+    for (const char* name : {"top-rows", "top-negatives"}) all[name].max_depth = 8;
     all["top-rows"].focus = {Focus::Of::kRows, 0, 0.1};
     all["top-negatives"].focus = {Focus::Of::kNegatives, 0.05, 0.2};
     return all;

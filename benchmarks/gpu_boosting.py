@@ -11,9 +11,9 @@ import numpy as np
 from benchmarks.common import Figure
 from treerank import BoostedTreeRank
 from treerank._binning.binning import code_table
-from treerank._boosting_plan import plan_boosting
 from treerank._growth.boosting import BoostingRows, boost
 from treerank._input.validation import validate_training_data
+from treerank._plans.boosting import plan_boosting
 from treerank.metrics import roc_auc_score
 
 ROUNDS, LEAF_DEPTH, RATE, BINS = 100, 5, 0.1, 255

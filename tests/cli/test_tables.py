@@ -396,6 +396,17 @@ def test_all_problems_of_columns_are_said_at_once(tmp_path):
         assert said in line
     result = run("fit", path, "--target", "nix", "--drop", "nope")
     assert "there is no column 'nix' (--target) nor 'nope' (--drop)" in result.stderr
+    assert "Did you mean" not in result.stderr
+
+
+@pytest.mark.parametrize("target", ["Default", "defualt", "DEFAULT"])
+def test_a_column_that_is_almost_spelled_right_is_suggested(tmp_path, target):
+    x, z, y = sample()
+    path = tmp_path / "t.csv"
+    write(path, [("x", "other", "default"), *zip(x, z, y, strict=True)])
+    result = run("fit", path, "--target", target)
+    assert result.exit_code == 2
+    assert result.stderr.endswith("Did you mean 'default'?\n")
 
 
 def test_columns_that_a_model_misses_are_named_together(tmp_path):

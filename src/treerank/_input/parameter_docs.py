@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
-Documented = TypeVar("Documented", bound=type)
+Documented = TypeVar("Documented", bound=Callable[..., Any])
 
 SHARED = {
     "class_weight": """\
@@ -78,15 +79,21 @@ checkpoint : str or path, optional
 
 
 def insert_shared_docs(cls: Documented) -> Documented:
-    """Decorate a class: a line ``{name}`` of its docstring becomes the shared description."""
-    if cls.__doc__ is not None:  # python -OO drops docstrings
-        cls.__doc__ = "\n".join(map(_inserted, cls.__doc__.split("\n")))
-    return cls
+    """Decorate an estimator: a line ``{name}`` of its docstring becomes the shared description."""
+    return insert_docs(cls, SHARED)
 
 
-def _inserted(line: str) -> str:
+def insert_docs(documented: Documented, shared: Mapping[str, str]) -> Documented:
+    """Replace each line ``{name}`` of a docstring by the description of that name."""
+    if documented.__doc__ is not None:  # python -OO drops docstrings
+        lines = documented.__doc__.split("\n")
+        documented.__doc__ = "\n".join(_inserted(line, shared) for line in lines)
+    return documented
+
+
+def _inserted(line: str, shared: Mapping[str, str]) -> str:
     stripped = line.strip()
     if not (stripped.startswith("{") and stripped.endswith("}")):
         return line
     indent = line[: len(line) - len(line.lstrip())]
-    return "\n".join(indent + part for part in SHARED[stripped[1:-1]].split("\n"))
+    return "\n".join(indent + part for part in shared[stripped[1:-1]].split("\n"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -172,16 +173,24 @@ def _say_left_out(source: Source, left_out: list[str]) -> None:
 
 def check_columns(source: Source, names: list[str], options: dict[str, Iterable[str]]) -> None:
     """Raise for the columns that options name and the table does not have."""
-    unknown = [
-        f"{name!r} ({option})"
+    unknown = {
+        f"{name!r} ({option})": name
         for option, given in options.items()
         for name in given
         if name not in names
-    ]
+    }
     if unknown:
+        meant = dict.fromkeys(found for name in unknown.values() for found in _like(name, names))
+        hint = f" Did you mean {' and '.join(map(repr, meant))}?" if meant else ""
         raise source.bad(
-            f"there is no column {' nor '.join(unknown)}; the columns are {_list(names)}."
+            f"there is no column {' nor '.join(unknown)}; the columns are {_list(names)}.{hint}"
         )
+
+
+def _like(name: str, names: list[str]) -> list[str]:
+    """Name of a column that is spelled almost like this one, if there is any."""
+    by_small = {known.casefold(): known for known in names}
+    return [by_small[found] for found in get_close_matches(name.casefold(), by_small, n=1)]
 
 
 def _list(names: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from ._input import BinarySample, FloatArray, check_binary, check_level
+from ._parameter_docs import insert_shared_docs
 from ._proportion import normal_quantile
 from ._roc import Curve, left_limit, right_limit
 from ._ties import tie_groups
@@ -35,6 +36,7 @@ class RocBand:
     level: float
 
 
+@insert_shared_docs
 def roc_band(
     y: Any,
     s: ArrayLike,
@@ -56,16 +58,12 @@ def roc_band(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
-    s : array-like of shape (n,)
-        Scores, higher is better.
+    {y}
+    {s}
     level : float, default=0.95
         Simultaneous confidence level.
-    sample_weight : array-like of shape (n,), optional
-        Sampling weights, as in `auc_interval`.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {sampling_weights}
+    {pos_label}
     n_resamples : int, default=2000
         Number of resampled curves.
     random_state : int, RandomState or None, default=0

@@ -10,6 +10,7 @@ from scipy.special import expit, logit
 from treerank._input.frames import frame_of
 
 from ._input import BoolArray, FloatArray, IntArray, check_binary, check_level, check_scores
+from ._parameter_docs import insert_shared_docs
 from ._proportion import normal_quantile, rows_per_weight, wilson_interval
 
 CLIP = 1e-6  # least probability that has a logit here
@@ -34,6 +35,7 @@ class CalibrationFit:
     level: float
 
 
+@insert_shared_docs
 def calibration_slope(
     y: Any,
     p: ArrayLike,
@@ -50,18 +52,14 @@ def calibration_slope(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
-    p : array-like of shape (n,)
-        Predicted probabilities of the positive class.
+    {y}
+    {p}
     sample_weight : array-like of shape (n,), optional
         Sampling weights, as in `auc_interval`; standard errors are robust (sandwich).
-    level : float, default=0.95
-        Confidence level.
+    {level}
     clip : float, default=1e-6
         Probabilities are moved to at least this and at most 1 minus this, as 0 and 1 have no logit.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {pos_label}
 
     Returns
     -------
@@ -106,6 +104,7 @@ def calibration_slope(
     )
 
 
+@insert_shared_docs
 def calibration_table(
     y: Any,
     p: ArrayLike,
@@ -122,18 +121,14 @@ def calibration_table(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
-    p : array-like of shape (n,)
-        Predicted probabilities of the positive class.
+    {y}
+    {p}
     n_groups : int, default=10
         Number of groups at most.
-    sample_weight : array-like of shape (n,), optional
-        Sampling weights, as in `auc_interval`.
+    {sampling_weights}
     level : float, default=0.95
         Confidence level of Wilson's intervals.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {pos_label}
 
     Returns
     -------

@@ -9,6 +9,7 @@ from scipy.special import chdtrc, kolmogorov, ndtr
 
 from ._calibration import check_probabilities
 from ._input import BinarySample, FloatArray, check_binary
+from ._parameter_docs import insert_shared_docs
 
 # With no more different probabilities than this, the largest sum is taken over so few moments
 # that its distribution is drawn; with more, a path between them is as good as continuous.
@@ -35,6 +36,7 @@ class CalibrationTest:
     shape_p_value: float
 
 
+@insert_shared_docs
 def calibration_test(
     y: Any,
     p: ArrayLike,
@@ -56,14 +58,11 @@ def calibration_test(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
+    {y}
     p : array-like of shape (n,)
         Predicted probabilities of the positive class, of rows that the model was not fitted to.
-    sample_weight : array-like of shape (n,), optional
-        Sampling weights, as in `auc_interval`.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {sampling_weights}
+    {pos_label}
 
     Returns
     -------

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._input import FloatArray, OrderedSample, check_level, check_ordered
+from ._parameter_docs import insert_shared_docs
 from ._structural import Spread, interval_within_unit
 from ._ties import group_weights, tie_groups
 
@@ -22,6 +23,7 @@ class ConcordanceInterval:
     level: float
 
 
+@insert_shared_docs
 def concordance_interval(
     y: Any,
     s: ArrayLike,
@@ -39,16 +41,12 @@ def concordance_interval(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of K >= 2 ordered classes.
-    s : array-like of shape (n,)
-        Scores, higher is better.
+    {ordered_y}
+    {s}
     sample_weight : array-like of shape (n,), optional
         Sampling weights: how many cases of the population a row stands for.
-    level : float, default=0.95
-        Confidence level.
-    labels : array-like of shape (K,), optional
-        The classes, lowest first.
+    {level}
+    {labels}
 
     Returns
     -------

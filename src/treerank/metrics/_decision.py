@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from ._calibration import check_probabilities
 from ._input import BinarySample, FloatArray, IntArray, check_binary, check_level
+from ._parameter_docs import insert_shared_docs
 from ._proportion import rows_per_weight, wilson_interval
 from ._ties import cumulated_weights
 
@@ -45,6 +46,7 @@ class DecisionCurve:
     call_none: FloatArray
 
 
+@insert_shared_docs
 def choose_cutoff(
     y: Any,
     s: ArrayLike,
@@ -72,10 +74,8 @@ def choose_cutoff(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
-    s : array-like of shape (n,)
-        Scores, higher is better.
+    {y}
+    {s}
     rule : {"youden", "cost", "fpr", "share"}, default="youden"
         What to optimise.
     rate : float in [0, 1], optional
@@ -85,10 +85,8 @@ def choose_cutoff(
     sample_weight : array-like of shape (n,), optional
         Weights; integers equal repeated rows in all but the intervals, where they count as sampling
         weights (see `auc_interval`).
-    level : float, default=0.95
-        Confidence level.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {level}
+    {pos_label}
 
     Returns
     -------
@@ -129,6 +127,7 @@ def choose_cutoff(
     return _describe(sample, threshold, negative[best], positive[best], level)
 
 
+@insert_shared_docs
 def operating_point(
     y: Any,
     s: ArrayLike,
@@ -142,18 +141,14 @@ def operating_point(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
-    s : array-like of shape (n,)
-        Scores, higher is better.
+    {y}
+    {s}
     threshold : float
         Rows with `s >= threshold` are flagged.
     sample_weight : array-like of shape (n,), optional
         Weights, as in `choose_cutoff`.
-    level : float, default=0.95
-        Confidence level.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {level}
+    {pos_label}
 
     Returns
     -------
@@ -176,6 +171,7 @@ def operating_point(
     return _describe(sample, float(threshold), negative, positive, level)
 
 
+@insert_shared_docs
 def decision_curve(
     y: Any,
     p: ArrayLike,
@@ -192,16 +188,12 @@ def decision_curve(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
-    p : array-like of shape (n,)
-        Predicted probabilities of the positive class.
+    {y}
+    {p}
     thresholds : array-like, optional
         Threshold probabilities from 0 to below 1; 0.01, 0.02, ..., 0.99 by default.
-    sample_weight : array-like of shape (n,), optional
-        Weights; integers equal repeated rows.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {weights}
+    {pos_label}
 
     Returns
     -------

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtr
 
 from ._input import BinarySample, FloatArray, check_binary, check_level
+from ._parameter_docs import insert_shared_docs
 from ._proportion import normal_quantile, wilson_for_share
 from ._structural import Spread, interval_within_unit, spread_of_mean
 from ._ties import tie_groups
@@ -38,6 +39,7 @@ class AucComparison:
     level: float
 
 
+@insert_shared_docs
 def auc_interval(
     y: Any,
     s: ArrayLike,
@@ -60,19 +62,15 @@ def auc_interval(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
-    s : array-like of shape (n,)
-        Scores, higher is better.
+    {y}
+    {s}
     sample_weight : array-like of shape (n,), optional
         *Sampling* weights: how many cases of the population a row stands for. A row is one
         observation whatever its weight, so multiplying all weights by a constant changes nothing,
         and uneven weights widen the interval. For rows that were observed several times
         (frequency weights) the AUC is the same, but repeat the rows to get their interval.
-    level : float, default=0.95
-        Confidence level.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {level}
+    {pos_label}
 
     Returns
     -------
@@ -103,6 +101,7 @@ def auc_interval(
     return AucInterval(auc, lower, upper, error, level)
 
 
+@insert_shared_docs
 def compare_auc(
     y: Any,
     s1: ArrayLike,
@@ -124,16 +123,12 @@ def compare_auc(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
+    {y}
     s1, s2 : array-like of shape (n,)
         The two scores, higher is better.
-    sample_weight : array-like of shape (n,), optional
-        Sampling weights, as in `auc_interval`.
-    level : float, default=0.95
-        Confidence level.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {sampling_weights}
+    {level}
+    {pos_label}
 
     Returns
     -------

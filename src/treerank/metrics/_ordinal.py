@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._input import FloatArray, IntArray, OrderedSample, check_level, check_ordered
+from ._parameter_docs import insert_shared_docs
 from ._structural import interval_within_unit, spread_of_mean
 from ._ties import class_weights, group_weights, tie_groups
 
@@ -28,6 +29,7 @@ class VusInterval:
     level: float
 
 
+@insert_shared_docs
 def ordinal_vus_score(
     y: Any,
     s: ArrayLike,
@@ -45,12 +47,9 @@ def ordinal_vus_score(
     y : array-like of shape (n,)
         Labels of K >= 2 ordered classes: numbers, an ordered categorical, or any labels whose order
         `labels` declares.
-    s : array-like of shape (n,)
-        Scores, higher is better.
-    sample_weight : array-like of shape (n,), optional
-        Weights; integers equal repeated rows.
-    labels : array-like of shape (K,), optional
-        The classes, lowest first.
+    {s}
+    {weights}
+    {labels}
 
     Returns
     -------
@@ -81,6 +80,7 @@ def vus_of_weights(weights: FloatArray) -> float:
     return float(min(growth[-1].sum(), 1.0))
 
 
+@insert_shared_docs
 def vus_interval(
     y: Any,
     s: ArrayLike,
@@ -99,16 +99,12 @@ def vus_interval(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of K >= 2 ordered classes.
-    s : array-like of shape (n,)
-        Scores, higher is better.
+    {ordered_y}
+    {s}
     sample_weight : array-like of shape (n,), optional
         Sampling weights: how many cases of the population a row stands for.
-    level : float, default=0.95
-        Confidence level.
-    labels : array-like of shape (K,), optional
-        The classes, lowest first.
+    {level}
+    {labels}
 
     Returns
     -------
@@ -132,6 +128,7 @@ def vus_interval(
     return VusInterval(vus, lower, upper, error, level)
 
 
+@insert_shared_docs
 def pairwise_auc_scores(
     y: Any,
     s: ArrayLike,
@@ -143,14 +140,10 @@ def pairwise_auc_scores(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of K >= 2 ordered classes.
-    s : array-like of shape (n,)
-        Scores, higher is better.
-    sample_weight : array-like of shape (n,), optional
-        Weights; integers equal repeated rows.
-    labels : array-like of shape (K,), optional
-        The classes, lowest first.
+    {ordered_y}
+    {s}
+    {weights}
+    {labels}
 
     Returns
     -------
@@ -175,6 +168,7 @@ def pairwise_auc_scores(
     return auc
 
 
+@insert_shared_docs
 def vus_scorer(estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
     """VUS of a fitted ranker's `score_samples`, for `cross_val_score` and its like.
 
@@ -189,8 +183,7 @@ def vus_scorer(estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None =
         Rows to score.
     y : array-like of shape (n,)
         Labels of ordered classes.
-    sample_weight : array-like of shape (n,), optional
-        Weights; integers equal repeated rows.
+    {weights}
 
     Returns
     -------

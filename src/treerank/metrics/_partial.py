@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from ._delong import AucInterval
 from ._input import BinarySample, FloatArray, check_binary, check_level, check_rate
+from ._parameter_docs import insert_shared_docs
 from ._structural import interval_within_unit, spread_of_mean
 from ._ties import tie_groups
 
@@ -36,6 +37,7 @@ class Region(NamedTuple):
         return (1 + (share - chance) / (1 - chance)) / 2
 
 
+@insert_shared_docs
 def partial_auc_score(
     y: Any,
     s: ArrayLike,
@@ -56,10 +58,8 @@ def partial_auc_score(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
-    s : array-like of shape (n,)
-        Scores, higher is better.
+    {y}
+    {s}
     max_fpr, min_fpr : float, default=0.1, 0.0
         The range of false positive rates, within [0, 1].
     min_tpr : float in [0, 1), default=0.0
@@ -67,10 +67,8 @@ def partial_auc_score(
     standardise : bool, default=False
         Put the share on McClish's scale, as scikit-learn's ``roc_auc_score(max_fpr=...)``: 1/2 for
         a random score and 1 for a perfect one [2]_.
-    sample_weight : array-like of shape (n,), optional
-        Weights; integers equal repeated rows.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {weights}
+    {pos_label}
 
     Returns
     -------
@@ -99,6 +97,7 @@ def partial_auc_score(
     return region.standardised(share) if standardise else share
 
 
+@insert_shared_docs
 def partial_auc_interval(
     y: Any,
     s: ArrayLike,
@@ -121,22 +120,17 @@ def partial_auc_interval(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
-    s : array-like of shape (n,)
-        Scores, higher is better.
+    {y}
+    {s}
     max_fpr, min_fpr : float, default=0.1, 0.0
         The range of false positive rates, within [0, 1]; all of it gives the AUC.
     min_tpr : float in [0, 1), default=0.0
         The least true positive rate that is of use.
     standardise : bool, default=False
         Put the share on McClish's scale: 1/2 for a random score and 1 for a perfect one.
-    sample_weight : array-like of shape (n,), optional
-        Sampling weights; see `auc_interval`.
-    level : float, default=0.95
-        Confidence level.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {sampling_weights}
+    {level}
+    {pos_label}
 
     Returns
     -------

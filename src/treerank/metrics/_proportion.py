@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from ._input import FloatArray, check_level
+from ._parameter_docs import insert_shared_docs
 
 
 def normal_quantile(level: float) -> float:
@@ -14,6 +15,7 @@ def normal_quantile(level: float) -> float:
     return float(ndtri(0.5 + check_level(level) / 2))
 
 
+@insert_shared_docs
 def wilson_interval(successes: ArrayLike, total: ArrayLike, level: float = 0.95) -> tuple[Any, Any]:
     """Interval for a share: the event rate of a stratum, a hit rate, a false positive rate.
 
@@ -26,8 +28,7 @@ def wilson_interval(successes: ArrayLike, total: ArrayLike, level: float = 0.95)
         Number of events. Fractions are allowed (weighted rows with an effective size).
     total : array-like of float, >= 0
         Number of rows. Where it is 0 nothing is known and the interval is [0, 1].
-    level : float, default=0.95
-        Confidence level.
+    {level}
 
     Returns
     -------

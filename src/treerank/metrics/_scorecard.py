@@ -9,10 +9,12 @@ from sklearn.metrics import auc as area
 from treerank._input.frames import frame_of
 
 from ._input import FloatArray, check_binary, check_weights
+from ._parameter_docs import insert_shared_docs
 from ._proportion import rows_per_weight, wilson_interval
 from ._ties import cumulated_weights, roc_knots
 
 
+@insert_shared_docs
 def ks_score(
     y: Any, s: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
 ) -> float:
@@ -22,14 +24,10 @@ def ks_score(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
-    s : array-like of shape (n,)
-        Scores, higher is better.
-    sample_weight : array-like of shape (n,), optional
-        Weights; integers equal repeated rows.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {y}
+    {s}
+    {weights}
+    {pos_label}
 
     Returns
     -------
@@ -45,6 +43,7 @@ def ks_score(
     return float(np.max(tpr - fpr))
 
 
+@insert_shared_docs
 def gini_score(
     y: Any, s: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
 ) -> float:
@@ -52,14 +51,10 @@ def gini_score(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
-    s : array-like of shape (n,)
-        Scores, higher is better.
-    sample_weight : array-like of shape (n,), optional
-        Weights; integers equal repeated rows.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {y}
+    {s}
+    {weights}
+    {pos_label}
 
     Returns
     -------
@@ -75,6 +70,7 @@ def gini_score(
     return float(2 * area(fpr, tpr) - 1)
 
 
+@insert_shared_docs
 def cap_curve(
     y: Any, s: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
 ) -> tuple[FloatArray, FloatArray]:
@@ -82,14 +78,10 @@ def cap_curve(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
-    s : array-like of shape (n,)
-        Scores, higher is better.
-    sample_weight : array-like of shape (n,), optional
-        Weights; integers equal repeated rows.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {y}
+    {s}
+    {weights}
+    {pos_label}
 
     Returns
     -------
@@ -110,6 +102,7 @@ def cap_curve(
     return called / called[-1], positive / positive[-1]
 
 
+@insert_shared_docs
 def gains_table(
     y: Any,
     s: ArrayLike,
@@ -126,10 +119,8 @@ def gains_table(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
-    s : array-like of shape (n,)
-        Scores, higher is better.
+    {y}
+    {s}
     n_bands : int, default=10
         Number of bands.
     sample_weight : array-like of shape (n,), optional
@@ -137,8 +128,7 @@ def gains_table(
         sampling weights (see `auc_interval`).
     level : float, default=0.95
         Confidence level of Wilson's intervals for the event rates.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {pos_label}
 
     Returns
     -------

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._input import FloatArray, check_ordered
+from ._parameter_docs import insert_shared_docs
 from ._ties import class_weights
 
 
@@ -45,6 +46,7 @@ class RocSurface:
         return float(below @ np.tril(corners) @ above)
 
 
+@insert_shared_docs
 def roc_surface(
     y: Any,
     s: ArrayLike,
@@ -62,10 +64,8 @@ def roc_surface(
     ----------
     y : array-like of shape (n,)
         Labels of three ordered classes.
-    s : array-like of shape (n,)
-        Scores, higher is better.
-    sample_weight : array-like of shape (n,), optional
-        Weights; integers equal repeated rows.
+    {s}
+    {weights}
     labels : array-like of shape (3,), optional
         The classes, lowest first.
     max_cells : int, default=200

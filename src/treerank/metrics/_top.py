@@ -7,9 +7,11 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import auc as area
 
 from ._input import BinarySample, FloatArray, check_binary, check_rate
+from ._parameter_docs import insert_shared_docs
 from ._ties import cumulated_weights
 
 
+@insert_shared_docs
 def local_auc_score(
     y: Any,
     s: ArrayLike,
@@ -28,16 +30,11 @@ def local_auc_score(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
-    s : array-like of shape (n,)
-        Scores, higher is better.
-    rate : float in (0, 1], default=0.1
-        The share of rows that counts as the top.
-    sample_weight : array-like of shape (n,), optional
-        Weights; integers equal repeated rows.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {y}
+    {s}
+    {rate}
+    {weights}
+    {pos_label}
 
     Returns
     -------
@@ -68,6 +65,7 @@ def local_auc_of(sample: BinarySample, rate: float) -> float:
     return float(b[-1] * (1 - a[-1]) + area(a, b))
 
 
+@insert_shared_docs
 def hit_rate_score(
     y: Any,
     s: ArrayLike,
@@ -82,16 +80,11 @@ def hit_rate_score(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
-    s : array-like of shape (n,)
-        Scores, higher is better.
-    rate : float in (0, 1], default=0.1
-        The share of rows that counts as the top.
-    sample_weight : array-like of shape (n,), optional
-        Weights; integers equal repeated rows.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {y}
+    {s}
+    {rate}
+    {weights}
+    {pos_label}
 
     Returns
     -------

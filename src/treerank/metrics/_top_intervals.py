@@ -10,6 +10,7 @@ from treerank._input.parameters import is_whole
 
 from ._delong import AucInterval, difference_limits
 from ._input import BinarySample, FloatArray, IntArray, check_binary, check_level, check_rate
+from ._parameter_docs import insert_shared_docs
 from ._partial import check_region, partial_placements
 from ._proportion import normal_quantile, rows_per_weight, wilson_for_share
 from ._structural import interval_within_unit, spread_of_mean
@@ -59,6 +60,7 @@ class TopComparison:
     level: float
 
 
+@insert_shared_docs
 def local_auc_interval(
     y: Any,
     s: ArrayLike,
@@ -76,18 +78,12 @@ def local_auc_interval(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
-    s : array-like of shape (n,)
-        Scores, higher is better.
-    rate : float in (0, 1], default=0.1
-        The share of rows that counts as the top.
-    sample_weight : array-like of shape (n,), optional
-        Sampling weights; see `auc_interval`.
-    level : float, default=0.95
-        Confidence level.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {y}
+    {s}
+    {rate}
+    {sampling_weights}
+    {level}
+    {pos_label}
 
     Returns
     -------
@@ -111,6 +107,7 @@ def local_auc_interval(
     return AucInterval(auc, *interval_within_unit(auc, spread, level), level)
 
 
+@insert_shared_docs
 def top_measures(
     y: Any,
     s: ArrayLike,
@@ -130,20 +127,14 @@ def top_measures(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
-    s : array-like of shape (n,)
-        Scores, higher is better.
-    rate : float in (0, 1], default=0.1
-        The share of rows that counts as the top.
+    {y}
+    {s}
+    {rate}
     k : int, optional
         The number of rows in the top, instead of `rate`.
-    sample_weight : array-like of shape (n,), optional
-        Sampling weights; see `auc_interval`.
-    level : float, default=0.95
-        Confidence level.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {sampling_weights}
+    {level}
+    {pos_label}
 
     Returns
     -------
@@ -181,6 +172,7 @@ def top_measures(
     return TopMeasures(found["precision"], recall, lift, rate, top.base_rate, level)
 
 
+@insert_shared_docs
 def compare_top(
     y: Any,
     s1: ArrayLike,
@@ -200,8 +192,7 @@ def compare_top(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels of two classes; the higher one is positive.
+    {y}
     s1, s2 : array-like of shape (n,)
         The two scores, higher is better.
     measure : {"local_auc", "partial_auc", "precision", "recall", "lift"}, default="local_auc"
@@ -209,12 +200,9 @@ def compare_top(
     rate : float in (0, 1], default=0.1
         The share of rows that counts as the top; for "partial_auc" the largest false positive
         rate.
-    sample_weight : array-like of shape (n,), optional
-        Sampling weights; see `auc_interval`.
-    level : float, default=0.95
-        Confidence level.
-    pos_label : label, optional
-        The positive class, where it is not the higher one.
+    {sampling_weights}
+    {level}
+    {pos_label}
 
     Returns
     -------

@@ -8,9 +8,11 @@ import numpy as np
 
 from treerank.metrics import CalibrationFit, calibration_slope
 from treerank.metrics._calibration import CALIBRATION_COLUMNS, calibration_columns
+from treerank.plots._parameter_docs import insert_shared_docs
 from treerank.plots._score_display import SHOWN, ScoreDisplay, diagonal, name_curves
 
 
+@insert_shared_docs
 class CalibrationDisplay(ScoreDisplay):
     """Observed share of events in groups of predicted probability, with intervals.
 
@@ -25,8 +27,7 @@ class CalibrationDisplay(ScoreDisplay):
         The columns of `treerank.metrics.calibration_table`.
     fit : CalibrationFit, optional
         Slope and intercept, for the legend.
-    name : str, optional
-        Name in the legend.
+    {name}
 
     Attributes
     ----------
@@ -58,6 +59,7 @@ class CalibrationDisplay(ScoreDisplay):
         self.name = name
 
     @classmethod
+    @insert_shared_docs
     def from_predictions(
         cls,
         y: Any,
@@ -75,15 +77,13 @@ class CalibrationDisplay(ScoreDisplay):
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Labels of two classes.
+        {y}
         probability : array-like of shape (n_samples,)
             Of the positive class.
         n_groups : int, default=10
             Number of groups at most.
         sample_weight : array-like of shape (n_samples,), optional
-        pos_label : label, optional
-            The positive class; by default the larger label.
+        {pos_label}
         level : float, default=0.95
             Confidence level of the intervals.
         name : str, optional
@@ -99,13 +99,13 @@ class CalibrationDisplay(ScoreDisplay):
         fit = calibration_slope(y, probability, **about)
         return cls(table, fit=fit, name=name).plot(ax, **kwargs)
 
+    @insert_shared_docs
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the points and their intervals.
 
         Parameters
         ----------
-        ax : matplotlib axes, optional
-            By default those of a new figure.
+        {ax}
         **kwargs : options of matplotlib's `errorbar`
 
         Returns

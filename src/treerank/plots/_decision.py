@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from treerank.metrics import DecisionCurve, decision_curve
+from treerank.plots._parameter_docs import insert_shared_docs
 from treerank.plots._score_display import SHOWN, ScoreDisplay, highest, name_curves
 
 
+@insert_shared_docs
 class DecisionCurveDisplay(ScoreDisplay):
     """Net benefit of a model over the probability from which one would act.
 
@@ -20,8 +22,7 @@ class DecisionCurveDisplay(ScoreDisplay):
     ----------
     curve : DecisionCurve
         As `treerank.metrics.decision_curve` gives it.
-    name : str, optional
-        Name in the legend.
+    {name}
 
     Attributes
     ----------
@@ -45,6 +46,7 @@ class DecisionCurveDisplay(ScoreDisplay):
         self.name = name
 
     @classmethod
+    @insert_shared_docs
     def from_predictions(
         cls,
         y: Any,
@@ -61,15 +63,13 @@ class DecisionCurveDisplay(ScoreDisplay):
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Labels of two classes.
+        {y}
         probability : array-like of shape (n_samples,)
             Of the positive class.
         thresholds : array-like, optional
             Threshold probabilities; 0.01, 0.02, ..., 0.99 by default.
         sample_weight : array-like of shape (n_samples,), optional
-        pos_label : label, optional
-            The positive class; by default the larger label.
+        {pos_label}
         name : str, optional
         ax : matplotlib axes, optional
         **kwargs : options of matplotlib's `plot`
@@ -83,13 +83,13 @@ class DecisionCurveDisplay(ScoreDisplay):
         )
         return cls(curve, name=name).plot(ax, **kwargs)
 
+    @insert_shared_docs
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the curve and the two policies without a model.
 
         Parameters
         ----------
-        ax : matplotlib axes, optional
-            By default those of a new figure.
+        {ax}
         **kwargs : options of matplotlib's `plot`
 
         Returns

@@ -10,9 +10,11 @@ from sklearn.metrics import auc as area_under
 from treerank._input.parameters import check_choice
 from treerank.metrics import cap_curve
 from treerank.metrics._input import check_binary
+from treerank.plots._parameter_docs import insert_shared_docs
 from treerank.plots._score_display import SHOWN, ScoreDisplay, diagonal, highest, name_curves
 
 
+@insert_shared_docs
 class GainsDisplay(ScoreDisplay):
     """Gains of a ranking: which share of the events lies in its top rows.
 
@@ -27,8 +29,7 @@ class GainsDisplay(ScoreDisplay):
         Shares of all rows and of all events, from 0 to 1.
     rate : float
         Share of events among all rows.
-    name : str, optional
-        Name in the legend.
+    {name}
 
     Attributes
     ----------
@@ -56,6 +57,7 @@ class GainsDisplay(ScoreDisplay):
         self.gini = (2 * float(area_under(self.rows, self.found)) - 1) / (1 - self.rate)
 
     @classmethod
+    @insert_shared_docs
     def from_predictions(
         cls,
         y: Any,
@@ -72,13 +74,10 @@ class GainsDisplay(ScoreDisplay):
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Labels of two classes.
-        score : array-like of shape (n_samples,)
-            Higher is better.
+        {y}
+        {score}
         sample_weight : array-like of shape (n_samples,), optional
-        pos_label : label, optional
-            The positive class; by default the larger label.
+        {pos_label}
         name : str, optional
         kind : {"gains", "lift"}, default="gains"
         ax : matplotlib axes, optional
@@ -92,13 +91,13 @@ class GainsDisplay(ScoreDisplay):
         rate = event_rate(y, sample_weight, pos_label)
         return cls(rows, found, rate, name=name).plot(ax, kind=kind, **kwargs)
 
+    @insert_shared_docs
     def plot(self, ax: Any = None, *, kind: str = "gains", **kwargs: Any) -> Self:
         """Draw the curve.
 
         Parameters
         ----------
-        ax : matplotlib axes, optional
-            By default those of a new figure.
+        {ax}
         kind : {"gains", "lift"}, default="gains"
         **kwargs : options of matplotlib's `plot`
 

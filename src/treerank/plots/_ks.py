@@ -8,9 +8,11 @@ import numpy as np
 
 from treerank.metrics._input import check_binary
 from treerank.metrics._ties import roc_knots
+from treerank.plots._parameter_docs import insert_shared_docs
 from treerank.plots._score_display import SHOWN, ScoreDisplay, name_curves
 
 
+@insert_shared_docs
 class KsDisplay(ScoreDisplay):
     """Distributions of the score in the two classes, with their largest distance (KS).
 
@@ -25,8 +27,7 @@ class KsDisplay(ScoreDisplay):
         Distinct scores, ascending.
     negative, positive : array-like of shape (n_scores,)
         Share of each class with at most that score.
-    name : str, optional
-        Name in the legend.
+    {name}
 
     Attributes
     ----------
@@ -61,6 +62,7 @@ class KsDisplay(ScoreDisplay):
         self.threshold = float(self.score[self._at])
 
     @classmethod
+    @insert_shared_docs
     def from_predictions(
         cls,
         y: Any,
@@ -76,13 +78,10 @@ class KsDisplay(ScoreDisplay):
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Labels of two classes.
-        score : array-like of shape (n_samples,)
-            Higher is better.
+        {y}
+        {score}
         sample_weight : array-like of shape (n_samples,), optional
-        pos_label : label, optional
-            The positive class; by default the larger label.
+        {pos_label}
         name : str, optional
         ax : matplotlib axes, optional
         **kwargs : options of matplotlib's `step`
@@ -96,13 +95,13 @@ class KsDisplay(ScoreDisplay):
         negative, positive = (1 - rates[-2::-1] for rates in (fpr, tpr))
         return cls(scores[::-1], negative, positive, name=name).plot(ax, **kwargs)
 
+    @insert_shared_docs
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw both distributions and their largest distance.
 
         Parameters
         ----------
-        ax : matplotlib axes, optional
-            By default those of a new figure.
+        {ax}
         **kwargs : options of matplotlib's `step`
 
         Returns

@@ -10,11 +10,13 @@ from treerank.metrics import average_precision_score
 from treerank.metrics._input import check_binary, check_rate
 from treerank.metrics._ties import cumulated_weights
 from treerank.plots._gains import event_rate
+from treerank.plots._parameter_docs import insert_shared_docs
 from treerank.plots._score_display import SHOWN, ScoreDisplay, highest, name_curves
 
 CHANCE = "treerank-base-rate"
 
 
+@insert_shared_docs
 class PrecisionRecallDisplay(ScoreDisplay):
     """Precision of the top rows of a ranking against the share of the positives they hold.
 
@@ -31,8 +33,7 @@ class PrecisionRecallDisplay(ScoreDisplay):
         Share of positives among all rows, which is the precision of a random ranking.
     average_precision : float
         Mean precision over the positives, for the legend.
-    name : str, optional
-        Name in the legend.
+    {name}
 
     Attributes
     ----------
@@ -66,6 +67,7 @@ class PrecisionRecallDisplay(ScoreDisplay):
         self.name = name
 
     @classmethod
+    @insert_shared_docs
     def from_predictions(
         cls,
         y: Any,
@@ -82,13 +84,10 @@ class PrecisionRecallDisplay(ScoreDisplay):
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Labels of two classes.
-        score : array-like of shape (n_samples,)
-            Higher is better.
+        {y}
+        {score}
         sample_weight : array-like of shape (n_samples,), optional
-        pos_label : label, optional
-            The positive class; by default the larger label.
+        {pos_label}
         name : str, optional
         max_recall : float in (0, 1], default=1.0
             Where the axes end; below 1 the left of the curve is shown larger.
@@ -110,13 +109,13 @@ class PrecisionRecallDisplay(ScoreDisplay):
         )
         return display.plot(ax, max_recall=max_recall, **kwargs)
 
+    @insert_shared_docs
     def plot(self, ax: Any = None, *, max_recall: float = 1.0, **kwargs: Any) -> Self:
         """Draw the curve.
 
         Parameters
         ----------
-        ax : matplotlib axes, optional
-            By default those of a new figure.
+        {ax}
         max_recall : float in (0, 1], default=1.0
             Where the axes end; below 1 the left of the curve is shown larger.
         **kwargs : options of matplotlib's `plot`

@@ -15,6 +15,7 @@ from treerank._reading.partition import OrderedPartition
 from treerank.metrics import RocBand, roc_band
 from treerank.metrics._input import check_rate
 from treerank.plots._axes import LITERAL, add_legend_below, axes_for
+from treerank.plots._parameter_docs import insert_shared_docs
 from treerank.plots._scores import is_positive, positive_class, ranking_scores
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -23,6 +24,7 @@ Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 CURVE, CHANCE = "treerank-roc-curve", "treerank-roc-chance"
 
 
+@insert_shared_docs
 class RocDisplay:
     """ROC curve of a model, of scores, or of an ordered partition.
 
@@ -37,8 +39,7 @@ class RocDisplay:
     ----------
     fpr, tpr : array-like of shape (n_knots,)
         Knots of the curve: false positive and true positive rates.
-    name : str, optional
-        Name in the legend.
+    {name}
     interval : tuple of two floats, optional
         Confidence limits of the AUC, for the legend.
     level : float, default=0.95
@@ -171,6 +172,7 @@ class RocDisplay:
         )
 
     @classmethod
+    @insert_shared_docs
     def from_predictions(
         cls,
         y: Any,
@@ -191,13 +193,10 @@ class RocDisplay:
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Labels of two classes.
-        score : array-like of shape (n_samples,)
-            Higher is better.
+        {y}
+        {score}
         sample_weight : array-like of shape (n_samples,), optional
-        pos_label : label, optional
-            The positive class; by default the larger label.
+        {pos_label}
         name : str, optional
         training, optimal : tuple of two arrays, optional
         mark_knots : bool, default=False
@@ -258,6 +257,7 @@ class RocDisplay:
         fpr, tpr = partition.roc()
         return cls(fpr, tpr, name=name, mark_knots=True, optimal=optimal).plot(ax, **kwargs)
 
+    @insert_shared_docs
     def plot(
         self,
         ax: Any = None,
@@ -270,8 +270,7 @@ class RocDisplay:
 
         Parameters
         ----------
-        ax : matplotlib axes, optional
-            By default those of a new figure.
+        {ax}
         name : str, optional
             Replaces the name given before.
         max_fpr : float in (0, 1], optional

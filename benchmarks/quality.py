@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.metadata import version
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -213,7 +214,8 @@ def say_places(found: dict[str, tuple[str, Results]]) -> str:
         order = sorted(means, key=lambda name: -means[name])
         places = [f"`{name}` {order.index(name) + 1}" for name in sorted(OURS, key=order.index)]
         parts.append(f"{words}: {', '.join(places)} of {len(order)}")
-    return "Places by the mean over the data sets: " + "; ".join(parts) + "."
+    words = "Places by the mean over the data sets: " + "; ".join(parts) + "."
+    return fill(words, 100, break_on_hyphens=False)
 
 
 def judge(found: dict[str, tuple[str, Results]]) -> list[Figure]:
@@ -252,7 +254,9 @@ Our figures are slightly too good: our defaults were chosen on these data sets (
 for large ones, other rows), those of the other models by their authors on other data. On
 [tables that nobody tuned on](judging.md) nobody has this advantage.
 
-{places} Each lead is over the other model with the highest mean, which is known only afterwards:
+{places}
+
+Each lead is over the other model with the highest mean, which is known only afterwards:
 
 {figures}
 
@@ -364,8 +368,9 @@ def write(
         critical_ordinal=tables.critical(grades), summary=tables.summary(two, ["auc", *RATES]),
         duels=tables.duels(two, "auc"), sets=tables.by_set(two, "auc", SHOWN),
         ordinal_summary=tables.summary(grades, ["vus"]), ordinal_duels=tables.duels(grades, "vus"),
-        ordinal_sets=tables.by_set(grades, "vus", ORDINAL_SHOWN), n_ebm=len(ebm), n_ebm_ordinal=len(ebm_grades),
-        least=LEAST_ROWS, ebm_seconds=tables.means(ebm, "fit")[EBM],
+        ordinal_sets=tables.by_set(grades, "vus", ORDINAL_SHOWN),
+        n_ebm=len(ebm), n_ebm_ordinal=len(ebm_grades), least=LEAST_ROWS,
+        ebm_seconds=tables.means(ebm, "fit")[EBM],
         ebm_binary=tables.summary(ebm, ["auc", *RATES]),
         ebm_ordinal=tables.summary(ebm_grades, ["vus"]),
         ebm_duels=tables.duels_with(EBM, {"auc": ebm, "vus": ebm_grades}),

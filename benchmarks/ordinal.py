@@ -311,10 +311,10 @@ that, a tournament of all pairs can, and a split has to be a union of several bo
 ## Real sets
 
 Stratified five-fold cross-validation, replications: {replications} (in the paper 5), default
-parameters unless the column says otherwise. "Paper" is the TreeRank Tournament of Robbiano & Clémençon 2013,
-Table 5; its folds and its Cardiotocography features differ slightly from ours. "RF number" and
-LightGBM predict the label as a number; "RF expected class" ranks by the expected class of the
-forest's class probabilities.
+parameters unless the column says otherwise. "Paper" is the TreeRank Tournament of Robbiano &
+Clémençon 2013, Table 5; its folds and its Cardiotocography features differ slightly from ours. "RF
+number" and LightGBM predict the label as a number; "RF expected class" ranks by the expected class
+of the forest's class probabilities.
 
 {real}
 

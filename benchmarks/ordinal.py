@@ -191,7 +191,7 @@ def say_cardiotocography(table: Table) -> str:
     named = "TreeRank, the paper's"
     reached = "reaches" if own[best] >= printed else "does not reach"
     return fill(
-        f"On {task} it has {own[named]:.4f}, where the paper prints {printed:.4f}; the best of our "
+        f"On {task} this tree has {own[named]:.4f}, where the paper prints {printed:.4f}; the best of our "
         f'single trees there, "{best}", {reached} it with {own[best]:.4f}. The paper counts 20 '
         "features where we have 21, and does not say how its CART trees were pruned.",
         100,
@@ -319,12 +319,16 @@ of the forest's class probabilities.
 {real}
 
 On LEV, ESL and ERA a few features increase or decrease with the label, and least squares is hard to
-beat: a straight line is the right shape, and boxes can only approximate it. {linear} Monotone
-constraints were tried on the simulated Gaussians only.
+beat: a straight line is the right shape, and boxes can only approximate it. Monotone constraints
+were tried on the simulated Gaussians only.
+
+{linear}
 
 "TreeRank, the paper's" is the tree that the paper describes: depth 4, with cells split by CART
 trees, here pruned by folds of their own, all pairs of classes in the tournament, and nothing pruned
-or shrunk afterwards. {cardiotocography}
+or shrunk afterwards.
+
+{cardiotocography}
 
 ## Speed
 

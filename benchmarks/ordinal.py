@@ -192,8 +192,8 @@ def say_cardiotocography(table: Table) -> str:
     reached = "reaches" if own[best] >= printed else "does not reach"
     return fill(
         f"On {task} this tree has {own[named]:.4f}, where the paper prints {printed:.4f}; the best "
-        f'of our single trees there, "{best}", {reached} it with {own[best]:.4f}. The paper counts 20 '
-        "features where we have 21, and does not say how its CART trees were pruned.",
+        f'of our single trees there, "{best}", {reached} it with {own[best]:.4f}. The paper counts '
+        "20 features where we have 21, and does not say how its CART trees were pruned.",
         100,
     )
 

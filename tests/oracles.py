@@ -1060,7 +1060,8 @@ def level_statistic(level, fold, labels, weight, row):
     """
     others = np.ones(len(level), dtype=bool) if row is None else fold != fold[row]
     others &= level > 0
-    rank = np.mean([labels > k for k in range(labels.max())], axis=0)
+    grade = np.mean([labels > k for k in range(labels.max())], axis=0)
+    rank = 0.5 + (grade - np.average(grade[others], weights=weight[others])) / 2
     groups = {k: np.flatnonzero(others & (level == k)) for k in np.unique(level[others])}
     size = {k: weight[rows].sum() for k, rows in groups.items()}
     mean = {k: (weight[rows] * rank[rows]).sum() / size[k] for k, rows in groups.items()}

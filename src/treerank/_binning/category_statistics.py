@@ -163,13 +163,15 @@ def binning_by_statistic(
 def _shrunk_means(counts: Floats) -> Floats:
     """Mean grade of each level's rows, shrunk by empirical Bayes; NaN for a level without rows.
 
-    `counts` are levels x classes. Grades lie evenly from 0 to 1, so that the mean is that of the
-    shares above each class but the last: all cuts between grades count the same, however few rows
-    lie beyond one, as they do in the VUS. For two classes it is the share of positives.
+    `counts` are levels x classes. Grades are evenly spaced, so that the mean is that of the shares
+    above each class but the last: all cuts between grades count the same, however few rows lie
+    beyond one, as they do in the VUS. For two classes it is the share of positives, but for a
+    factor. The mean of all rows is 1/2, so that folds of other shares can be compared.
     """
     total = counts.sum(axis=0)
     share = total / max(total.sum(), 1.0)
-    rank = np.linspace(0, 1, len(share))
+    above = 1 - np.cumsum(share)[:-1]  # share above each class but the last
+    rank = 0.5 + (np.linspace(0, 1, len(share)) - above.mean()) / 2
     weight = counts.sum(axis=1)
     known = weight > 0
     mean = np.full(len(counts), np.nan)

@@ -107,6 +107,9 @@ class EmulatedDevice:
     def empty(self, n_bytes):
         return EmulatedMemory(n_bytes)
 
+    def host_bytes(self, n_bytes):
+        return np.empty(n_bytes, dtype=np.uint8)
+
     def fill(self, memory, byte, n_bytes, first=0):
         assert first + n_bytes <= memory.n_bytes
         ctypes.memset(memory.address + first, byte, n_bytes)

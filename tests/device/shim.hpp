@@ -31,6 +31,9 @@ struct Dim {
 struct uint2 {
     unsigned x, y;
 };
+struct uint4 {
+    unsigned x, y, z, w;
+};
 inline Dim blockIdx, blockDim, gridDim, threadIdx;
 
 namespace emulation {

@@ -99,7 +99,7 @@ def test_large_arrays_are_checked_and_coded_on_the_device(emulated, monkeypatch,
     encode = device_arrays.DeviceNumbers.encode
     monkeypatch.setattr(
         device_arrays.DeviceNumbers, "encode",
-        lambda numbers, *rest: coded.append(len(numbers)) or encode(numbers, *rest),
+        lambda numbers, *rest: coded.append(numbers) or encode(numbers, *rest),
     )  # fmt: skip
     x, y, _ = table(3)
     model, expected = BoostedTreeRank(2, random_state=0), BoostedTreeRank(2, random_state=0)
@@ -107,7 +107,8 @@ def test_large_arrays_are_checked_and_coded_on_the_device(emulated, monkeypatch,
         model.set_params(device="cuda").fit(values, y)
         assert saved(model, tmp_path / "a") == saved(expected.fit(values, y), tmp_path / "b")
         assert np.array_equal(model.score_samples(values), expected.score_samples(values))
-    assert coded == [len(y)] * 6
+    assert [len(numbers) for numbers in coded] == [len(y)] * 6
+    assert [numbers._there for numbers in coded[::2]] == [None] * 3  # of fits: not kept any longer
     model.fit(x[:, ::-1], y)  # neither rows nor columns side by side
     assert len(coded) == 6
 

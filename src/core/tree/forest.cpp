@@ -95,9 +95,42 @@ void keep_flat(const RankTree& tree, FlatTree&& flat, ForestTree& kept) {
     kept.category_sets = std::move(flat.category_sets);
 }
 
+double share_of(ClassWeight weight) { return weight.positive / weight.total(); }
+
+// `compile_path` for two classes: a test is looked at once for all that its slot and those of its
+// children keep, since trees of millions of nodes come from memory.
+ForestTree compile_two_classes(const RankTree& tree, double scale) {
+    ForestTree kept;
+    std::vector<std::int32_t> arrival;
+    FlatTree flat = compile_tree(tree, splits_of(tree).data(), &arrival);
+    const std::size_t n = flat.slots.size();
+    kept.left_share.assign(n, 0);
+    kept.step.resize(n);
+    kept.weight.resize(n);
+    kept.step[0] = static_cast<float>(share_above(cell_weight(tree, 0), 0));
+    kept.weight[0] = kNoParent;
+    for (std::size_t s = 0; s < n; ++s) {
+        if (flat.test[s] < 0) continue;
+        const LeafRankNode& node = tree.tests[flat.test[s]];
+        const ClassWeight left = tree.tests[node.left].weight,
+                          right = tree.tests[node.right].weight;
+        const double share = share_of(node.weight), total = node.weight.total();
+        const std::size_t next = flat.slots[s].next & kNextMask;
+        kept.left_share[s] = static_cast<float>(left.total() / total);
+        kept.step[next] = static_cast<float>(share_of(left) - share);
+        kept.step[next + 1] = static_cast<float>(share_of(right) - share);
+        kept.weight[next] = kept.weight[next + 1] = static_cast<float>(total / scale);
+    }
+    kept.slots = std::move(flat.slots);
+    if (flat.any_categorical) kept.set_of = std::move(flat.target);
+    kept.category_sets = std::move(flat.category_sets);
+    return kept;
+}
+
 // Steps of each slot: from the shares of its node's parent to those of the node, one layer
 // after another.
 ForestTree compile_path(const RankTree& tree, double scale) {
+    if (tree.n_classes == 2) return compile_two_classes(tree, scale);
     ForestTree kept;
     std::vector<std::int32_t> arrival;
     keep_flat(tree, compile_tree(tree, splits_of(tree).data(), &arrival), kept);

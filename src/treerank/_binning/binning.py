@@ -81,7 +81,9 @@ class Binning:
         if isinstance(table, BinnedTable) and table.binning is self:
             return table.codes
         if isinstance(table, DeviceRowsTable):
-            return read_codes(table.numbers.device, self.encode_there(table))
+            there = self.encode_there(table)
+            table.numbers.release()
+            return read_codes(table.numbers.device, there)
         codes = np.empty((table.n_features, table.n_rows), dtype=self.code_type)
         if table.matrix is not None:
             _core.encode(table.matrix, self.thresholds, codes, n_jobs)

@@ -44,14 +44,18 @@ BOOSTING = np.dtype(
         ("independent_weight", "<f8"),
     ]
 )  # fmt: skip
+GROUP = np.dtype(
+    [(name, "<i4") for name in ("first_chunk", "n_chunks", "first_start", "first_bin", "n_bins")]
+)
 DERIVATIVES = np.dtype(_whole_numbers("first", "second", "scores", "labels"))
 
-COUNT_THREADS, PART_THREADS, SEARCH_THREADS, THREADS = 512, 256, 512, 256
+COUNT_THREADS, PART_THREADS, SEARCH_THREADS, THREADS = 768, 256, 512, 256
 MOST_COUNTED_ROWS = 2**16  # of a block: halves of numbers add up in 32 bits
 LEAST_COUNTED_ROWS = 2**11
 ROWS_PER_BLOCK = 2**14
 SHARED_BYTES = 96 * 1024  # of counters
-MOST_GROUP = 64  # features whose counters are in shared memory together
+CHUNK_BYTES = 16  # of a row's codes that are read at once
+MOST_STARTS = 512  # codes of the chunks of a group
 BLOCKS_PER_PROCESSOR = 8  # to share out the rows that are counted
 HISTOGRAM_BYTES = 2**29  # of nodes that are looked at together, about
 FREE_LEVELS = 7  # codes of a category that are believed as they are
@@ -67,7 +71,8 @@ class Units(NamedTuple):
 class Groups(NamedTuple):
     """Features that are counted together, and whether their counters fit shared memory."""
 
-    starts: NDArray[np.int32]
+    groups: NDArray[Any]  # GROUP
+    starts: NDArray[np.int32]  # of the bins of each code of a row's chunks, group by group
     is_shared: bool
     shared_bytes: int
 
@@ -145,15 +150,15 @@ class DeviceBoosting:
         features, boosting = self.table.features, self.boosting
         offsets = np.cumsum([0, *features.n_codes[chosen]]).astype(np.int32)
         size = int(offsets[-1])
-        groups = group_features(offsets, self.table.is_wide)
-        held = [upload(self.device, some) for some in (chosen, offsets, groups.starts)]
-        boosting["chosen"], boosting["offsets"] = held[0].address, held[1].address
+        groups = group_features(chosen, offsets, self.table.code_bytes, self.table.is_wide)
+        parcel = Parcel(self.device, chosen, offsets, groups.groups, groups.starts)
+        boosting["chosen"], boosting["offsets"] = parcel.places[:2]
         boosting["n_chosen"], boosting["size"] = len(chosen), size
         boosting["gradient_unit"], boosting["hessian_unit"] = (unit / scale for unit in units)
         boosting["l2"], boosting["min_weight"] = options["l2"], options["min_weight_leaf"]
         boosting["independent_weight"] = options["independent_weight"]
         self.histograms.begin(size)
-        tree = _GrowingTree(self, growth, groups, held[2])
+        tree = _GrowingTree(self, growth, groups, parcel.places[2:])
         root = np.zeros(1, dtype=COUNT)
         root["n"], root["whole"], root["rest"] = n_rows, -1, -1
         first = tree.count_root(root, int(offsets[1]))
@@ -200,21 +205,39 @@ def _unit_of(largest: float, bits: int) -> float:
     return 0.0 if largest == 0 else math.ldexp(1.0, math.frexp(largest)[1] - bits)
 
 
-def group_features(offsets: NDArray[np.int32], is_wide: bool) -> Groups:
-    """Cut the features into groups of about the same size whose counters fit shared memory."""
+def group_features(
+    chosen: NDArray[np.int32], offsets: NDArray[np.int32], code_bytes: int, is_wide: bool
+) -> Groups:
+    """Cut the features into groups whose counters fit shared memory.
+
+    A group has some of the codes of neighbouring chunks of a row, as few chunks as can be.
+    """
     bytes_each = SUM_BYTES if is_wide else 20
-    most = SHARED_BYTES // bytes_each
-    n = len(offsets) - 1
-    if int(np.diff(offsets).max()) > most:
-        starts = np.arange(0, n + MOST_GROUP, MOST_GROUP).clip(max=n)
-        return Groups(np.unique(starts).astype(np.int32), False, 0)
-    n_groups = max(-(-int(offsets[-1]) // most), -(-n // MOST_GROUP))
-    while True:
-        starts = np.round(np.linspace(0, n, n_groups + 1)).astype(np.int32)
-        sizes = np.diff(offsets[starts])
-        if sizes.max() <= most and np.diff(starts).max() <= MOST_GROUP:
-            return Groups(starts, True, int(sizes.max()) * bytes_each)
-        n_groups += 1
+    most, chunk = SHARED_BYTES // bytes_each, CHUNK_BYTES // code_bytes
+    is_shared = int(np.diff(offsets).max()) <= most
+    cuts, first = [0], 0
+    for place in range(1, len(chosen)):
+        is_full = is_shared and offsets[place + 1] - offsets[first] > most
+        n_chunks = chosen[place] // chunk - chosen[first] // chunk + 1
+        is_next = n_chunks > 1 and offsets[place] - offsets[first] > most // 2
+        if is_full or is_next or n_chunks * chunk > MOST_STARTS:
+            cuts.append(place)
+            first = place
+    cuts.append(len(chosen))
+    groups = np.zeros(len(cuts) - 1, dtype=GROUP)
+    starts: list[NDArray[np.int32]] = []
+    for group, first, last in zip(groups, cuts[:-1], cuts[1:], strict=True):
+        group["first_chunk"] = chosen[first] // chunk
+        group["n_chunks"] = chosen[last - 1] // chunk - group["first_chunk"] + 1
+        group["first_start"] = sum(len(some) for some in starts)
+        group["first_bin"], group["n_bins"] = offsets[first], offsets[last] - offsets[first]
+        of_codes = np.full(int(group["n_chunks"]) * chunk, -1, dtype=np.int32)
+        of_codes[chosen[first:last] - group["first_chunk"] * chunk] = (
+            offsets[first:last] - offsets[first]
+        )
+        starts.append(of_codes)
+    shared = int(groups["n_bins"].max()) * bytes_each if is_shared else 0
+    return Groups(groups, np.concatenate(starts), is_shared, shared)
 
 
 class Parcel:
@@ -262,9 +285,9 @@ class _GrowingTree:
     """One tree: what the core asks for next, done on the device."""
 
     def __init__(
-        self, at: DeviceBoosting, growth: _core.BoostedGrowth, groups: Groups, starts: Memory
+        self, at: DeviceBoosting, growth: _core.BoostedGrowth, groups: Groups, places: list[Any]
     ) -> None:
-        self.at, self.growth, self.groups, self.starts = at, growth, groups, starts
+        self.at, self.growth, self.groups, self.places = at, growth, groups, places
         self.device, self.launch = at.device, at.table.kernels.launch
 
     def count_root(self, root: NDArray[Any], n_codes: int) -> NDArray[np.int64]:
@@ -315,7 +338,7 @@ class _GrowingTree:
         jobs = counts.copy()
         for name in ("counted", "whole", "rest"):
             jobs[name] = self.at.histograms.addresses_of(counts[name], n_histograms)
-        n_groups = len(self.groups.starts) - 1
+        n_groups = len(self.groups.groups)
         wanted = BLOCKS_PER_PROCESSOR * self.device.n_processors
         share = int(counts["n"].sum()) * n_groups // max(wanted, 1)
         rows = int(np.clip(share, LEAST_COUNTED_ROWS, MOST_COUNTED_ROWS))
@@ -330,9 +353,11 @@ class _GrowingTree:
         boosting, groups = self.at.boosting, self.groups
         all_bins = (-(-self.at.histograms.size // THREADS), len(counts))
         self.launch("clear_gradients", all_bins, THREADS, boosting, jobs)
+        row_words = self.at.table.stride * self.at.table.code_bytes // 4
         self.launch(
-            "count_gradients", (n_stretches, len(groups.starts) - 1), COUNT_THREADS, boosting, jobs,
-            stretches, rows, self.starts, int(groups.is_shared), shared_bytes=groups.shared_bytes,
+            "count_gradients", (n_stretches, len(groups.groups)), COUNT_THREADS, boosting, jobs,
+            stretches, rows, *self.places, int(groups.is_shared), row_words,
+            shared_bytes=groups.shared_bytes,
         )  # fmt: skip
         self.launch("subtract_gradients", all_bins, THREADS, boosting, jobs)
 

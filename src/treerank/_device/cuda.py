@@ -53,6 +53,19 @@ class _CudaMemory:
         self._free(self.address)
 
 
+class _PinnedBytes:
+    """Memory of the processor that stays where it is, freed with the last array of it."""
+
+    def __init__(self, free: Callable[[int], Any], address: int, n_bytes: int) -> None:
+        self.__array_interface__ = {
+            "shape": (n_bytes,), "typestr": "|u1", "data": (address, False), "version": 3,
+        }  # fmt: skip
+        self._free, self._address = free, address
+
+    def __del__(self) -> None:
+        self._free(self._address)
+
+
 class _CudaKernels:
     """Kernels of one compiled text."""
 
@@ -173,6 +186,16 @@ class CudaDevice:
         """Give memory back once what this thread has asked for is done."""
         self.enter()
         self.driver.cuMemFreeAsync(address, STREAM)
+
+    def host_bytes(self, n_bytes: int) -> NDArray[np.uint8]:
+        """Take memory that is not paged out."""
+        self.enter()
+        address = int(self.check(self.driver.cuMemAllocHost(max(n_bytes, 16))))
+        return np.asarray(_PinnedBytes(self._free_host, address, n_bytes))
+
+    def _free_host(self, address: int) -> None:
+        self.enter()
+        self.driver.cuMemFreeHost(address)
 
     def fill(self, memory: Memory, byte: int, n_bytes: int, first: int = 0) -> None:
         """Set some bytes."""

@@ -56,6 +56,9 @@ class Device(Protocol):
     def empty(self, n_bytes: int) -> Memory:
         """Take memory, whatever it holds."""
 
+    def host_bytes(self, n_bytes: int) -> NDArray[np.uint8]:
+        """Take memory of the processor to which the device copies fast."""
+
     def fill(self, memory: Memory, byte: int, n_bytes: int, first: int = 0) -> None:
         """Set some bytes."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -30,19 +29,26 @@ class DeviceCodes(NamedTuple):
     dtype: np.dtype[Any]
 
 
-@dataclass(frozen=True)
 class DeviceNumbers:
-    """Rows of float32 or float64, somebody else's or copied there."""
+    """Rows of float32 or float64, somebody else's or copied there when they are first needed."""
 
-    device: Device
-    there: DeviceArray
-    given: Any
+    def __init__(self, device: Device, given: Any, there: DeviceArray | None = None) -> None:
+        self.device, self.given = device, given
+        self._there = there
+        n_rows, n_columns = given.shape if there is None else there.shape
+        self.shape: tuple[int, int] = (n_rows, n_columns)
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        n_rows, n_columns = self.there.shape
-        return n_rows, n_columns
+    def there(self) -> DeviceArray:
+        """Where they are on the device."""
+        if self._there is None:
+            self._there = _place(self.device, self.given)
+        return self._there
+
+    def release(self) -> None:
+        """Give the memory of a copy back."""
+        if isinstance(self.given, np.ndarray):
+            self._there = None
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -129,10 +135,10 @@ def open_numbers(device: Device, array: Any) -> DeviceNumbers:
             f"Got an array of {there.dtype} on a GPU; expected float32 or float64: convert it "
             "there, or pass it as an array of NumPy."
         )
-    return DeviceNumbers(device, there, array)
+    return DeviceNumbers(device, array, there)
 
 
-def place_numbers(device: Device, values: NDArray[Any]) -> DeviceNumbers:
+def _place(device: Device, values: NDArray[Any]) -> DeviceArray:
     """Copy a contiguous table to the device, several parts of it at once."""
     flat = values.reshape(-1, order="A").view(np.uint8)
     memory = device.empty(flat.nbytes)
@@ -145,8 +151,7 @@ def place_numbers(device: Device, values: NDArray[Any]) -> DeviceNumbers:
 
     with ThreadPoolExecutor(COPIES_AT_ONCE) as threads:
         list(threads.map(write, range(COPIES_AT_ONCE)))
-    there = DeviceArray(memory.address, values.shape, values.strides, values.dtype, memory)
-    return DeviceNumbers(device, there, values)
+    return DeviceArray(memory.address, values.shape, values.strides, values.dtype, memory)
 
 
 def read_codes(device: Device, codes: DeviceCodes) -> NDArray[Any]:

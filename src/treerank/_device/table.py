@@ -46,6 +46,11 @@ class DeviceTable:
         return len(self.features.n_codes)
 
     @property
+    def code_bytes(self) -> int:
+        """Size of a code."""
+        return self.codes.n_bytes // (self.n_rows * self.stride)
+
+    @property
     def is_wide(self) -> bool:
         """Whether rows have weights in fixed point."""
         return self.units is not None

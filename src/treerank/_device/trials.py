@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._device.device import addresses, check_room, download, stretches_of, upload
+from treerank._device.device import Device, addresses, check_room, download, stretches_of, upload
 from treerank._device.table import DeviceTable
 
 TRIAL = np.dtype(
@@ -297,7 +297,7 @@ class _Level:
         found = download(self.device, self.grower.counters, np.uint32, N_COUNTERS)
         self._check(found)
         sizes = download(self.device, self.n_records, np.uint32, self.trials.n_trees)
-        room = _room_for(RECORD_BYTES * int(sizes.sum()))
+        room = _room_for(self.device, RECORD_BYTES * int(sizes.sum()))
         ends = np.cumsum(sizes, dtype=np.int64)
         records = []
         for first, end, n in zip(self.trees["first"], ends, sizes, strict=True):
@@ -313,9 +313,9 @@ class _Level:
 _rooms = threading.local()
 
 
-def _room_for(n_bytes: int) -> NDArray[np.uint8]:
+def _room_for(device: Device, n_bytes: int) -> NDArray[np.uint8]:
     """Room of this thread, used again for the next level: new memory costs more than the copy."""
     room = getattr(_rooms, "bytes", None)
     if room is None or len(room) < n_bytes:
-        room = _rooms.bytes = np.empty(n_bytes, dtype=np.uint8)
+        room = _rooms.bytes = device.host_bytes(n_bytes + n_bytes // 8)
     return np.asarray(room)

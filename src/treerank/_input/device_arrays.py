@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from treerank._device.arrays import is_on_device, read_array
 from treerank._device.choice import device_of
 from treerank._device.device import Device
-from treerank._device.numbers import DeviceNumbers, open_numbers, place_numbers
+from treerank._device.numbers import DeviceNumbers, open_numbers
 from treerank._input.columns import raise_infinite
 
 # Arrays of so many rows are copied to the device, which checks and codes them faster; and the share
@@ -25,7 +25,7 @@ def numbers_on_device(estimator: Any, X: Any) -> DeviceNumbers | None:
     if not _is_large_matrix(X) or getattr(estimator, "device", "cpu") == "cpu":
         return None
     device = _device_of(estimator)
-    return place_numbers(device, X) if X.nbytes < MEMORY_SHARE * device.free_bytes else None
+    return DeviceNumbers(device, X) if X.nbytes < MEMORY_SHARE * device.free_bytes else None
 
 
 def _is_large_matrix(X: Any) -> bool:

@@ -72,7 +72,7 @@ class DeviceRowsTable(Table):
     numbers: DeviceNumbers
 
     @property
-    def matrix(self) -> NDArray[Any]:  # type: ignore[override]
+    def matrix(self) -> NDArray[Any]:
         """All of them, here."""
         return self.numbers.host
 

@@ -119,7 +119,8 @@ class ForestArrays:
         self, codes: Codes | DeviceCodes, n_jobs: int, device: Device | None = None
     ) -> NDArray[np.float64]:
         """Sum of the values of each row over the trees; `device` None: on the processor."""
-        if device is not None and isinstance(codes, DeviceCodes):
+        if isinstance(codes, DeviceCodes):
+            assert device is not None
             return score_there(device, self.packed, codes)
         if device is not None:
             return score_on_device(device, self.packed, codes)

@@ -6,17 +6,33 @@ DEVICE bool may_split(const Growth& g, i32 depth, ClassWeight weight) {
            total_of(weight) >= 2 * g.min_weight_leaf;
 }
 
-// A record of a tree; where there is no room left, which the host has ruled out, the loss is noted.
-DEVICE i32 new_record(const Growth& g, i64 tree) {
-    const u32 at = atomicAdd(g.n_records + tree, 1u);
-    if ((i64)at < g.trees[tree].capacity) {
-        Record* record = g.records + g.trees[tree].first + at;
-        record->feature = -1;
-        record->left = record->right = -1;
-        return (i32)at;
-    }
-    atomicAdd(g.counters + N_LOST, 1u);
+// Room for so many records of a tree, side by side; where there is none left, which the host has
+// ruled out, the loss is noted (-1).
+DEVICE i32 new_records(const Growth& g, i64 tree, u32 n) {
+    const u32 at = atomicAdd(g.n_records + tree, n);
+    if ((i64)at + n <= g.trees[tree].capacity) return (i32)at;
+    atomicAdd(g.counters + N_LOST, n);
     return -1;
+}
+
+DEVICE void clear_record(Record& record) {
+    record.feature = -1;
+    record.left = record.right = -1;
+}
+
+// A record of a tree: among all of them, or the next of a list that one warp keeps to itself.
+struct OwnRecords {
+    Record* records;
+    u32 n;
+};
+DEVICE i32 new_record(const Growth& g, i64 tree, OwnRecords* own) {
+    if (own) {
+        clear_record(own->records[own->n]);
+        return (i32)own->n++;
+    }
+    const i32 at = new_records(g, tree, 1);
+    if (at >= 0) clear_record(g.records[g.trees[tree].first + at]);
+    return at;
 }
 
 struct Children {
@@ -26,7 +42,7 @@ struct Children {
 
 // Children of a node, whose rows are not parted yet: by one thread.
 DEVICE Children make_children(const Growth& g, const Node& node, const Trial& trial,
-                              const Search& search, const Split& split) {
+                              const Search& search, const Split& split, OwnRecords* own = 0) {
     Children children;
     const ClassWeight right = less(search.node, split.left);
     children.left = node;
@@ -48,8 +64,8 @@ DEVICE Children make_children(const Growth& g, const Node& node, const Trial& tr
     }
     children.has_left = may_split(g, node.depth + 1, split.left);
     children.has_right = may_split(g, node.depth + 1, right);
-    children.left.record = children.has_left ? new_record(g, trial.tree) : -1;
-    children.right.record = children.has_right ? new_record(g, trial.tree) : -1;
+    children.left.record = children.has_left ? new_record(g, trial.tree, own) : -1;
+    children.right.record = children.has_right ? new_record(g, trial.tree, own) : -1;
     children.has_left = children.left.record >= 0;
     children.has_right = children.right.record >= 0;
     return children;
@@ -57,7 +73,7 @@ DEVICE Children make_children(const Growth& g, const Node& node, const Trial& tr
 
 // Writes down what becomes of a node; by one thread.
 DEVICE void write_record(const Growth& g, const Node& node, const Trial& trial, const Split& split,
-                         const Children& children) {
+                         const Children& children, OwnRecords* own = 0) {
     Record record;
     record.feature = split.feature | (split.missing_left ? IS_MISSING_LEFT : 0);
     record.cut = split.cut;
@@ -73,7 +89,7 @@ DEVICE void write_record(const Growth& g, const Node& node, const Trial& trial, 
     record.right = children.right.record;
     record.negative = split.left.negative;
     record.positive = split.left.positive;
-    g.records[g.trees[trial.tree].first + node.record] = record;
+    (own ? own->records : g.records + g.trees[trial.tree].first)[node.record] = record;
 }
 
 // Puts a node on the list of its size; by one thread.

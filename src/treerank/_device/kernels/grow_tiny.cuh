@@ -9,8 +9,11 @@ struct TinyOpen {
     Node node;
     u32 rows;
 };
+#define TINY_RECORDS 32  // nodes that may be split: of 32 rows, fewer than so many
 struct TinyState {
     TinyOpen stack[33];
+    Record records[TINY_RECORDS];
+    OwnRecords own;
     u32 codes[32];
     Units units[32];
     u32 n_open;
@@ -127,6 +130,20 @@ DEVICE void consider_tiny(const Growth& g, TinyState& state, u32 rows, const Tin
     }
 }
 
+// Writes the records of a warp, those below its root side by side: who reads them finds the next
+// one close by.
+DEVICE void hand_over(const Growth& g, const Trial& trial, i32 root, const TinyState& state) {
+    const u32 lane = lane_of(), n = state.own.n;
+    i32 first = 0;
+    if (lane == 0 && n > 1) first = new_records(g, trial.tree, n - 1);
+    first = __shfl_sync(FULL_WARP, first, 0);
+    if (first < 0 || lane >= n) return;
+    Record record = state.records[lane];
+    if (record.left > 0) record.left += first - 1;
+    if (record.right > 0) record.right += first - 1;
+    g.records[g.trees[trial.tree].first + (lane == 0 ? root : first + (i32)lane - 1)] = record;
+}
+
 KERNEL BOUNDS(TINY_WARPS * 32, TINY_BLOCKS) grow_tiny(Growth g, i32 n_nodes) {
     __shared__ TinyState states[TINY_WARPS];
     TinyState& state = states[warp_of()];
@@ -145,7 +162,9 @@ KERNEL BOUNDS(TINY_WARPS * 32, TINY_BLOCKS) grow_tiny(Growth g, i32 n_nodes) {
         const Trial trial = g.trials[root.trial];
         state.units[lane] = lane < n ? units_of(g, row) : 0;
         if (lane == 0) {
+            state.own = {state.records, 0};
             state.stack[0].node = root;
+            state.stack[0].node.record = new_record(g, trial.tree, &state.own);
             state.stack[0].rows = n == 32 ? FULL_WARP : (1u << n) - 1;
             state.n_open = 1;
         }
@@ -170,8 +189,8 @@ KERNEL BOUNDS(TINY_WARPS * 32, TINY_BLOCKS) grow_tiny(Growth g, i32 n_nodes) {
             if (lane == 0) {
                 --state.n_open;
                 if (splits) {
-                    Children children = make_children(g, node, trial, search, best);
-                    write_record(g, node, trial, best, children);
+                    Children children = make_children(g, node, trial, search, best, &state.own);
+                    write_record(g, node, trial, best, children, &state.own);
                     if (children.has_right) {
                         state.stack[state.n_open].node = children.right;
                         state.stack[state.n_open++].rows = rows & ~lefts;
@@ -184,6 +203,7 @@ KERNEL BOUNDS(TINY_WARPS * 32, TINY_BLOCKS) grow_tiny(Growth g, i32 n_nodes) {
             }
             __syncwarp();
         }
+        hand_over(g, trial, root.record, state);
         __syncwarp();
     }
 }

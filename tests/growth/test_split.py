@@ -5,8 +5,9 @@ import oracles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_examples import examples
 
-from treerank import _core
+from treerank import LeafRank, _core
 
 pytestmark = pytest.mark.core
 
@@ -76,3 +77,36 @@ def test_a_constrained_cut_never_runs_against_its_sign(mass, sign):
         left, right = mass[codes <= cut].sum(axis=0), mass[codes > cut].sum(axis=0)
         share = [m[1] * 100 / (m[1] * 100 + m[0] * 50) for m in (left, right)]
         assert (share[1] - share[0]) * sign >= 0
+
+
+def sums_by_side(y, left):
+    return [np.bincount(y[side], minlength=2).astype(float) for side in (left, ~left)]
+
+
+@examples(60)
+@given(
+    st.integers(0, 2**32 - 1), st.integers(150, 900), st.integers(70, 250), st.integers(1, 20),
+    st.sampled_from([0.0, 0.1]), st.sampled_from([0.0, 0.5, 2.0]),
+)  # fmt: skip
+def test_no_cut_of_many_codes_beats_the_one_found(seed, n, n_values, least, missing, signal):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, n_values, (n, 3)).astype(float)
+    y = (signal * X[:, 1] / n_values + rng.normal(size=n) > 0.8).astype(int)
+    y[:2] = 0, 1
+    X[rng.random(X.shape) < missing] = np.nan
+    score = LeafRank(max_depth=1, min_samples_leaf=least).fit(X, y).score_samples(X)
+    cell = np.bincount(y).astype(float)
+    cuts = [
+        (X[:, f] <= value) | (np.isnan(X[:, f]) & missing_left)
+        for f in range(3)
+        for value in [-1.0, *np.unique(X[:, f][~np.isnan(X[:, f])])]
+        for missing_left in (False, True)
+    ]
+    sides = [sums_by_side(y, left) for left in cuts]
+    best = max(
+        oracles.cut_gain("gini", left, right, cell)
+        for left, right in sides
+        if left.sum() >= least and right.sum() >= least
+    )
+    found = oracles.cut_gain("gini", *sums_by_side(y, score == score.max()), cell)
+    assert np.isclose(found, best, rtol=1e-9)

@@ -34,19 +34,9 @@ CutSearch LeafRankTree::search_of(const OpenNode& open) const {
 
 std::pair<OpenNode, OpenNode> LeafRankTree::split(const OpenNode& open, const Split& split,
                                                   bool draws) {
-    const auto left_node = static_cast<std::int32_t>(nodes.size());
     const ClassWeight weight = nodes[open.node].weight;
-    nodes.resize(nodes.size() + 2);
-    nodes[left_node].weight = split.left;
-    nodes[left_node + 1].weight = weight - split.left;
-    LeafRankNode& node = nodes[open.node];
-    node.condition = split.condition;
-    node.left = left_node;
-    node.right = left_node + 1;
-    if (split.condition.categorical) {
-        node.condition.cut = static_cast<std::int32_t>(category_sets.size());
-        category_sets.push_back(split.set);
-    }
+    const std::int32_t left_node = add_children(open.node, split.condition, split.left);
+    if (split.condition.categorical) keep_set(open.node, split.set);
     OpenNode left{left_node, open.depth + 1, 0, open.lower, open.upper};
     OpenNode right{left_node + 1, open.depth + 1, 0, open.lower, open.upper};
     if (draws) {

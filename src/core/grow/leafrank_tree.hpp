@@ -55,6 +55,24 @@ class LeafRankTree {
     // nothing is drawn below, and they need no keys.
     std::pair<OpenNode, OpenNode> split(const OpenNode& open, const Split& split,
                                         bool draws = true);
+    // Makes a node a test: the number of its left child, after which the right one comes.
+    std::int32_t add_children(std::int32_t node, const SplitCondition& condition,
+                              ClassWeight left_weight) {
+        const auto left = static_cast<std::int32_t>(nodes.size());
+        LeafRankNode child;
+        child.weight = nodes[node].weight - left_weight;
+        nodes[node].condition = condition;
+        nodes[node].left = left;
+        nodes[node].right = left + 1;
+        nodes.push_back({SplitCondition{}, -1, -1, -1, left_weight});
+        nodes.push_back(child);
+        return left;
+    }
+    // The set of a categorical test.
+    void keep_set(std::int32_t node, const CategorySet& set) {
+        nodes[node].condition.cut = static_cast<std::int32_t>(category_sets.size());
+        category_sets.push_back(set);
+    }
     // Notes the bounded share of a node that is done with.
     void note_value(const OpenNode& open);
     // By how much a split lowers the cell's impurity: the order of best-first growth.

@@ -39,7 +39,10 @@ FlatTree compile_tree(const RankTree& tree, const std::uint8_t* is_split,
     flat.slots.resize(1);
     flat.target.assign(1, -1);
     flat.test.assign(1, -1);
-    if (arrival != nullptr) arrival->assign(1, -1);
+    if (arrival != nullptr) {
+        arrival->reserve(tree.tests.size() + 1);
+        arrival->assign(1, -1);
+    }
 
     const auto write_test = [&](std::int32_t test, std::uint32_t at) {
         const LeafRankNode& node = tree.tests[test];

@@ -8,7 +8,7 @@ from importlib.resources import files
 # In this order: what is used comes before what uses it.
 PARTS = (
     "types", "random", "gain", "cuts", "levels", "children", "grow_mid", "grow_large", "grow_tiny",
-    "cells", "score", "gradients", "newton", "numbers",
+    "cells", "score", "gradients", "count_gradients", "newton", "numbers",
 )  # fmt: skip
 KERNELS = (
     "draw_large", "count_large", "search_large", "part_large", "open_large", "grow_mid",

@@ -302,8 +302,8 @@ def count_once(table: Any, n: int, n_drawn: int) -> tuple[float, float]:
     large, drawn = device.empty(parts.LARGE_BYTES), device.empty(2 * n_drawn)
     histograms = device.empty(n_drawn * grower.max_codes * 8)
     device.fill(histograms, 0, histograms.n_bytes)
-    cut = parts.stretches_of(root["first"], root["last"], parts.ROWS_PER_BLOCK)
-    stretches = upload(device, cut)
+    cut = parts.row_ranges_of(root["first"], root["last"], parts.ROWS_PER_BLOCK)
+    row_ranges = upload(device, cut)
     launch, threads = table.kernels.launch, parts.LARGE_THREADS
     launch("draw_large", 1, threads, level.growth, upload(device, root), 1, large, drawn, n_drawn)
     best = np.inf
@@ -312,7 +312,7 @@ def count_once(table: Any, n: int, n_drawn: int) -> tuple[float, float]:
         start = time.perf_counter()
         launch(
             "count_large", (len(cut), -(-n_drawn // grower._together)), threads, level.growth,
-            large, drawn, n_drawn, stretches, parts.ROWS_PER_BLOCK, grower._together, histograms,
+            large, drawn, n_drawn, row_ranges, parts.ROWS_PER_BLOCK, grower._together, histograms,
             shared_bytes=grower._shared_bytes,
         )  # fmt: skip
         device.check(device.driver.cuCtxSynchronize())

@@ -2,7 +2,7 @@
 How large should the tree be?
 =============================
 
-A tree that is allowed to grow learns the training rows by heart. Pruning joins strata again,
+A tree that is allowed to grow memorises the training rows. Pruning joins strata again,
 those first that add least to the AUC for their number, and asks rows that were held out where
 to stop. If the labels are noise it must stop at the root: one stratum, no order at all.
 """

@@ -52,7 +52,7 @@ plt.show()
 
 # %%
 # One sample proves little. Over twenty, the tree comes within 0.01 of the best AUC on average. The
-# last two quarters, 67 % and 75 %, are hard to tell apart with 2,000 rows: parting them is worth
+# last two quarters, 67 % and 75 %, are hard to tell apart with 2,000 rows: separating them is worth
 # 0.01.
 
 gaps = []

@@ -76,8 +76,8 @@ class RankingForest(CodedFit, TreeEnsemble):
         them at most are looked at), the mean rank is used. See :mod:`treerank.consensus`.
     shrinkage : "oob", float or None, default="oob"
         How many rows a node's share of positives is worth in that of its children; "oob"
-        chooses it by the AUC on out-of-bag rows, and stretches the shares so that they fit the
-        labels of these rows. None is 0. Of use for "posterior" only.
+        chooses it by the AUC on out-of-bag rows, and rescales the shares to fit the labels of these
+        rows. None is 0. Of use for "posterior" only.
     {tournament}
     {tournament_gain}
     {label_order}

@@ -64,7 +64,7 @@ class RocApproximation:
 
     @property
     def levels(self) -> FloatArray:
-        """Posterior probabilities that part the cells, falling."""
+        """Posterior probabilities that separate the cells, decreasing."""
         return self._posterior(self.thresholds, np.ones_like(self.thresholds))
 
     @property
@@ -90,7 +90,7 @@ class RocSurfaceApproximation:
     surface : RocSurface
         The approximation; ``surface.tails`` holds its knots.
     levels : ndarray of shape (n_cells - 1,)
-        Best scores that part the cells, falling: cell k holds the cases with
+        Best scores that separate the cells, decreasing: cell k holds the cases with
         ``levels[k] < score <= levels[k - 1]``.
     winners : ndarray of shape (n_cells - 1,)
         Which pair of classes cut there: 1 for classes 1 and 2, 2 for classes 2 and 3.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank import _core
-from treerank._device.device import Memory, addresses, check_room, download, stretches_of, upload
+from treerank._device.device import Memory, addresses, check_room, download, row_ranges_of, upload
 from treerank._device.scoring import PackedTrees, PlacedTrees
 from treerank._device.table import DeviceTable
 
@@ -186,7 +186,7 @@ class DeviceBoosting:
         steps = growth.steps().view(STEP).reshape(-1)
         if not len(steps):
             return
-        cut = stretches_of(steps["first"], steps["first"] + steps["n"], ROWS_PER_BLOCK)
+        cut = row_ranges_of(steps["first"], steps["first"] + steps["n"], ROWS_PER_BLOCK)
         parcel = Parcel(self.device, steps, cut)
         self.table.kernels.launch(
             "add_steps", len(cut), THREADS, self.boosting, *parcel.places, ROWS_PER_BLOCK,
@@ -305,10 +305,10 @@ class _GrowingTree:
         counts = growth.counts().view(COUNT).reshape(-1)
         nodes = growth.nodes().view(OPEN_NODE).reshape(-1).copy()
         n_histograms = growth.n_histograms
-        move_cut = stretches_of(moves["from"], moves["from"] + moves["n"], ROWS_PER_BLOCK)
+        move_cut = row_ranges_of(moves["from"], moves["from"] + moves["n"], ROWS_PER_BLOCK)
         jobs, count_cut, counted_rows = self._count_jobs(counts, n_histograms)
         nodes["histogram"] = self.at.histograms.addresses_of(nodes["histogram"], n_histograms)
-        node_cut = stretches_of(nodes["first"], nodes["first"] + nodes["n"], ROWS_PER_BLOCK)
+        node_cut = row_ranges_of(nodes["first"], nodes["first"] + nodes["n"], ROWS_PER_BLOCK)
         parcel = Parcel(self.device, moves, move_cut, jobs, count_cut, nodes, node_cut)
         places = parcel.places
         boosting = self.at.boosting
@@ -342,7 +342,7 @@ class _GrowingTree:
         wanted = BLOCKS_PER_PROCESSOR * self.device.n_processors
         share = int(counts["n"].sum()) * n_groups // max(wanted, 1)
         rows = int(np.clip(share, LEAST_COUNTED_ROWS, MOST_COUNTED_ROWS))
-        return jobs, stretches_of(jobs["first"], jobs["first"] + jobs["n"], rows), rows
+        return jobs, row_ranges_of(jobs["first"], jobs["first"] + jobs["n"], rows), rows
 
     def _count(
         self, counts: NDArray[Any], parcel: Parcel, n_stretches: int, rows: int, first: int = 0

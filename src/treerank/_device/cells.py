@@ -1,4 +1,4 @@
-"""Rows of the cells of growing trees on a device: two buffers, between which they are parted."""
+"""Rows of the cells of growing trees on a device, partitioned between two buffers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._device.device import check_room, download, stretches_of, upload
+from treerank._device.device import check_room, download, row_ranges_of, upload
 from treerank._device.table import DeviceTable
 
 CELL_ROWS = np.dtype(
@@ -105,11 +105,11 @@ class DeviceCells:
     def _run(
         self, kernel: str, jobs: NDArray[Any], before: list[Any], after: list[Any]
     ) -> NDArray[Any]:
-        """Run a kernel on stretches of the jobs' rows; return the jobs as it leaves them."""
+        """Run a kernel on ranges of the jobs' rows; return the jobs as it leaves them."""
         table = self.table
         jobs["n_left"] = jobs["n_right"] = 0
         there = upload(table.device, jobs)
-        cut = stretches_of(jobs["first"], jobs["last"], ROWS_PER_BLOCK)
+        cut = row_ranges_of(jobs["first"], jobs["last"], ROWS_PER_BLOCK)
         table.kernels.launch(
             kernel, len(cut), THREADS, *before, there, upload(table.device, cut), ROWS_PER_BLOCK,
             *after,

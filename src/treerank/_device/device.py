@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 
 class Memory(Protocol):
-    """A stretch of the device's memory, given back when nobody holds it any more."""
+    """A block of the device's memory, given back when nobody holds it any more."""
 
     @property
     def address(self) -> int:
@@ -91,10 +91,10 @@ def download(
     return values
 
 
-def stretches_of(
+def row_ranges_of(
     firsts: NDArray[Any], lasts: NDArray[Any], rows_per_block: int
 ) -> NDArray[np.uint32]:
-    """Cut the rows of each job into stretches, one per block: (job, first row)."""
+    """Cut the rows of each job into ranges, one per block: (job, first row)."""
     n_blocks = -(-(lasts.astype(np.int64) - firsts.astype(np.int64)) // rows_per_block)
     jobs = np.repeat(np.arange(len(firsts)), n_blocks)
     within = np.arange(len(jobs)) - np.repeat(np.cumsum(n_blocks) - n_blocks, n_blocks)
@@ -113,5 +113,5 @@ def check_room(device: Device, needed: int, what: str, remedy: str) -> None:
 
 
 def addresses(memories: Sequence[Memory | None]) -> list[int]:
-    """Where stretches of memory begin; 0 for none."""
+    """Addresses of blocks of memory; 0 for none."""
     return [0 if memory is None else memory.address for memory in memories]

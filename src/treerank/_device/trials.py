@@ -1,8 +1,8 @@
 """LeafRank trees grown on a device, those of many cells and trees together, level by level.
 
-The device draws features, counts rows, searches for the best test and parts the rows. What comes
-back are the tests. Large nodes are shared by many blocks, nodes of middle size have a block each,
-and of a node with at most 32 rows one warp grows all that is below.
+The device draws features, counts rows, searches for the best test and partitions the rows. What
+comes back are the tests. Large nodes are shared by many blocks, nodes of middle size have a block
+each, and of a node with at most 32 rows one warp grows all that is below.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._device.device import Device, addresses, check_room, download, stretches_of, upload
+from treerank._device.device import Device, addresses, check_room, download, row_ranges_of, upload
 from treerank._device.table import DeviceTable
 
 TRIAL = np.dtype(
@@ -264,22 +264,22 @@ class _Level:
         drawn = device.empty(2 * most * n)
         histograms = device.empty(histogram_bytes * n)
         device.fill(histograms, 0, histogram_bytes * n)
-        cut = stretches_of(nodes["first"], nodes["last"], ROWS_PER_BLOCK)
-        stretches = upload(device, cut)
+        cut = row_ranges_of(nodes["first"], nodes["last"], ROWS_PER_BLOCK)
+        row_ranges = upload(device, cut)
         launch, growth = self.kernels.launch, self.growth
         warps = LARGE_THREADS // 32
         blocks = min(-(-n // warps), grower.n_blocks)
         launch("draw_large", blocks, LARGE_THREADS, growth, at_hand, n, large, drawn, most)
         launch(
             "count_large", (len(cut), -(-most // max(together, 1))), LARGE_THREADS, growth, large,
-            drawn, most, stretches, ROWS_PER_BLOCK, together, histograms,
+            drawn, most, row_ranges, ROWS_PER_BLOCK, together, histograms,
             shared_bytes=grower._shared_bytes,
         )  # fmt: skip
         launch(
             "search_large", min(n, grower.n_blocks), LARGE_THREADS, growth, large, drawn, most, n,
             histograms,
         )  # fmt: skip
-        launch("part_large", len(cut), LARGE_THREADS, growth, large, stretches, ROWS_PER_BLOCK)
+        launch("part_large", len(cut), LARGE_THREADS, growth, large, row_ranges, ROWS_PER_BLOCK)
         launch("open_large", -(-n // LARGE_THREADS), LARGE_THREADS, growth, large, n)
 
     def grow_tiny(self) -> None:

@@ -1,4 +1,4 @@
-"""Training rows in this process: dealt out to folds, grown on, and held out."""
+"""Training rows in this process: assigned to folds, grown on, and held out."""
 
 from __future__ import annotations
 

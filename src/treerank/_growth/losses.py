@@ -63,7 +63,7 @@ def top_pairs(
 
 
 def soft_top(scores: FloatArray, rank: IntArray, weight: FloatArray, focus: Focus) -> FloatArray:
-    """How much of each row is in the top: a half at its end, next to nothing far below.
+    """How much of each row is in the top: a half at its end, almost nothing far below.
 
     The top reaches four times as far as the focus, so that rows can come up to it. For a range of
     false positive rates all positives count, and the end is a place among the negatives.

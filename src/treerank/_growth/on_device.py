@@ -79,9 +79,9 @@ class _Batch:
             for tree, total in zip(trees, self.cells.class_weights(n_classes), strict=True)
         ]  # fmt: skip
         # Rows of the cells of the depth at hand, in their order; those of each tree.
-        self.stretches = [np.zeros(1, dtype=CELL_ROWS) for _ in trees]
-        for t, stretch in enumerate(self.stretches):
-            stretch["first"], stretch["last"] = self.cells.firsts[t], self.cells.lasts[t]
+        self.row_ranges = [np.zeros(1, dtype=CELL_ROWS) for _ in trees]
+        for t, row_range in enumerate(self.row_ranges):
+            row_range["first"], row_range["last"] = self.cells.firsts[t], self.cells.lasts[t]
         self.grower: TrialGrower | None = None
         self.depth = 0
 
@@ -126,7 +126,7 @@ class _Batch:
             numbers[t] = np.flatnonzero(cells["depth"] == self.depth)
             above = cells[cells["depth"] == self.depth - 1]
             is_split = above["left"] >= 0
-            job = self.stretches[t][is_split]
+            job = self.row_ranges[t][is_split]
             job["first_test"] = above["first_test"][is_split] + first_test
             job["first_set"] = first_set
             jobs.append(job)
@@ -142,11 +142,11 @@ class _Batch:
             children["buffer"] = 1 - children["buffer"]
             children["last"][0::2] = some["first"] + some["n_left"]
             children["first"][1::2] = some["first"] + some["n_left"]
-            self.stretches[t] = children
+            self.row_ranges[t] = children
         return numbers
 
     def _trial_jobs(self, t: int, roots: NDArray[Any], numbers: NDArray[np.int64]) -> NDArray[Any]:
-        jobs = self.stretches[t][np.searchsorted(numbers, roots["cell"])]
+        jobs = self.row_ranges[t][np.searchsorted(numbers, roots["cell"])]
         jobs["worse"], jobs["better"] = roots["worse_class"], roots["better_class"]
         return jobs
 
@@ -220,7 +220,7 @@ class _Batch:
         for t in growing:
             cells, starts, tests, sets = self.growths[t].grown_trials()
             numbers = np.flatnonzero(self._depths(t) == self.depth)
-            some = self.stretches[t][np.searchsorted(numbers, cells)]
+            some = self.row_ranges[t][np.searchsorted(numbers, cells)]
             some["first_test"], some["first_set"] = starts[:-1], 0
             local = _local_tests(tests, starts[:-1], starts[1:])
             weights[t] = self.cells.trial_weights(some, local, sets, self.n_classes)

@@ -32,7 +32,7 @@ class Shard:
     labels: NDArray[np.uint8]
     weights: Weights
     first_row: int
-    # Among the rows of its class, in the order in which they are dealt to folds.
+    # Among the rows of its class, in the order in which they are assigned to folds.
     place: NDArray[np.int64] | None = None
 
     @property

@@ -93,7 +93,7 @@ def grow_trees(
     weights, labels = data.weights, data.labels
     codes, binning = coded.codes, coded.binning
     rows: Any = slice(None)
-    if options.leafrank.pruning:  # LeafRank deals rows out to its folds in their order
+    if options.leafrank.pruning:  # LeafRank assigns rows to its folds in their order
         rows = _order_of_content(codes, data, options.seed, n_jobs)
         codes, labels = np.ascontiguousarray(codes[:, rows]), labels[rows]
     values = code_values(coded) if options.missing == "cell_mean" else None

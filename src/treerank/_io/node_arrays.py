@@ -213,7 +213,7 @@ def _check_node_arrays(arrays: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
         raise ValueError("Got a node with one child only; expected two, or -1 for both.")
     if inner.any() and checked["feature"][inner].min() < 0:
         raise ValueError("Got a test of feature -1; expected numbers from 0.")
-    if np.isnan(checked["threshold"][inner]).any():  # an infinite one parts the missing values
+    if np.isnan(checked["threshold"][inner]).any():  # an infinite one separates the missing values
         raise ValueError("Got a threshold that is NaN; expected numbers.")
     if not np.isfinite(value).all() or value.min() < 0:
         raise ValueError("Got value with NaN, infinite or negative entries; expected class counts.")

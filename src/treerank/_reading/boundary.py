@@ -107,7 +107,7 @@ def _at_most(value: float, single: bool) -> float:
 
 
 def with_levels(points: NDArray[np.float64], tree: AxisTree) -> NDArray[Any]:
-    """Points with levels in the place of codes; numbers alone stay an array of numbers."""
+    """Points with levels instead of codes; numbers alone stay an array of numbers."""
     if all(levels is None for levels in tree.levels):
         return points
     shown = points.astype(object)

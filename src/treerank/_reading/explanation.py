@@ -213,7 +213,7 @@ class _Ladder:
         if self.levels is None:
             tests = tree.tests[(tree.tests["left"] >= 0) & (tree.tests["feature"] == feature)]
             cuts = np.unique(tests["cut"])
-            # A cut at 0 or at the last code parts the missing from the known.
+            # A cut at 0 or at the last code separates missing from known values.
             cuts = cuts[(cuts >= 1) & (cuts <= len(binning.thresholds[feature]))]
             self.bounds = binning.thresholds[feature][cuts - 1]
             rungs = np.append(cuts, int(binning.n_codes[feature]) - 1)

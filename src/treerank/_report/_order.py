@@ -50,7 +50,7 @@ def rate_difference(
     values: Floats,
     per_weight: tuple[float, float] = (1.0, 1.0),
 ) -> Difference:
-    """Rate of `one` less that of `other`, from class counts; beyond two classes, mean class.
+    """Rate of `one` minus that of `other`, from class counts; beyond two classes, mean class.
 
     Newcombe's limits for two classes, which join Wilson's, and normal ones for the mean class.
     `per_weight`: rows that a unit of weight stands for.

@@ -1,4 +1,4 @@
-"""Folds: rows are dealt out to them by their content, each with all its weight."""
+"""Folds: rows are assigned to them by their content, each with all its weight."""
 
 from __future__ import annotations
 

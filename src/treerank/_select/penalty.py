@@ -1,4 +1,4 @@
-"""Structural AUC maximisation: the subtree of largest AUC less a penalty on its leaves.
+"""Structural AUC maximisation: the subtree with the largest AUC minus a penalty on its leaves.
 
 The penalty is not linear in the leaves, so the nested subtrees of cost-complexity do not
 do: the best subtree for every number of leaves is found by a dynamic programme.

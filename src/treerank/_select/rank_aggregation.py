@@ -39,7 +39,7 @@ class RankAggregation:
     kind: str
     reference: NDArray[np.float32]  # trees x reference rows, lowest first; empty but for kendall
     places: Floats  # of the reference rows: mid-ranks less 1
-    knots: Floats  # scores, less the cut, and the shares of the higher classes there:
+    knots: Floats  # scores minus the cut, and the shares of the higher classes there:
     shares: Floats  # above the first, above the second, ... (cuts x knots)
     cut: float
     training_scores: Floats  # out of bag where there is such a thing

@@ -32,7 +32,7 @@ def choose_shrinkage(
     With a focus of the plan it is the local or partial AUC. With `all_rows`, also return honest
     out-of-bag scores of all rows.
 
-    A score that its own row has helped to choose would flatter: each half of the rows takes
+    A score that its own row has helped to choose would be too good: each half of the rows takes
     the shrinkage that the other half chooses.
     """
     n_rows, shrinkages = plan.n_rows, plan.shrinkages
@@ -69,7 +69,7 @@ def choose_shrinkage(
 
 
 def _scale(some: Unseen, column: int, sizes: NDArray[np.float64]) -> float:
-    """By how much to stretch the scores so that they fit the labels best, by least squares.
+    """Factor by which scores are scaled to fit the labels best, by least squares.
 
     Strong shrinkage may order the rows best, and leaves their shares too close together; a
     factor changes the shares and keeps the order.

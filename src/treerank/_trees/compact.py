@@ -44,7 +44,7 @@ def keep_used_in_forest(binning: Binning, forest: ForestArrays) -> tuple[Binning
     slots = np.ascontiguousarray(forest.slots).view(SLOT).ravel()
     tests = (slots["cut"] != NO_CUT) & (slots["next"] & CATEGORICAL == 0)
     features = slots["feature"][tests].astype(np.int64)
-    # A slot that sends missing values right holds its cut less one.
+    # A slot that sends missing values right holds its cut minus one.
     shift = ((slots["next"][tests] & MISSING_RIGHT) != 0).astype(np.int64)
     cuts = slots["cut"][tests].astype(np.int64) + shift
     kept, new_cut = _choose(binning, features, cuts)
@@ -58,7 +58,7 @@ def keep_used_in_forest(binning: Binning, forest: ForestArrays) -> tuple[Binning
 def _choose(binning: Binning, features: NDArray[Any], cuts: NDArray[Any]) -> tuple[Binning, Any]:
     """Binning of the cuts in use, and the function that gives a cut its new number.
 
-    Cut 0 and the cut at the last code part the missing from the known: they need no threshold.
+    Cut 0 and the cut at the last code separate missing from known values: they need no threshold.
     """
     old_size = np.array([len(t) for t in binning.thresholds], dtype=np.int64)
     start = np.cumsum(old_size) - old_size

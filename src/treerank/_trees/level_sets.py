@@ -37,7 +37,7 @@ def forest_with_sets(forest: ForestArrays, binning: Binning) -> ForestArrays:
     is_cut = (slots["cut"] != NO_CUT) & (slots["next"] & CATEGORICAL == 0)
     cut = np.flatnonzero(is_cut & np.isin(slots["feature"], list(binning.by_statistic)))
     missing_right = (slots["next"][cut] & MISSING_RIGHT) != 0
-    # A slot that sends missing values right holds its cut less one.
+    # A slot that sends missing values right holds its cut minus one.
     last = slots["cut"][cut].astype(np.int64) + missing_right
     sets, number = _sets_of(last, ~missing_right)
     set_of = forest.set_of.copy() if len(forest.set_of) else np.full(len(slots), -1, dtype=np.int32)

@@ -138,7 +138,7 @@ def _row_ids(table: Any, columns: Sequence[str]) -> NDArray[Any] | None:
 
 
 def keep_back(data: Training, share: float | None, seed: int) -> tuple[Training, Training | None]:
-    """Part the rows into those to learn from and those kept back, each class in proportion."""
+    """Divide the rows into those to train on and those held back, each class in proportion."""
     if share is None:
         return data, None
     if not 0 < share < 1:

@@ -1,4 +1,4 @@
-"""`treerank grade`: give a model grades, points and probabilities that hold."""
+"""`treerank grade`: add grades, points and calibrated probabilities to a model."""
 
 from __future__ import annotations
 

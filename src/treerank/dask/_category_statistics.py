@@ -63,7 +63,7 @@ def order_on_cluster(
 
 
 def _keyed(shard: Shard, n_features: int) -> Shard:
-    """Shard that has the keys of its rows' content in the place of their codes."""
+    """Shard that has the keys of its rows' content instead of their codes."""
     n_codes = len(shard.codes) - 4 * n_features
     numbers = _level_numbers(shard, n_features)
     return replace(shard, codes=content_keys(shard.codes[:n_codes], numbers, shard.labels))

@@ -141,7 +141,7 @@ class DaskRankingForest(OnCluster, RankingForest):
         if self.warm_start:
             raise ValueError(
                 "Got warm_start=True; expected False: on a cluster trees are not kept for a later "
-                "fit. A fit that was broken off goes on from its checkpoint."
+                "fit. An interrupted fit continues from its checkpoint."
             )
 
 

@@ -1,6 +1,6 @@
-"""Folds on a cluster: rows of all shards are dealt out in one order, that of their hashes.
+"""Folds on a cluster: rows of all shards are assigned in one order, that of their hashes.
 
-Rows are dealt in the order of class and hash, shuffled where some are equal, as `assign_folds`
+Rows are assigned in the order of class and hash, shuffled where some are equal, as `assign_folds`
 deals them in memory. A bucket has all rows whose hashes begin alike, from all shards: one task puts
 them in order.
 """

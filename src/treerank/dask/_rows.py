@@ -1,4 +1,4 @@
-"""Training rows on a cluster: dealt out to folds, grown on, and held out, as in memory."""
+"""Training rows on a cluster: assigned to folds, grown on, and held out, as in memory."""
 
 from __future__ import annotations
 

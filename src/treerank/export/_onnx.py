@@ -189,7 +189,7 @@ def _with_sets(graph: Graph, walks: Walks, values: str) -> str:
 
 
 def _mean(graph: Graph, walks: Walks, values: str, steps: NDArray[Any], offset: float) -> str:
-    """Mean or sum over the trees less the offset, summed in the order of the trees."""
+    """Mean or sum over the trees minus the offset, summed in the order of the trees."""
     expanded = expand(walks, steps)
     if expanded is not None:
         last = _sum_of_ensembles(graph, walks, expanded, values)

@@ -30,7 +30,7 @@ def to_dict(model: Any, X: Any = None, *, max_nodes: int = 1_000_000) -> dict[st
     """Write the trees out as plain arrays, in the form that `shap.TreeExplainer` accepts.
 
     Cells that are merged and split again are written once for each way that leads to them. Rows
-    to be explained go through :func:`to_matrix`, which puts codes in the place of categories.
+    to be explained go through :func:`to_matrix`, which replaces categories by codes.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def to_dict(model: Any, X: Any = None, *, max_nodes: int = 1_000_000) -> dict[st
 
 
 def to_matrix(model: Any, X: Any) -> Floats:
-    """Turn rows into numbers: NaN for a missing number, codes in the place of levels.
+    """Turn rows into numbers: NaN for a missing number, codes instead of levels.
 
     Code 0 is a missing or unknown level, code i the i-th level of the model.
 

@@ -199,7 +199,7 @@ class Columns:
         """
         column = self.plain(feature)
         known = f"{column} < {self.words.nan}" if self.words.nan else f"{column} IS NOT NULL"
-        if math.isinf(threshold):  # parts the missing from the known
+        if math.isinf(threshold):  # separates missing from known values
             return known, missing_left
         digits = self.words.digits(threshold)
         if not missing_left:

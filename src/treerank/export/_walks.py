@@ -187,7 +187,7 @@ def _walks(
 
 
 def _thresholds(binning: Binning, kind: NDArray[np.uint8], feature: Ints, cut: Ints) -> Floats:
-    """Value up to which a row goes left: infinite where a cut parts the missing from the known."""
+    """Value up to which a row goes left: infinite where a cut separates missing values."""
     size = np.array([len(t) for t in binning.thresholds], dtype=np.int64)
     start = np.cumsum(size) - size
     every = np.concatenate([*binning.thresholds, np.zeros(1)])

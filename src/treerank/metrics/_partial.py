@@ -176,7 +176,7 @@ def partial_placements(sample: BinarySample, region: Region) -> tuple[float, Flo
     """Return the partial AUC, and how far each row's placement is from the mean of its class.
 
     Below the rate at which the curve reaches `min_tpr` nothing counts, so that the two-way area is
-    a one-way area from there on, less the strip below `min_tpr`. Where that rate lies does not
+    a one-way area from there on, minus the strip below `min_tpr`. Where that rate lies does not
     matter to first order: the curve is at `min_tpr` there.
     """
     groups = _Groups(sample)

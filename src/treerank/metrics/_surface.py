@@ -15,8 +15,8 @@ from ._ties import class_weights
 class RocSurface:
     """A ROC surface of three classes over a grid of two cuts.
 
-    Cut i parts the i best cells from the others; class 3 is called above the cut j, class 1 below
-    the cut i, class 2 between them.
+    Cut i separates the i best cells from the others; class 3 is predicted above cut j, class 1
+    below the cut i, class 2 between them.
 
     Attributes
     ----------

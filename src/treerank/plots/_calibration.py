@@ -73,7 +73,7 @@ class CalibrationDisplay(ScoreDisplay):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw how well probabilities hold.
+        """Draw observed shares against predicted probabilities.
 
         Parameters
         ----------

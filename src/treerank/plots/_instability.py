@@ -158,7 +158,7 @@ class InstabilityDisplay:
                        label=f"mean {values.mean():.3f}")  # fmt: skip
         else:
             values = found.classification_instability(self.cutoff)
-            label = "Share of models that decide otherwise"
+            label = "Share of models with another decision"
             ax.axvline(self.cutoff, color="C1", linewidth=1.4, linestyle="--",
                        label=f"cut-off {self.cutoff:g}")  # fmt: skip
         ax.scatter(found.prediction, values, **points)

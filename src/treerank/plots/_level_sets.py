@@ -240,7 +240,7 @@ def _thresholds(model: Any, feature: int) -> NDArray[np.float64]:
     tests = model.tree_.tests
     cuts = tests["cut"][(tests["left"] >= 0) & (tests["feature"] == feature)]
     # Code i + 1 stands for values up to thresholds[i]; the codes up to the cut go left. A
-    # cut at 0 parts the missing from the known, one at the last code the reverse.
+    # cut at 0 separates missing from known values, one at the last code the reverse.
     thresholds = model._binning.thresholds[feature]
     return np.asarray(thresholds[cuts[(cuts >= 1) & (cuts <= len(thresholds))] - 1])
 

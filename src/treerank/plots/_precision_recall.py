@@ -126,7 +126,7 @@ class PrecisionRecallDisplay(ScoreDisplay):
         """
         max_recall = check_rate(max_recall, "max_recall")
         style = {"linewidth": 1.8, "zorder": 3, **kwargs}
-        ax = self._open(ax, "Recall: share of positives found", "Precision of the rows called")
+        ax = self._open(ax, "Recall: share of positives found", "Precision of the flagged rows")
         if not any(line.get_gid() == CHANCE for line in ax.get_lines()):
             ax.axhline(self.rate, color="0.75", linewidth=1, zorder=1, gid=CHANCE)
         # From the first rows on, whose precision holds back to the axis.

@@ -237,7 +237,7 @@ class RocDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the curve of an ordered partition on its own rows, one knot a cell.
+        """Draw the curve of an ordered partition on its own rows, one knot per cell.
 
         Parameters
         ----------

@@ -160,7 +160,7 @@ def _draw(code: NDArray[np.intp], seed: tuple[int, int]) -> Floats:
 
 
 def _fit_drawn(estimator: Any, rows: Rows, drawn: Floats) -> Any:
-    """Fit to a bootstrap sample whose copies of a row are never parted by inner folds."""
+    """Fit to a bootstrap sample whose copies of a row are never separated by inner folds."""
     model = _on_one_thread(clone(estimator))
     if "label_order" in model.get_params(deep=False):
         model.set_params(label_order=rows.classes.tolist())

@@ -1,4 +1,4 @@
-"""Calibrator: probabilities that hold, in the order of the score."""
+"""Calibrator: calibrated probabilities, in the order of the score."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Calibrator(BaseEstimator):
     method : {"beta", "sigmoid", "isotonic"}, default="beta"
     scale : {"probability", "posterior", "score"}, default="probability"
         What is calibrated: probabilities; the score of a tree or forest of this library, which is
-        a probability less one half and may go a little beyond its range; or any other score.
+        a probability minus one half and may go a little beyond its range; or any other score.
     population_rate : float or None, default=None
         Event rate of the population that the probabilities are for, where that of the rows given
         is another, as in a sample with more events than there are: log-odds are moved by the
@@ -55,7 +55,7 @@ class Calibrator(BaseEstimator):
     rate_ : float
         Event rate of the rows given.
     edge_ : float
-        Probability below which, and above 1 less which, log-odds go on along their tangent.
+        Probability below which, and above 1 minus which, log-odds go on along their tangent.
     shift_ : float
         What the log-odds are moved by; 0 without `population_rate`.
     knots_ : array of shape (2, n)

@@ -37,9 +37,9 @@ class Grades(BaseEstimator):
     Parameters
     ----------
     max_grades : int, default=7
-        Number of grades at most.
+        Maximum number of grades.
     min_share, max_share : float, default=0.02 and 1.0
-        Least and largest share of the rows in a grade.
+        Smallest and largest share of the rows in a grade.
     level : float or None, default=0.95
         Confidence level at which a grade must differ from the next, by Pearson's test of two
         shares; None asks for no more than a higher rate.
@@ -235,7 +235,7 @@ class Grades(BaseEstimator):
         ----------
         s, y, sample_weight : array-like, optional
             Rows to count. By default those of the fit: grades were chosen to differ on them, so
-            rows that had no part in it are the better judges.
+            other rows give an unbiased table.
         level : float, default=0.95
             Confidence level of Wilson's intervals.
         backend : {"pandas", "polars", "pyarrow"}, optional

@@ -20,7 +20,7 @@ class GradeLimits:
     ----------
     max_grades : int
     min_share, max_share : float
-        Least and largest share of the rows in one grade.
+        Smallest and largest share of the rows in one grade.
     z : float
         Standard errors by which the mean class of a grade must exceed that of the grade below;
         at 0, any excess will do.

@@ -19,7 +19,7 @@ LARGEST = 10_000_000  # points: a scale beyond it is a mistake
 
 @dataclass(frozen=True, kw_only=True)
 class Points:
-    """Scale of points: a base score at base odds, and so many points to double the odds.
+    """Scale of points: a base score at base odds, and the points that double the odds.
 
     `points = base_score + pdo * log2(odds / base_odds)`, as whole numbers. Points rise with the
     score, and the odds are those of the event. With `reverse`, as for credit, where the event is a

@@ -1,4 +1,4 @@
-"""Scorecard: a model with its grades, its points and probabilities that hold."""
+"""Scorecard: a model with grades, points and calibrated probabilities."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Validation:
         Whether predictions are probabilities.
     held_out : array of shape (n_measures,)
         On held-out folds, or out of bag for a forest: a check, and the better guide for models
-        that learn their rows by heart, of whose optimism the bootstrap says too little.
+        that memorise their rows, whose optimism the bootstrap underestimates.
     """
 
     names: list[str]

@@ -45,7 +45,7 @@ class SwapSet:
 class NetBenefit:
     """Net benefit per row of acting on probabilities from `threshold` on, for both models.
 
-    `difference` is the challenger's less the champion's, with its limits.
+    `difference` is the challenger's minus the champion's, with its limits.
     """
 
     threshold: float
@@ -73,7 +73,7 @@ class Challenge:
         Share of the rows that each model flags.
     swap_sets : list of SwapSet
     swap_difference, swap_limits, swap_p_value : float, tuple, float, or None
-        Event rate of the rows swapped in less that of the rows swapped out. None if there are none
+        Event rate of the rows swapped in minus that of the rows swapped out. None if there are none
         of either.
     found : tuple of two floats
         Share of the events that champion and challenger flag.
@@ -171,7 +171,7 @@ def challenge(
     The AUCs are compared by DeLong's paired test. The *swap sets* say what would change: with the
     same share of rows flagged, which rows go out and which come in, and how many events are among
     them. Where both models give probabilities, their net benefit is compared at several thresholds:
-    the events found less the false alarms, at the price that the threshold puts on them.
+    the events found minus the false alarms, at the price that the threshold puts on them.
 
     Rows with equal scores across the cut share the remaining places, so that both models flag just
     the same share: with few strata the counts are then not whole.

@@ -39,11 +39,11 @@ class GroupFigures:
     auc, auc_limits : float, tuple
         AUC within the group.
     difference, difference_limits : float, tuple
-        That AUC less the one within all other groups.
+        That AUC minus the one within all other groups.
     p_value, p_adjusted : float
         Of no difference; adjusted for all groups by Holm's method.
     cross_gap, cross_gap_limits : float, tuple
-        Chance that an event of the group is ranked above a non-event of the others, less the
+        Chance that an event of the group is ranked above a non-event of the others, minus the
         chance that an event of the others is ranked above a non-event of the group. Below 0 the
         group's events go unseen, or its non-events are taken for events, more often.
     cross_p_value, cross_p_adjusted : float

@@ -41,7 +41,7 @@ class Segment:
         other half, fitted as well as they do elsewhere; for a model without probabilities, the AUC
         within the other rows.
     difference, difference_limits : float, tuple
-        AUC less the one expected.
+        AUC minus the expected one.
     p_value, p_adjusted : float
         Of no difference; adjusted for all segments by Holm's method.
     is_weak : bool
@@ -146,7 +146,7 @@ def weak_segments(
     sample_weight : array-like of shape (n_samples,), optional
         Sampling weights.
     level : float, default=0.95
-        Confidence level; a segment is weak where the adjusted p-value is below 1 less this.
+        Confidence level; a segment is weak where the adjusted p-value is below 1 minus this.
     random_state : int, default=0
         Seed of the division.
 

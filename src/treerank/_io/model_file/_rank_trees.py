@@ -110,7 +110,7 @@ def _check_ranges(cells: Records, n_tests: int, node: Node) -> None:
     order = np.argsort(ranges["first_test"], kind="stable")
     first, last = ranges["first_test"][order], ranges["last_test"][order]
     if not np.array_equal(np.append(first, n_tests), np.append(0, last)) or (first >= last).any():
-        raise ModelFileError(f"Got ranges of tests at {node.path} that do not part the tests.")
+        raise ModelFileError(f"Got ranges of tests at {node.path} that do not divide the tests.")
 
 
 def _check_pairs(cells: Records, n_classes: int, node: Node) -> None:

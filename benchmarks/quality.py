@@ -313,7 +313,7 @@ sets. All models on the same data sets:
 LARGER = """## Two classes, up to {size:,} rows
 
 {n} data sets with more than {smaller:,} rows. Models closer than {critical:.1f} in average rank do
-not differ significantly. Left out because they take long: {without}.
+not differ significantly. Not measured here: {without}.
 
 {summary}
 

@@ -145,7 +145,7 @@ def test_the_page_says_what_could_not_be_had(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(tables, "RESULTS", tmp_path)
     page.run(quick=True)
     shown = capsys.readouterr().out
-    assert "since they could not be had: hepatitis_complete, vote_complete, wdbc, SWD 3-5" in shown
+    assert "because they were not available: hepatitis_complete, vote_complete, wdbc, SWD" in shown
 
 
 def test_a_variant_on_gaussians_has_all_measures():

@@ -320,11 +320,11 @@ random cuts alone, half of the rows, balanced classes); the mean of a plain and 
 of all plans; 800 trees; choosing by a mean of local AUCs at half, once and twice the focus; weights
 of the P-norm push; a logistic loss weighted towards the top; other criteria and class weights. For
 boosting: choosing the size of its trees by local AUC as well (worse than by the log-loss: it takes
-trees that are too small), the number of trees of the plain loss by local AUC, the sum of both
-losses' scores or of several sizes of trees, and bags of 4 and 10. For a tree: splitting three, four
-or six levels below the top instead of five, the best subtree by local AUC instead of the best by
-AUC among those within a standard error, and the depth of LeafRank by AUC. What the tree gained
-there, 2 %, is not found again here.
+trees that are too small), taking no larger trees than the plain fit's, the number of trees of the
+plain loss by local AUC, the sum of both losses' scores or of several sizes of trees, and bags of 4
+and 10. For a tree: splitting three, four or six levels below the top instead of five, the best
+subtree by local AUC instead of the best by AUC among those within a standard error, and the depth
+of LeafRank by AUC. What the tree gained there, 2 %, is not found again here.
 
 ## All sets
 

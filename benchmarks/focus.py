@@ -315,11 +315,11 @@ trees, only exact or only random cuts, half of the rows, balanced classes); aver
 focused forest, or all plans; 800 trees; choosing by the mean of the local AUC at half, one and two
 times the focus; P-norm push weights; a logistic loss weighted towards the top; other criteria and
 class weights. For boosting: choosing the size of its trees by local AUC (worse than by log-loss, as
-the trees become too small); choosing the number of trees of the plain loss by local AUC; adding the
-scores of both losses or of several tree sizes; and bags of 4 and 10. For a tree: splitting three,
-four or six levels below the top instead of five; the best subtree by local AUC instead of the best
-by AUC among those within a standard error; and choosing LeafRank's depth by AUC. The gain of 2 %
-that the tree had there is not found again here.
+the trees become too small); trees no larger than those of the plain fit; choosing the number of
+trees of the plain loss by local AUC; adding the scores of both losses or of several tree sizes; and
+bags of 4 and 10. For a tree: splitting three, four or six levels below the top instead of five; the
+best subtree by local AUC instead of the best by AUC among those within a standard error; and
+choosing LeafRank's depth by AUC. The gain of 2 % that the tree had there is not found again here.
 
 ## All sets
 

@@ -4,8 +4,9 @@ The folds go forward together, a tree of each at a time, so that their losses ca
 sum has a clear least value where the curve of a single fold wavers.
 
 With a focus the loss is chosen as well. The plain fit's trees are found first, by the log-loss, and
-kept unless pairs of the top do better there, with trees of the same size: what is measured at the
-top wavers too much to choose the size as well.
+kept unless pairs of the top do better there, with trees of the same size, or of the usual one if
+that is larger: what is measured at the top wavers too much to choose the size, and most rows may
+ask for smaller trees than the top.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ class BoostingChoice:
         By size: after how many trees; at the learning rate of the fit.
     lack_at_top : dict
         With a focus and ``loss="auto"``, by loss: 1 minus the local (partial) AUC on rows held out,
-        with trees of the size chosen and the number that suits the loss. `n_trees` has, for this
-        size, the number of the loss that was taken.
+        with the number of trees that suits the loss. Where pairs of the top were taken, `n_trees`
+        has their number for their size.
     """
 
     max_depth: int
@@ -107,23 +108,25 @@ def choose_trees(
     trial = replace(plan, loss=choice.losses[0], learning_rate=choice.learning_rate)
     tried = _climb(parts, binning, trial, report)
     best = min(tried, key=lambda shape: tried[shape].loss)
-    trial = _of_shape(trial, best)
-    raced = {trial.loss: tried[best]}
-    for loss in choice.losses[1:]:
-        raced[loss] = _try(parts, binning, replace(trial, loss=loss), report)
+    larger = max(best, choice.shapes[choice.usual], key=choice.shapes.index)
+    first, *others = choice.losses
+    trials = {first: _of_shape(trial, best)}
+    raced = {first: tried[best]}
+    for loss in others:
+        trials[loss] = _of_shape(replace(trial, loss=loss), larger)
+        raced[loss] = _try(parts, binning, trials[loss], report)
     lacks = {loss: found.lacks for loss, found in raced.items()}
-    trial = replace(trial, loss=_best_loss(lacks))
-    found = raced[trial.loss]
+    taken = _best_loss(lacks)
+    found, best = raced[taken], best if taken == first else larger
     if some.n_rows < rows.n_rows:
-        found = _try(_parts(rows, plan), binning, trial, report)
-    is_first = trial.loss == choice.losses[0]
-    tried[best] = found if is_first else tried[best]._replace(n_rounds=found.n_rounds)
+        found = _try(_parts(rows, plan), binning, trials[taken], report)
+    tried[best] = found if taken == first else tried[best]._replace(n_rounds=found.n_rounds)
     steps = choice.learning_rate / plan.learning_rate
     # A single fold leaves a fifth of the rows out, which ask for trees of their own; the sum over
     # all folds was found to need no more.
     more = 1.0 if choice.n_held > 1 else N_FOLDS / (N_FOLDS - 1)
     n_trees = {s: max(1, round(of_size.n_rounds * steps * more)) for s, of_size in tried.items()}
-    final = replace(_of_shape(plan, best), loss=trial.loss, n_rounds=n_trees[best], choice=None)
+    final = replace(_of_shape(plan, best), loss=taken, n_rounds=n_trees[best], choice=None)
     return final, BoostingChoice(
         best.max_depth, best.leafrank_depth,
         {(s.max_depth, s.leafrank_depth): of_size.loss for s, of_size in tried.items()},

@@ -11,9 +11,10 @@ import numpy as np
 from benchmarks.common import Figure
 from treerank import BoostedTreeRank
 from treerank._binning.binning import code_table
-from treerank._growth.boosting import BoostingRows, boost
+from treerank._growth.boosting import BoostingRows
+from treerank._growth.boosting_fit import boost
 from treerank._input.validation import validate_training_data
-from treerank._plans.boosting import plan_boosting
+from treerank._plans.boosting import plan_boosting, size_of
 from treerank.metrics import roc_auc_score
 
 ROUNDS, LEAF_DEPTH, RATE, BINS = 100, 5, 0.1, 255
@@ -44,7 +45,7 @@ def our_rounds(x: Any, y: Any) -> float:
     checked = validate_training_data(model, x, y, None, "from_dtype")
     coded = code_table(checked.table, checked.weights, BINS, joblib.cpu_count())
     rows = BoostingRows(coded.codes, checked.labels.astype(np.intp), None, 1.0, 1.0, 2)
-    plan = plan_boosting(model, checked, coded.binning, False)
+    plan = plan_boosting(model, size_of(checked), coded.binning, False)
     return seconds_of(lambda: boost(rows, None, coded.binning, plan, None))[0]
 
 

@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning.binning import UINT8_BINS, UINT16_BINS, Binning
 from treerank._input.parameters import check_n_jobs, invalid_parameter
+from treerank._input.types import TableLike
 from treerank._input.validation import DeviceRowsTable, Table, validate_rows
 from treerank._reading.partition import OrderedPartition
 from treerank._reading.rules import cell_rules
@@ -42,26 +43,26 @@ class RankingModel(ClassifierMixin, BaseEstimator, ABC):
         return tags
 
     @abstractmethod
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
+    def score_samples(self, X: TableLike) -> NDArray[np.float64]:
         """Return the ranking score of each row; higher is better."""
 
     @abstractmethod
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
         """Return the class probabilities of each row, in the order of `classes_`."""
 
     @available_if(has_two_classes)  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: TableLike) -> NDArray[np.float64]:
         """Return the ranking score of each row, as `score_samples` does; two classes only."""
         return self.score_samples(X)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: TableLike) -> NDArray[Any]:
         """Return the most probable class of each row."""
         if has_two_classes(self):
             return np.asarray(self.classes_[(self.score_samples(X) > 0).astype(np.intp)])
         shares = self.predict_proba(X)  # checks that the model is fitted
         return np.asarray(self.classes_[np.argmax(shares, axis=1)])
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the AUC of the score on the given rows; VUS beyond two classes.
 
         Parameters
@@ -80,7 +81,7 @@ class TreeEnsemble(RankingModel):
     _binning: Binning
     _trees: Any  # None: nothing could be learned
 
-    def _codes(self, X: Any) -> tuple[NDArray[Any], int]:
+    def _codes(self, X: TableLike | Table) -> tuple[NDArray[Any], int]:
         """Rows as the trees want them, and the number of threads."""
         check_is_fitted(self, "_trees")
         table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
@@ -90,7 +91,7 @@ class TreeEnsemble(RankingModel):
     def _encode(self, table: Table, n_jobs: int) -> NDArray[Any]:
         return self._binning.transform(table, n_jobs)
 
-    def _codes_to_score(self, X: Any) -> tuple[Any, int]:
+    def _codes_to_score(self, X: TableLike) -> tuple[Any, int]:
         """Rows as a sum over the trees wants them: those on a device are coded and stay there."""
         check_is_fitted(self, "_trees")
         is_categorical = self._binning.is_categorical.astype(bool).tolist()
@@ -104,7 +105,7 @@ class TreeEnsemble(RankingModel):
         """Whether a device can add up the trees by their codes."""
         return True
 
-    def apply(self, X: Any) -> NDArray[np.int32]:
+    def apply(self, X: TableLike) -> NDArray[np.int32]:
         """Return the number of the leaf in which each row ends, in each tree.
 
         Parameters
@@ -190,7 +191,7 @@ class TreeRanker(RankingModel):
             )
         return _importances(self.tree_, self.n_features_in_)
 
-    def apply(self, X: Any) -> NDArray[np.int32]:
+    def apply(self, X: TableLike) -> NDArray[np.int32]:
         """Return the cell of each row; cell 0 is the best.
 
         Parameters
@@ -207,7 +208,7 @@ class TreeRanker(RankingModel):
         cells = self.tree_.apply(self.tree_.encode(table, self._binning, n_jobs), n_jobs)
         return np.asarray(self._stratum[cells])
 
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
+    def score_samples(self, X: TableLike) -> NDArray[np.float64]:
         """Return the ranking score of each row; higher is better.
 
         With two classes it is positive exactly where `predict` gives the positive class;
@@ -216,12 +217,12 @@ class TreeRanker(RankingModel):
         cells = self.apply(X)
         return np.asarray(self.partition_.scores[cells])
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
         """Return the class shares of each row's cell, in the order of `classes_`."""
         cells = self.apply(X)
         return np.asarray(self._posterior[cells])
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: TableLike) -> NDArray[Any]:
         """Return the most probable class of each row."""
         check_is_fitted(self)
         return np.asarray(self.classes_[self._class_of_cell[self.apply(X)]])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from treerank._base import TreeEnsemble
@@ -20,6 +20,7 @@ from treerank._input.labels import check_labels
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_choice, check_n_jobs
 from treerank._input.stages import stage
+from treerank._input.types import ClassWeight, LabelOrder, RandomStateLike, TableLike
 from treerank._input.validation import TrainingData, validate_rows
 from treerank._input.weights import check_weights, quantise
 from treerank._io.parquet import CodedFit
@@ -161,8 +162,8 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 50,
         warm_start: bool = False,
-        label_order: Any = None,
-        class_weight: Any = None,
+        label_order: LabelOrder = None,
+        class_weight: ClassWeight = None,
         focus: Any = None,
         categorical_features: Any = "from_dtype",
         categories: str = "auto",
@@ -170,7 +171,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         max_bins: int = 255,
         n_jobs: int | None = None,
         device: str = "cpu",
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         verbose: int = 0,
     ) -> None:
         self.n_estimators = n_estimators
@@ -212,13 +213,13 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: TableLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
+        X_val: TableLike | None = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
     ) -> Self:
         """Grow the trees.
 
@@ -300,11 +301,13 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
             )
         return Boosted(self._trees, self._start, None, np.empty(0))
 
-    def _validation_rows(self, X: Any, y: Any, sample_weight: Any) -> BoostingRows | None:
+    def _validation_rows(
+        self, X: TableLike | None, y: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> BoostingRows | None:
         """Rows that are given to say when to stop."""
         if (X is None) != (y is None) or (X is None and sample_weight is not None):
             raise ValueError("Got one of X_val and y_val alone; expected both, or neither.")
-        if X is None:
+        if X is None or y is None:
             return None
         table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
         codes = self._binning.transform(table, check_n_jobs(self.n_jobs))
@@ -340,7 +343,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
                 self._start += self._intercepts[0] / self._slopes[0]
                 self._intercepts = np.zeros(1)
 
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
+    def score_samples(self, X: TableLike) -> NDArray[np.float64]:
         """Return the ranking score of each row; higher is better.
 
         With two classes it is positive exactly where `predict` gives the positive class; for
@@ -359,7 +362,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
             return np.full(codes.shape[1], self._start)
         return self._start + self._trees.total(codes, n_jobs, device_of(self.device))
 
-    def staged_score_samples(self, X: Any) -> Iterator[NDArray[np.float64]]:
+    def staged_score_samples(self, X: TableLike) -> Iterator[NDArray[np.float64]]:
         """Give the ranking scores after each tree, one array of shape (n_samples,) at a time.
 
         The last is that of `score_samples`.
@@ -375,7 +378,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
             summed += self._trees.tree(number).each(codes, n_jobs)[0]
             yield self._start + summed
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
         """Return the class probabilities of each row, in the order of `classes_`.
 
         Two classes of the logistic loss: those of the log-odds. Else those of a logistic

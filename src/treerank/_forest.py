@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._base import TreeEnsemble
@@ -19,6 +19,7 @@ from treerank._growth.trees import check_monotonic
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_n_jobs
 from treerank._input.stages import stage
+from treerank._input.types import ClassWeight, LabelOrder, RandomStateLike, TableLike
 from treerank._input.validation import Table, TrainingData
 from treerank._io.parquet import CodedFit
 from treerank._plans.forest import plan_forest
@@ -164,8 +165,8 @@ class RankingForest(CodedFit, TreeEnsemble):
         shrinkage: Any = "oob",
         tournament: str = "all",
         tournament_gain: str = "vus",
-        label_order: Any = None,
-        class_weight: Any = None,
+        label_order: LabelOrder = None,
+        class_weight: ClassWeight = None,
         focus: Any = None,
         oob_score: bool = False,
         random_cut_share: Any = "auto",
@@ -176,7 +177,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         max_bins: Any = "auto",
         n_jobs: int | None = None,
         device: str = "cpu",
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         verbose: int = 0,
     ) -> None:
         self.splitter = splitter
@@ -265,7 +266,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         splitter, settings = preset_settings(name, splitter)
         return cls(splitter, **(settings | parameters))
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the trees.
 
         Parameters
@@ -367,7 +368,7 @@ class RankingForest(CodedFit, TreeEnsemble):
             return self._trees.mean(codes, n_jobs, device_of(self.device))
         return self._trees.mean(codes, n_jobs)
 
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
+    def score_samples(self, X: TableLike) -> NDArray[np.float64]:
         """Return the ranking score of each row; higher is better.
 
         With two classes it is positive exactly where `predict` gives the positive class;
@@ -386,7 +387,7 @@ class RankingForest(CodedFit, TreeEnsemble):
             return self._ranks.scores(self._trees, codes, n_jobs)
         return self._mean(codes, n_jobs) - 0.5
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
         """Return the class probabilities of each row, in the order of `classes_`.
 
         For "posterior" the mean over the trees; for a consensus of ranks the shares among

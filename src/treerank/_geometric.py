@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
@@ -17,6 +17,7 @@ from treerank._input.frames import open_frame
 from treerank._input.labels import check_known_labels
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_choice, check_n_jobs, invalid_parameter
+from treerank._input.types import TableLike
 from treerank._input.validation import all_or_nothing
 from treerank._input.weights import check_weights, scale_weights
 from treerank._io.foreign_trees import (
@@ -129,7 +130,9 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
             tags.classifier_tags.multi_class = inner is None or inner.multi_class
         return tags
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: TableLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Take the metric from the rows; fit the tree if it is not fitted.
 
         Parameters
@@ -173,7 +176,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
             self._check_boundary(self._interest)
 
     def _open_tree(
-        self, X: Any, y: Any, weight: NDArray[np.float64] | None
+        self, X: TableLike, y: ArrayLike | None, weight: NDArray[np.float64] | None
     ) -> tuple[Any, TreeSource]:
         """Return the tree, fitted if it was not, and how to read it."""
         tree = self.tree
@@ -219,12 +222,12 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
                 f"predicts; expected one of {tree.classes[predicted].tolist()!r}."
             )
 
-    def _rows(self, X: Any) -> NDArray[np.float64]:
+    def _rows(self, X: TableLike) -> NDArray[np.float64]:
         check_is_fitted(self)
         self._check_table(X, reset=False)
         return self._source.read(X)
 
-    def _check_table(self, X: Any, *, reset: bool) -> int:
+    def _check_table(self, X: TableLike, *, reset: bool) -> int:
         """Check names and number of the columns; return the number of rows.
 
         Their content is for the tree to check.
@@ -247,12 +250,12 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
             )
         return found
 
-    def _leaves(self, X: Any) -> NDArray[np.int32]:
+    def _leaves(self, X: TableLike) -> NDArray[np.int32]:
         rows = self._rows(X)
         tree = self._source.tree
         return tree.apply(tree.see(rows), check_n_jobs(self.n_jobs))
 
-    def distance(self, X: Any) -> NDArray[np.float64]:
+    def distance(self, X: TableLike) -> NDArray[np.float64]:
         """Return the distance of each row to the decision boundary, in units of the metric.
 
         Parameters
@@ -267,7 +270,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         self._check_boundary(self._interest)
         return self._boundary(self._source.tree.see(rows), self._interest)[1]
 
-    def boundary_point(self, X: Any) -> BoundaryPoints:
+    def boundary_point(self, X: TableLike) -> BoundaryPoints:
         """Find the nearest point at which the tree's decision changes, for each row.
 
         Which features would have to change, and by how much, to flip the decision. Behind the
@@ -299,7 +302,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
             feature_names=self._source.names,
         )
 
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
+    def score_samples(self, X: TableLike) -> NDArray[np.float64]:
         """Return the ranking score of each row; the class of interest is ranked first.
 
         With ``ranking="global"`` the signed distance, positive exactly where the class of
@@ -308,7 +311,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         """
         return self._score(X, self._interest_or_fail())
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: TableLike) -> NDArray[np.float64]:
         """Return the ranking score of each row, as scikit-learn expects it.
 
         Of two classes it is higher for the second one, whichever is of interest. Of several it is
@@ -326,7 +329,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._interest
 
-    def _score(self, X: Any, interest: int) -> NDArray[np.float64]:
+    def _score(self, X: TableLike, interest: int) -> NDArray[np.float64]:
         """Ranking score with respect to one class."""
         tree = self._source.tree
         if self.ranking is None:
@@ -344,17 +347,17 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         place = place - place[reached][~positive[reached]].max()
         return np.asarray(place[leaf] + 0.5 * signed / (1.0 + np.abs(signed)))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: TableLike) -> NDArray[Any]:
         """Return the class that the tree predicts for each row."""
         leaf = self._leaves(X)
         return np.asarray(self.classes_[self._source.tree.predicted[leaf]])
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
         """Return the smoothed class shares of each row's leaf, in the order of `classes_`."""
         leaf = self._leaves(X)
         return np.asarray(self._known_counts()[leaf])
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the AUC: the class of interest against the others.
 
         Parameters

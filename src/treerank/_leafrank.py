@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from treerank import _core
 from treerank._base import TreeRanker, check_max_bins
@@ -20,6 +20,7 @@ from treerank._input.parameters import (
     check_n_jobs,
 )
 from treerank._input.seed import seed_of
+from treerank._input.types import ClassWeight, RandomStateLike, TableLike
 from treerank._input.validation import all_or_nothing, validate_training_data
 
 # What LeafRank needs on its own but takes from TreeRank when it splits for one.
@@ -103,14 +104,14 @@ class LeafRank(TreeRanker):
         min_samples_split: float = 2,
         max_features: Any = None,
         pruning: str | None = None,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         categorical_features: Any = "from_dtype",
         categories: str = "auto",
         missing: str = "learned",
         monotonic_cst: Any = None,
         max_bins: Any = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.criterion = criterion
         self.max_depth = max_depth
@@ -149,7 +150,7 @@ class LeafRank(TreeRanker):
             pruning=check_choice("pruning", self.pruning, ["cv", None]) == "cv",
         )
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the better part of the feature space.
 
         Parameters
@@ -188,7 +189,7 @@ class LeafRank(TreeRanker):
             self._drop_unused_thresholds()
         return self
 
-    def better_side(self, X: Any) -> NDArray[np.bool_]:
+    def better_side(self, X: TableLike) -> NDArray[np.bool_]:
         """Tell for each row whether it falls into the better of the two cells.
 
         So that LeafRank can split some cells of a tree beside other splitters.

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from treerank._base import TreeRanker
 from treerank._binning.binning import Coded
@@ -17,6 +17,7 @@ from treerank._input.focus import check_focus
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_n_jobs
 from treerank._input.stages import stage
+from treerank._input.types import ClassWeight, LabelOrder, RandomStateLike, TableLike
 from treerank._input.validation import TrainingData
 from treerank._io.parquet import CodedFit
 from treerank._plans.treerank import penalty_of, plan_tree, shrinkages_of
@@ -163,8 +164,8 @@ class TreeRank(CodedFit, TreeRanker):
         max_features: Any = None,
         tournament: str = "all",
         tournament_gain: str = "vus",
-        label_order: Any = None,
-        class_weight: Any = None,
+        label_order: LabelOrder = None,
+        class_weight: ClassWeight = None,
         focus: Any = None,
         pruning: str | None = "cv",
         one_standard_error: bool = False,
@@ -180,7 +181,7 @@ class TreeRank(CodedFit, TreeRanker):
         max_bins: Any = "auto",
         n_jobs: int | None = None,
         device: str = "cpu",
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         verbose: int = 0,
     ) -> None:
         self.splitter = splitter
@@ -216,7 +217,7 @@ class TreeRank(CodedFit, TreeRanker):
     shrinkage_: float
     splitter_choice_: SplitterChoice | None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow and prune the tree.
 
         Parameters

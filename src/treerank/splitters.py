@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
@@ -98,7 +98,7 @@ class Splitter(Protocol):
     :class:`Box` of all training rows.
     """
 
-    def fit(self, X: NDArray[Any], y: NDArray[Any], sample_weight: Any = None) -> Any:
+    def fit(self, X: NDArray[Any], y: NDArray[Any], sample_weight: ArrayLike | None = None) -> Any:
         """Learn from the rows of a cell; y is 1 for the class that is ranked first, else 0."""
 
     def better_side(self, X: NDArray[Any]) -> NDArray[np.bool_]:
@@ -153,7 +153,7 @@ class ClassifierSplit(BaseEstimator):
     estimator_: Any
     _weight: NDArray[np.float64]  # of the rows fitted to; only neighbours need it
 
-    def fit(self, X: NDArray[Any], y: NDArray[Any], sample_weight: Any = None) -> Self:
+    def fit(self, X: NDArray[Any], y: NDArray[Any], sample_weight: ArrayLike | None = None) -> Self:
         """Fit the classifier with both classes weighted alike.
 
         Parameters
@@ -249,7 +249,11 @@ class DyadicGrid(BaseEstimator):
     _bits: NDArray[np.int64]
 
     def fit(
-        self, X: NDArray[Any], y: NDArray[Any], sample_weight: Any = None, box: Box | None = None
+        self,
+        X: NDArray[Any],
+        y: NDArray[Any],
+        sample_weight: ArrayLike | None = None,
+        box: Box | None = None,
     ) -> Self:
         """Find the best union of cubes.
 
@@ -323,7 +327,7 @@ class DyadicGrid(BaseEstimator):
         return number
 
 
-def _balanced_weights(y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64]:
+def _balanced_weights(y: NDArray[Any], sample_weight: ArrayLike | None) -> NDArray[np.float64]:
     """Weights times what makes the two classes weigh the same, with the total kept."""
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     weight_sum = np.bincount(y, weight, minlength=2)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_regressor
 from sklearn.metrics import roc_auc_score
 
@@ -19,6 +19,7 @@ from treerank._input.frames import take_rows_of
 from treerank._input.labels import check_labels
 from treerank._input.parameters import invalid_parameter
 from treerank._input.seed import seed_of
+from treerank._input.types import LabelOrder, RandomStateLike, TableLike
 from treerank._input.weights import check_weights, weight_argument
 from treerank.metrics import ordinal_vus_score
 from treerank.metrics._input import check_level
@@ -28,19 +29,19 @@ FloatArray = NDArray[np.float64]
 
 def compare(
     estimators: Any,
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: ArrayLike,
     *,
     cv: Any = 10,
     n_repeats: int = 1,
     groups: Any = None,
     time: Any = None,
-    sample_weight: Any = None,
-    label_order: Any = None,
+    sample_weight: ArrayLike | None = None,
+    label_order: LabelOrder = None,
     baseline: str | None = None,
     level: float = 0.95,
     n_jobs: int | None = None,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
 ) -> Comparison:
     """Compare ranking models on your own data by cross-validated AUC (VUS beyond two classes).
 
@@ -144,7 +145,7 @@ def compare(
 
 
 class _Data(NamedTuple):
-    X: Any
+    X: TableLike
     labels: NDArray[np.intp]
     weight: FloatArray | None
     n_classes: int
@@ -208,7 +209,7 @@ def _fit_and_judge(model: Any, data: _Data, fold: Fold) -> _Outcome:
     return _Outcome(float(quality), fitted - start, scored - fitted, scores)
 
 
-def _scores(model: Any, X: Any, n_classes: int) -> FloatArray:
+def _scores(model: Any, X: TableLike, n_classes: int) -> FloatArray:
     """One score per row, higher is better."""
     if hasattr(model, "score_samples"):
         scores = model.score_samples(X)

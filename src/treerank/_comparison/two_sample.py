@@ -7,7 +7,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import mannwhitneyu
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
@@ -17,6 +17,7 @@ from treerank._input.frames import open_frame, take_rows_of
 from treerank._input.parameters import invalid_parameter
 from treerank._input.seed import seed_of
 from treerank._input.text_arrays import open_text_array
+from treerank._input.types import RandomStateLike
 from treerank._treerank import TreeRank
 from treerank.metrics import AucInterval, auc_interval
 from treerank.plots._scores import ranking_scores
@@ -52,12 +53,12 @@ class TwoSampleResult:
 
 def two_sample_test(
     x: Any,
-    y: Any,
+    y: ArrayLike,
     *,
     estimator: Any = None,
     test_size: float = 0.5,
     level: float = 0.95,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
 ) -> TwoSampleResult:
     """Test whether two samples come from the same distribution, in any dimension.
 
@@ -127,7 +128,7 @@ def _all_differ(scores: NDArray[np.float64]) -> bool:
     return len(np.unique(scores)) == len(scores)
 
 
-def _join_samples(x: Any, y: Any) -> tuple[Any, NDArray[np.intp]]:
+def _join_samples(x: Any, y: ArrayLike) -> tuple[Any, NDArray[np.intp]]:
     """All rows, and 0 for those of x, 1 for those of y."""
     frames = [frame for sample in (x, y) if (frame := open_frame(sample)) is not None]
     if len(frames) == 2:

@@ -31,6 +31,7 @@ from treerank._input.columns import (
     raise_infinite,
     raise_unsupported_type,
 )
+from treerank._input.types import TableLike
 from treerank._input.validation import Table
 
 # --- labels ---
@@ -205,7 +206,7 @@ def table_seen(
     return TableStats(n_rows, len(rows), columns, None, nothing, sampled_units)
 
 
-def block_table(X: Any, names: list[str], is_categorical: Sequence[bool]) -> Table:
+def block_table(X: TableLike, names: list[str], is_categorical: Sequence[bool]) -> Table:
     """Open a block whose columns are known to be numbers or levels, to be coded."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     columns = []
@@ -226,7 +227,7 @@ def block_table(X: Any, names: list[str], is_categorical: Sequence[bool]) -> Tab
     return Table(len(matrix), names, None, columns)
 
 
-def _check_matrix(X: Any) -> NDArray[Any]:
+def _check_matrix(X: TableLike) -> NDArray[Any]:
     return np.asarray(
         check_array(
             X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan",

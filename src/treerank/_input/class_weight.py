@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._input.parameters import invalid_parameter
+from treerank._input.types import ClassWeight
 
 Floats = NDArray[np.float64]
 
 
 def with_class_weight(
-    class_weight: Any, labels: NDArray[np.uint8], classes: NDArray[Any], weight: Floats | None
+    class_weight: ClassWeight,
+    labels: NDArray[np.uint8],
+    classes: NDArray[Any],
+    weight: Floats | None,
 ) -> Floats | None:
     """Weights of the rows times those of their classes; as scikit-learn has them."""
     if class_weight is None:
@@ -33,7 +37,9 @@ def refuse_class_weight(estimator: Any, where: str) -> None:
         )
 
 
-def _weights_of(class_weight: Any, labels: NDArray[np.uint8], classes: NDArray[Any]) -> Floats:
+def _weights_of(
+    class_weight: ClassWeight, labels: NDArray[np.uint8], classes: NDArray[Any]
+) -> Floats:
     if isinstance(class_weight, str) and class_weight == "balanced":
         # By rows, not by their weights.
         counts = np.bincount(labels, minlength=len(classes))

@@ -12,6 +12,7 @@ from treerank._device.choice import device_of
 from treerank._device.device import Device
 from treerank._device.numbers import DeviceNumbers, open_numbers
 from treerank._input.columns import raise_infinite
+from treerank._input.types import TableLike
 
 # Arrays of so many rows are copied to the device, which checks and codes them faster; and the share
 # of its free memory that they may take.
@@ -28,7 +29,7 @@ def numbers_on_device(estimator: Any, X: Any) -> DeviceNumbers | None:
     return DeviceNumbers(device, X) if X.nbytes < MEMORY_SHARE * device.free_bytes else None
 
 
-def _is_large_matrix(X: Any) -> bool:
+def _is_large_matrix(X: TableLike) -> bool:
     return (
         type(X) is np.ndarray and X.ndim == 2 and len(X) >= LEAST_ROWS and X.shape[1] > 0
         and X.dtype in (np.float32, np.float64) and X.dtype.isnative

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
+from treerank._input.types import TableLike
+
 FEW_ROWS = 16
 
 
@@ -49,7 +51,7 @@ def few_rows(table: Any) -> tuple[list[Any], NDArray[Any]] | None:
     return None
 
 
-def check_numeric(X: Any, owner: str) -> None:
+def check_numeric(X: TableLike, owner: str) -> None:
     """Refuse what cannot be made numbers: text, dates, integers beyond the largest double."""
     if issparse(X):
         return

@@ -7,7 +7,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
@@ -24,6 +24,7 @@ from treerank._input.labels import (
     raise_missing_labels,
     raise_unordered_labels,
 )
+from treerank._input.types import LabelOrder
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,9 @@ class LabelStats:
             agree,
         )
 
-    def classes(self, label_order: Any, max_classes: int = _core.MAX_CLASSES) -> NDArray[Any]:
+    def classes(
+        self, label_order: LabelOrder, max_classes: int = _core.MAX_CLASSES
+    ) -> NDArray[Any]:
         """Classes of all rows, worst first, by the rules of `check_labels`."""
         if self.n_missing:
             raise_missing_labels(self.n_missing, self.n_rows, self.first_missing)
@@ -113,7 +116,7 @@ class LabelBlock:
         return np.asarray(class_numbers(self.seen.distinct, classes)[self.places])
 
 
-def label_block(y: Any) -> LabelBlock:
+def label_block(y: ArrayLike) -> LabelBlock:
     """Look at the labels of a block: an array, or a series of any library."""
     series = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(series, nw.Series) and series.dtype in (nw.String, nw.Categorical, nw.Enum):

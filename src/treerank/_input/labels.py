@@ -6,11 +6,12 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
 from treerank._input.columns import is_missing
+from treerank._input.types import LabelOrder
 from treerank._input.warn import warn
 
 FEW_LABELS = 20  # of more, scikit-learn asks how many rows they have
@@ -20,7 +21,7 @@ SEVERAL_TYPES = ValueError(
 
 
 def check_labels(
-    y: Any, n_rows: int, label_order: Any = None, max_classes: int = 2
+    y: ArrayLike, n_rows: int, label_order: LabelOrder = None, max_classes: int = 2
 ) -> tuple[NDArray[np.uint8], NDArray[Any]]:
     """Return the class number of each row, and the classes, worst first.
 
@@ -57,7 +58,10 @@ def raise_missing_labels(n_missing: int, n_rows: int, first: int) -> None:
 
 
 def finalize_classes(
-    distinct: NDArray[Any], categories: NDArray[Any] | None, label_order: Any, max_classes: int
+    distinct: NDArray[Any],
+    categories: NDArray[Any] | None,
+    label_order: LabelOrder,
+    max_classes: int,
 ) -> NDArray[Any]:
     """Put the distinct labels into their order: declared, of a categorical, or of the values."""
     declared = _declared_order(label_order)
@@ -79,7 +83,7 @@ def class_numbers(distinct: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.u
     return np.array([number[label] for label in distinct.tolist()], dtype=np.uint8)
 
 
-def check_known_labels(y: Any, classes: NDArray[Any]) -> NDArray[Any]:
+def check_known_labels(y: ArrayLike, classes: NDArray[Any]) -> NDArray[Any]:
     """Labels of evaluation rows; the AUC of labels the model does not know means nothing."""
     y = np.asarray(plain_labels(column_or_1d(labels_as_array(y))))
     missing = missing_labels(y)
@@ -97,7 +101,7 @@ def check_known_labels(y: Any, classes: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(y)
 
 
-def _declared_order(label_order: Any) -> NDArray[Any] | None:
+def _declared_order(label_order: LabelOrder) -> NDArray[Any] | None:
     if label_order is None:
         return None
     order = plain_labels(np.array(list(label_order), dtype=object))
@@ -112,7 +116,7 @@ def _declared_order(label_order: Any) -> NDArray[Any] | None:
     return order
 
 
-def _order_of_categories(y: Any) -> NDArray[Any] | None:
+def _order_of_categories(y: ArrayLike) -> NDArray[Any] | None:
     """Return the levels of an ordered categorical; refuse one of many levels in no order."""
     pandas = nw.dependencies.get_pandas()
     if pandas is not None and isinstance(y, pandas.Categorical):
@@ -142,7 +146,9 @@ def raise_unordered_labels(levels: list[Any]) -> None:
     )
 
 
-def _reorder(classes: NDArray[Any], declared: NDArray[Any], label_order: Any) -> NDArray[Any]:
+def _reorder(
+    classes: NDArray[Any], declared: NDArray[Any], label_order: LabelOrder
+) -> NDArray[Any]:
     """Put the classes into the declared order."""
     place = {label: i for i, label in enumerate(declared.tolist())}
     unknown = [label for label in classes.tolist() if label not in place]
@@ -182,7 +188,7 @@ def _show(classes: NDArray[Any]) -> str:
     return ", ".join(map(repr, classes[:6].tolist())) + (", …" if len(classes) > 6 else "")
 
 
-def labels_as_array(y: Any) -> Any:
+def labels_as_array(y: ArrayLike) -> Any:
     series = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         is_text = series.dtype in (nw.Categorical, nw.Enum, nw.String, nw.Object)

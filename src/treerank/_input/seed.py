@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.utils import check_random_state
 
 from treerank._input.parameters import invalid_parameter
+from treerank._input.types import RandomStateLike
 
 
-def seed_of(random_state: Any) -> int:
+def seed_of(random_state: RandomStateLike) -> int:
     """Return the seed of a single tree; None means 0, so that a fit can be repeated."""
     if random_state is None:
         return 0

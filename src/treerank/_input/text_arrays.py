@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from treerank._input.columns import Column, object_column
 from treerank._input.frames import array_of_rows
+from treerank._input.types import TableLike
 
 # What NumPy makes of missing values when it turns a whole array into text.
 MISSING_WORDS = ("nan", "None", "<NA>")
 
 
-def open_text_array(X: Any) -> NDArray[Any] | None:
+def open_text_array(X: TableLike) -> NDArray[Any] | None:
     """Return X as an array of objects or of text, where it holds any text; else None."""
     if isinstance(X, list | tuple):
         try:

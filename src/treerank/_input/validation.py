@@ -9,7 +9,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from treerank import _core
@@ -20,6 +20,7 @@ from treerank._input.device_arrays import check_finite, numbers_on_device, value
 from treerank._input.frames import few_rows, open_frame
 from treerank._input.labels import check_labels
 from treerank._input.text_arrays import open_text_array, text_array_column
+from treerank._input.types import LabelOrder, TableLike
 from treerank._input.weights import Weights, check_weights, quantise
 
 
@@ -97,12 +98,12 @@ class TrainingData(TrainingSize):
 
 def validate_training_data(
     estimator: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
+    X: TableLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
     categorical_features: Any,
     *,
-    label_order: Any = None,
+    label_order: LabelOrder = None,
     max_classes: int = _core.MAX_CLASSES,
 ) -> TrainingData:
     """Check everything that enters `fit`; set the names and number of features."""
@@ -152,7 +153,7 @@ def class_sizes(data: TrainingData) -> NDArray[np.float64]:
     return np.asarray(sizes, dtype=np.float64)
 
 
-def validate_rows(estimator: Any, X: Any, is_categorical: Sequence[bool]) -> Table:
+def validate_rows(estimator: Any, X: TableLike | Table, is_categorical: Sequence[bool]) -> Table:
     """Check rows to be scored against what the estimator was fitted to."""
     if isinstance(X, Table):  # checked before, for several readings of the same rows
         return X
@@ -172,7 +173,7 @@ def _feature_names(estimator: Any, frame: nw.DataFrame[Any] | None) -> list[str]
 
 
 def _open_table(
-    estimator: Any, X: Any, *, reset: bool
+    estimator: Any, X: TableLike, *, reset: bool
 ) -> tuple[int, NDArray[Any] | DeviceNumbers | None, nw.DataFrame[Any] | None]:
     """Return (rows, array, frame); one of the last two is None.
 
@@ -209,7 +210,7 @@ def _open_table(
     return len(matrix), matrix, None
 
 
-def _few_known_rows(estimator: Any, X: Any) -> NDArray[Any] | None:
+def _few_known_rows(estimator: Any, X: TableLike) -> NDArray[Any] | None:
     """Values of a short frame that has the columns the estimator was fitted to; else None."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is None or (rows := few_rows(X)) is None or rows[0] != names.tolist():
@@ -223,7 +224,7 @@ def check_number_of_features(n_features: int) -> None:
         raise ValueError(f"Got {n_features:,} features; expected at most {_core.MAX_FEATURES:,}.")
 
 
-def _check_readable(X: Any) -> None:
+def _check_readable(X: TableLike) -> None:
     """Refuse what NumPy would misread: text, dates and masks, lazy and unknown containers."""
     if hasattr(X, "__dask_graph__"):
         raise TypeError(

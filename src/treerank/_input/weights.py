@@ -13,7 +13,7 @@ from math import lcm
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
@@ -213,7 +213,7 @@ def scale_weights(weight: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(scaled / float(sums.mean / Fraction(2) ** power))
 
 
-def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
     """Check the weights of the rows: finite, not negative, not all zero."""
     if sample_weight is None:
         return None
@@ -228,7 +228,9 @@ def check_has_weight(has_weight: bool) -> None:
         raise ValueError("Got sample_weight of zeros only; expected some positive weight.")
 
 
-def check_weight_block(sample_weight: Any, n_rows: int, first_row: int = 0) -> NDArray[np.float64]:
+def check_weight_block(
+    sample_weight: ArrayLike | None, n_rows: int, first_row: int = 0
+) -> NDArray[np.float64]:
     """Check the weights of a block of rows, the first of which has this number."""
     try:
         weight = np.asarray(sample_weight)

@@ -18,6 +18,7 @@ from sklearn.utils.validation import validate_data
 from treerank._base import TreeRanker
 from treerank._input.frames import check_numeric
 from treerank._input.parameters import invalid_parameter
+from treerank._input.types import TableLike
 from treerank._input.validation import validate_rows
 from treerank._io.node_arrays import (
     _NODE_ARRAYS,
@@ -43,7 +44,7 @@ class ScikitLearnSource(TreeSource):
     estimator: Any
     front: Any
 
-    def read(self, X: Any) -> NDArray[np.float64]:
+    def read(self, X: TableLike) -> NDArray[np.float64]:
         """Rows as numbers, once the transformers have seen them."""
         if self.front is not None:
             X = self.front.transform(X)
@@ -66,7 +67,7 @@ class RankerSource(TreeSource):
     model: TreeRanker
     front: Any
 
-    def read(self, X: Any) -> NDArray[np.float64]:
+    def read(self, X: TableLike) -> NDArray[np.float64]:
         """Rows as numbers; levels as the codes that the model has given them."""
         if self.front is not None:
             X = self.front.transform(X)

@@ -16,6 +16,7 @@ from treerank._binning.binning import encode_levels
 from treerank._input.categories import SharedLevels
 from treerank._input.columns import Column, frame_column, is_missing
 from treerank._input.frames import check_numeric
+from treerank._input.types import TableLike
 from treerank._trees.axis_tree import (
     ANY_OTHER,
     NO_SETS,
@@ -45,7 +46,7 @@ class TreeSource(ABC):
     tree: AxisTree
 
     @abstractmethod
-    def read(self, X: Any) -> NDArray[np.float64]:
+    def read(self, X: TableLike) -> NDArray[np.float64]:
         """Rows as numbers, categories as codes, NaN for missing."""
 
     @property
@@ -65,7 +66,7 @@ class ArraySource(TreeSource):
     given_names: list[str] | None
     ordered: bool
 
-    def read(self, X: Any) -> NDArray[np.float64]:
+    def read(self, X: TableLike) -> NDArray[np.float64]:
         """Rows as numbers; levels as the codes of the text."""
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         if self.given_names is not None and isinstance(frame, nw.DataFrame):

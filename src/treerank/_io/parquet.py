@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 import treerank
@@ -34,6 +34,7 @@ from treerank._input.column_stats import BinningSample
 from treerank._input.label_blocks import LabelBlock, label_block
 from treerank._input.parameters import check_n_jobs
 from treerank._input.stages import record_stages, stage
+from treerank._input.types import TableLike
 from treerank._input.validation import (
     Table,
     TrainingData,
@@ -73,7 +74,9 @@ class CodedFit:
         """Fit to the coded rows."""
         raise NotImplementedError
 
-    def _fit_table(self: Any, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
+    def _fit_table(
+        self: Any, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None, **more: Any
+    ) -> None:
         """Validate, bin and fit a table in memory; `more` is for `_fit_coded`."""
         with all_or_nothing(self), record_stages(self.verbose):
             with stage("validate"):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from treerank import _core
 from treerank._binning.binning import Codes
 from treerank._input.parameters import check_choice, check_integer, check_n_jobs
+from treerank._input.types import TableLike
 from treerank._input.validation import Table, validate_rows
 from treerank._reading.tree_sums import TreeSum, tree_sum
 
@@ -80,7 +81,7 @@ class Attributions:
 
 def attributions(
     model: Any,
-    X: Any,
+    X: TableLike | Table,
     baseline: Any = None,
     *,
     interactions: bool = False,
@@ -216,7 +217,7 @@ def _check_paths(trees: TreeSum, max_paths: int) -> None:
         )
 
 
-def rows_of(model: Any, X: Any, name: str) -> Table:
+def rows_of(model: Any, X: TableLike | Table, name: str) -> Table:
     """Check rows; an error says which argument they are."""
     try:
         return validate_rows(model, X, model._binning.is_categorical.astype(bool).tolist())

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
 from treerank._input.parameters import check_choice, check_integer, check_n_jobs, invalid_parameter
+from treerank._input.types import TableLike
 from treerank._input.validation import Table, validate_rows
 from treerank._trees.ranking_tree import RankTree, _set_bytes
 
@@ -47,13 +48,13 @@ class PartialDependence:
 
 def partial_dependence(
     model: Any,
-    X: Any,
+    X: TableLike,
     features: Any,
     *,
     grid_resolution: int = 100,
     percentiles: tuple[float, float] = (0.05, 0.95),
     response: str = "score",
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
 ) -> PartialDependence:
     """Average the score of a ranking tree over rows, one or two features set to a grid.
 
@@ -162,7 +163,7 @@ def _check_percentiles(percentiles: Any) -> tuple[float, float]:
     return low, high
 
 
-def _check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
+def _check_weights(sample_weight: ArrayLike | None, n_rows: int) -> Floats | None:
     if sample_weight is None:
         return None
     weights = np.ascontiguousarray(sample_weight, dtype=np.float64)

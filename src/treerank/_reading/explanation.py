@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from treerank._binning.binning import Binning, Codes
 from treerank._input.categories import SharedLevels
 from treerank._input.parameters import check_n_jobs
+from treerank._input.types import TableLike
 from treerank._input.validation import Table, validate_rows
 from treerank._reading.dependence import check_has_tests
 from treerank._reading.rules import _format_box, _number
@@ -102,7 +103,7 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(model: Any, X: Any) -> list[Explanation]:
+def explain(model: Any, X: TableLike) -> list[Explanation]:
     """Explain which tests put each row into its stratum, and what would move it.
 
     A move changes one feature and leaves the others as they are. For a number it is the

@@ -8,13 +8,14 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._input.frames import frame_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_integer
 from treerank._input.seed import seed_of
+from treerank._input.types import RandomStateLike, TableLike
 from treerank._input.validation import _feature_names
 from treerank._reading.attributions import attributions, rows_of
 from treerank._reading.reasons import check_groups
@@ -69,13 +70,13 @@ class Importance:
 
 def attribution_importance(
     model: Any,
-    X: Any,
+    X: TableLike,
     baseline: Any = None,
     *,
     groups: Mapping[str, Sequence[Any]] | None = None,
     n_bootstrap: int = 1000,
     level: float = 0.95,
-    random_state: Any = 0,
+    random_state: RandomStateLike = 0,
 ) -> Importance:
     """Mean absolute attribution of each feature, with intervals by a bootstrap of the rows.
 
@@ -128,14 +129,14 @@ def attribution_importance(
 
 def auc_importance(
     model: Any,
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: ArrayLike,
     *,
     groups: Mapping[str, Sequence[Any]] | None = None,
     n_repeats: int = 5,
     level: float = 0.95,
-    sample_weight: Any = None,
-    random_state: Any = 0,
+    sample_weight: ArrayLike | None = None,
+    random_state: RandomStateLike = 0,
 ) -> Importance:
     """Loss of AUC on held-out rows when a feature, or a group, is shuffled, with intervals.
 
@@ -236,7 +237,7 @@ def _limits(lost: Floats, losses: Floats, sample: Any, level: float) -> tuple[fl
     return value, lower, upper
 
 
-def _shuffled(X: Any, at: list[int], order: NDArray[np.intp]) -> Any:
+def _shuffled(X: TableLike, at: list[int], order: NDArray[np.intp]) -> Any:
     """Rows with some columns in another order."""
     if isinstance(X, nw.DataFrame):
         if X.implementation.is_pandas_like():  # which aligns columns by the index

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from treerank._input.frames import frame_of
 from treerank._input.parameters import check_number
@@ -50,7 +50,7 @@ class OrderedPartition:
         counts: Any,
         *,
         classes: Any = None,
-        scores: Any = None,
+        scores: ArrayLike | None = None,
         rules: Callable[[], list[str]] | None = None,
     ) -> None:
         self.counts = np.array(counts, dtype=np.float64)

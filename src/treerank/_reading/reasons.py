@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from treerank._growth.trees import check_monotonic
 from treerank._input.parameters import check_choice, check_integer, check_number, is_whole
+from treerank._input.types import TableLike
 from treerank._reading.attributions import Attributions, attributions, data_of, rows_of
 from treerank._reading.tree_sums import tree_sum
 from treerank._reading.usual_values import UsualValues, format_value, is_missing, usual_values
@@ -54,7 +55,7 @@ class Reason:
 
 def reasons(
     model: Any,
-    X: Any,
+    X: TableLike,
     n: int = 4,
     *,
     baseline: Any = None,
@@ -137,7 +138,9 @@ def reasons(
     return _choose(found, members, contradicts, usual, texts, sign, n)
 
 
-def reasons_both_ways(model: Any, X: Any, n: int, baseline: Any) -> dict[str, list[list[Reason]]]:
+def reasons_both_ways(
+    model: Any, X: TableLike, n: int, baseline: Any
+) -> dict[str, list[list[Reason]]]:
     """Reasons to be "up" and to be "down" against all rows of a baseline, computed once."""
     rows, usual = _reference_rows(model, baseline, "population", 0.0, -1.0)
     found = attributions(model, X, rows)

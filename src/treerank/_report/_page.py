@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from treerank._input.parameters import check_integer, invalid_parameter
+from treerank._input.types import TableLike
 from treerank._report._appendix import SIGNATURES, to_markdown
 from treerank._report._appendix import appendix as build_appendix
 from treerank._report._by_cut import cuts_between_classes
@@ -46,8 +48,8 @@ from treerank.scoring._validation import Validation
 
 def report(
     model: Any,
-    X: Any = None,
-    y: Any = None,
+    X: TableLike | None = None,
+    y: ArrayLike | None = None,
     *,
     out: Any = "report.html",
     train: Any = None,
@@ -58,7 +60,7 @@ def report(
     segments: bool = False,
     champion: Any = None,
     appendix: Any = False,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     title: str | None = None,
     rows: Any = 6,
     level: float = 0.95,

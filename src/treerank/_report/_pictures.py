@@ -114,7 +114,7 @@ def pixels(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def path(x: Any, y: Any) -> str:
+def path(x: Any, y: ArrayLike) -> str:
     """Return the path of a broken line, without the points that nobody can tell apart."""
     points = np.column_stack([x, y])
     kept = points[_seen(points)]

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning.binning import Binning, bin_table
 from treerank._forest import RankingForest
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_n_jobs
+from treerank._input.types import TableLike
 from treerank._input.validation import validate_rows
 from treerank._report._table import RowTable, fingerprint
 from treerank.metrics._input import check_weights
@@ -66,7 +67,9 @@ class ScoredRows:
         return np.asarray(totals, dtype=np.float64)
 
 
-def read_sample(model: Any, X: Any, y: Any, sample_weight: Any, name: str = "y") -> ScoredRows:
+def read_sample(
+    model: Any, X: TableLike, y: Any, sample_weight: ArrayLike | None, name: str = "y"
+) -> ScoredRows:
     """Check rows against the model and score them."""
     check_is_fitted(model)
     classes = np.asarray(getattr(model, "classes_", ()))
@@ -160,7 +163,7 @@ def responses(model: Any, table: RowTable, has_probability: bool) -> Floats:
     return ranking_scores(model, table.native)
 
 
-def bin_once(model: Any, X: Any) -> Any:
+def bin_once(model: Any, X: TableLike) -> Any:
     """Rows in the form that a model takes; binned once, for models of this library."""
     binning = getattr(model, "_binning", None)
     if not isinstance(binning, Binning):

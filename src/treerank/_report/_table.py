@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._input.columns import is_missing
+from treerank._input.types import TableLike
 
 
 class RowTable:
@@ -19,7 +20,7 @@ class RowTable:
     changes on the way.
     """
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: TableLike) -> None:
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         self._frame = frame if isinstance(frame, nw.DataFrame) else None
         self._array = np.asarray(X if self._frame is None else ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_auc_score
 
 from treerank._input.focus import Focus
@@ -23,10 +23,10 @@ def has_two_classes(model: Any) -> bool:
 
 
 def ranking_quality(
-    y: Any,
+    y: ArrayLike,
     scores: NDArray[np.float64],
     classes: NDArray[Any],
-    sample_weight: Any,
+    sample_weight: ArrayLike | None,
     focus: Focus | None = None,
 ) -> float:
     """AUC of the scores, local or partial with a focus; VUS beyond two classes."""

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from treerank._input.types import TableLike
 
-def ranking_scores(model: Any, X: Any) -> NDArray[np.float64]:
+
+def ranking_scores(model: Any, X: TableLike) -> NDArray[np.float64]:
     """Score of each row, higher is better, from any fitted two-class model."""
     check_is_fitted(model)
     for method in ("score_samples", "decision_function", "predict_proba"):
@@ -29,7 +31,7 @@ def ranking_scores(model: Any, X: Any) -> NDArray[np.float64]:
     )
 
 
-def probabilities(model: Any, X: Any) -> NDArray[np.float64]:
+def probabilities(model: Any, X: TableLike) -> NDArray[np.float64]:
     """Probability of the positive class, from any fitted two-class model that gives it."""
     check_is_fitted(model)
     if not hasattr(model, "predict_proba"):

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.types import TableLike
+
 
 class ForestTree:
     """One tree of a fitted forest: a view, which holds nothing of its own.
@@ -25,12 +27,12 @@ class ForestTree:
     def __repr__(self) -> str:
         return f"ForestTree({self.number}, {self.forest._trees.size(self.number)})"
 
-    def apply(self, X: Any) -> NDArray[np.int32]:
+    def apply(self, X: TableLike) -> NDArray[np.int32]:
         """Return the number of the leaf in which each row ends."""
         codes, n_jobs = self.forest._codes(X)
         return np.asarray(self.forest._trees.tree(self.number).apply(codes, n_jobs)[0])
 
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
+    def score_samples(self, X: TableLike) -> NDArray[np.float64]:
         """Return the value of each row in this tree: its share of positives, or its rank."""
         codes, n_jobs = self.forest._codes(X)
         values = self.forest._trees.tree(self.number).each(codes, n_jobs)[0]

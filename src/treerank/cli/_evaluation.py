@@ -30,7 +30,7 @@ class Rows(NamedTuple):
     """Rows for `treerank.report`; labels, weights and groups where they are asked for."""
 
     features: Any
-    labels: NDArray[Any] | None
+    labels: Any  # an array, or None without column options
     weights: NDArray[np.float64] | None
     groups: NDArray[Any] | None = None
     ids: NDArray[Any] | None = None

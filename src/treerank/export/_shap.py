@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from treerank._base import TreeRanker
 from treerank._input.parameters import check_integer
+from treerank._input.types import TableLike
 from treerank._input.validation import Table, validate_rows
 from treerank._trees.ranking_tree import RankTree
 from treerank.export._walks import (
@@ -26,7 +27,9 @@ Floats = NDArray[np.float64]
 LEAST_WEIGHT = 1e-9
 
 
-def to_dict(model: Any, X: Any = None, *, max_nodes: int = 1_000_000) -> dict[str, Any]:
+def to_dict(
+    model: Any, X: TableLike | None = None, *, max_nodes: int = 1_000_000
+) -> dict[str, Any]:
     """Write the trees out as plain arrays, in the form that `shap.TreeExplainer` accepts.
 
     Cells that are merged and split again are written once for each way that leads to them. Rows
@@ -88,7 +91,7 @@ def to_dict(model: Any, X: Any = None, *, max_nodes: int = 1_000_000) -> dict[st
     }
 
 
-def to_matrix(model: Any, X: Any) -> Floats:
+def to_matrix(model: Any, X: TableLike) -> Floats:
     """Turn rows into numbers: NaN for a missing number, codes instead of levels.
 
     Code 0 is a missing or unknown level, code i the i-th level of the model.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treerank.export._sql_words import Dialect
 from treerank.scoring._scorecard import Scorecard
@@ -18,7 +19,7 @@ def card_names(card: Scorecard | None) -> list[str]:
     return [name for name, is_there in names.items() if is_there]
 
 
-def card_of_scores(card: Scorecard, scores: Any, words: Dialect) -> list[list[str]]:
+def card_of_scores(card: Scorecard, scores: NDArray[np.float64], words: Dialect) -> list[list[str]]:
     """Grade and points of some scores, written out."""
     columns = []
     if card.grades_ is not None:

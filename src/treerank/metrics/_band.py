@@ -1,11 +1,14 @@
 """A simultaneous confidence band for the whole ROC curve."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
+
+from treerank._input.types import Label, RandomStateLike
 
 from ._input import BinarySample, FloatArray, check_binary, check_level
 from ._parameter_docs import insert_shared_docs
@@ -38,14 +41,14 @@ class RocBand:
 
 @insert_shared_docs
 def roc_band(
-    y: Any,
+    y: ArrayLike,
     s: ArrayLike,
     level: float = 0.95,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
     n_resamples: int = 2000,
-    random_state: Any = 0,
+    random_state: RandomStateLike = 0,
 ) -> RocBand:
     """Band that holds the *whole* ROC curve of the population with the given confidence.
 

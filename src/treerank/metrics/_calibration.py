@@ -1,5 +1,7 @@
 """Calibration of predicted probabilities: a table, intercept and slope."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -8,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
 from treerank._input.frames import frame_of
+from treerank._input.types import Label
 
 from ._input import BoolArray, FloatArray, IntArray, check_binary, check_level, check_scores
 from ._parameter_docs import insert_shared_docs
@@ -37,13 +40,13 @@ class CalibrationFit:
 
 @insert_shared_docs
 def calibration_slope(
-    y: Any,
+    y: ArrayLike,
     p: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
     clip: float = CLIP,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> CalibrationFit:
     """Calibration intercept and slope of predicted probabilities, with intervals.
 
@@ -106,13 +109,13 @@ def calibration_slope(
 
 @insert_shared_docs
 def calibration_table(
-    y: Any,
+    y: ArrayLike,
     p: ArrayLike,
     *,
     n_groups: int = 10,
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> Any:
     """Predicted against observed shares, in groups of neighbouring probabilities.
 
@@ -151,13 +154,13 @@ def calibration_table(
 
 
 def calibration_columns(
-    y: Any,
+    y: ArrayLike,
     p: ArrayLike,
     *,
     n_groups: int,
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> dict[str, FloatArray]:
     """Return the columns of `calibration_table`, which need no library of data frames."""
     if n_groups < 1:

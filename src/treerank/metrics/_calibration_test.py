@@ -1,11 +1,14 @@
 """A test of calibration without groups: the running sum of what was predicted too low."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import chdtrc, kolmogorov, ndtr
+
+from treerank._input.types import Label
 
 from ._calibration import check_probabilities
 from ._input import BinarySample, FloatArray, check_binary
@@ -38,11 +41,11 @@ class CalibrationTest:
 
 @insert_shared_docs
 def calibration_test(
-    y: Any,
+    y: ArrayLike,
     p: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> CalibrationTest:
     """Test whether probabilities are calibrated, without groups.
 

@@ -25,7 +25,7 @@ class ConcordanceInterval:
 
 @insert_shared_docs
 def concordance_interval(
-    y: Any,
+    y: ArrayLike,
     s: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,

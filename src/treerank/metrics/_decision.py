@@ -1,10 +1,13 @@
 """From a score to a decision: cut-offs and their operating points, net benefit."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from treerank._input.types import Label
 
 from ._calibration import check_probabilities
 from ._input import BinarySample, FloatArray, IntArray, check_binary, check_level
@@ -48,7 +51,7 @@ class DecisionCurve:
 
 @insert_shared_docs
 def choose_cutoff(
-    y: Any,
+    y: ArrayLike,
     s: ArrayLike,
     *,
     rule: str = "youden",
@@ -57,7 +60,7 @@ def choose_cutoff(
     false_negative_cost: float = 1.0,
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> OperatingPoint:
     """Choose a cut-off and return its operating point, with intervals.
 
@@ -129,13 +132,13 @@ def choose_cutoff(
 
 @insert_shared_docs
 def operating_point(
-    y: Any,
+    y: ArrayLike,
     s: ArrayLike,
     threshold: float,
     *,
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> OperatingPoint:
     """Return the operating point of a given cut-off, with Wilson's intervals.
 
@@ -173,12 +176,12 @@ def operating_point(
 
 @insert_shared_docs
 def decision_curve(
-    y: Any,
+    y: ArrayLike,
     p: ArrayLike,
     *,
     thresholds: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> DecisionCurve:
     """Net benefit of acting on predicted probabilities.
 

@@ -1,11 +1,14 @@
 """The AUC with an interval, and two AUCs on the same rows compared."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtr
+
+from treerank._input.types import Label
 
 from ._input import BinarySample, FloatArray, check_binary, check_level
 from ._parameter_docs import insert_shared_docs
@@ -41,12 +44,12 @@ class AucComparison:
 
 @insert_shared_docs
 def auc_interval(
-    y: Any,
+    y: ArrayLike,
     s: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> AucInterval:
     """AUC with DeLong's confidence interval, in O(n log n).
 
@@ -103,13 +106,13 @@ def auc_interval(
 
 @insert_shared_docs
 def compare_auc(
-    y: Any,
+    y: ArrayLike,
     s1: ArrayLike,
     s2: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> AucComparison:
     """Compare the AUCs of two scores on the same rows: difference, interval and p-value.
 

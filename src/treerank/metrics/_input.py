@@ -4,6 +4,8 @@ Conventions of the whole package: labels are ordered classes, lowest first; with
 higher one is the positive one; a higher score is better. Rows of weight zero are dropped.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -12,6 +14,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treerank._input.types import Label
 from treerank._input.warn import warn
 
 FloatArray = NDArray[np.float64]
@@ -48,10 +51,10 @@ class OrderedSample:
 
 
 def check_binary(
-    y: Any,
+    y: ArrayLike,
     s: ArrayLike,
     sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
     *,
     name: str = "s",
 ) -> BinarySample:
@@ -72,7 +75,7 @@ def check_binary(
 
 
 def check_ordered(
-    y: Any, s: ArrayLike, sample_weight: ArrayLike | None = None, labels: Any = None
+    y: ArrayLike, s: ArrayLike, sample_weight: ArrayLike | None = None, labels: Any = None
 ) -> OrderedSample:
     """Check labels of two or more ordered classes against their scores."""
     classes, code = read_labels(y, labels)
@@ -140,7 +143,7 @@ def check_rate(rate: float, name: str = "rate") -> float:
 
 
 def read_labels(
-    y: Any, labels: Any = None, *, binary: bool = False
+    y: ArrayLike, labels: Any = None, *, binary: bool = False
 ) -> tuple[NDArray[Any], IntArray]:
     """Return the ordered classes and each row's place among them.
 

@@ -5,12 +5,16 @@ VUS here is the chance that one row drawn from every class comes out in the orde
 detection in time series, goes by the same three letters and is something else.)
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from treerank._input.types import TableLike
 
 from ._input import FloatArray, IntArray, OrderedSample, check_level, check_ordered
 from ._parameter_docs import insert_shared_docs
@@ -31,7 +35,7 @@ class VusInterval:
 
 @insert_shared_docs
 def ordinal_vus_score(
-    y: Any,
+    y: ArrayLike,
     s: ArrayLike,
     sample_weight: ArrayLike | None = None,
     *,
@@ -82,7 +86,7 @@ def vus_of_weights(weights: FloatArray) -> float:
 
 @insert_shared_docs
 def vus_interval(
-    y: Any,
+    y: ArrayLike,
     s: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
@@ -130,7 +134,7 @@ def vus_interval(
 
 @insert_shared_docs
 def pairwise_auc_scores(
-    y: Any,
+    y: ArrayLike,
     s: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
@@ -169,7 +173,9 @@ def pairwise_auc_scores(
 
 
 @insert_shared_docs
-def vus_scorer(estimator: Any, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+def vus_scorer(
+    estimator: Any, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
     """VUS of a fitted ranker's `score_samples`, for `cross_val_score` and its like.
 
     A plain callable, because `make_scorer` does not know `score_samples`. The order of the classes

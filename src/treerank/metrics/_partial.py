@@ -1,9 +1,13 @@
 """The AUC over a range of false positive rates, with an interval."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from treerank._input.types import Label
 
 from ._delong import AucInterval
 from ._input import BinarySample, FloatArray, check_binary, check_level, check_rate
@@ -39,7 +43,7 @@ class Region(NamedTuple):
 
 @insert_shared_docs
 def partial_auc_score(
-    y: Any,
+    y: ArrayLike,
     s: ArrayLike,
     *,
     max_fpr: float = 0.1,
@@ -47,7 +51,7 @@ def partial_auc_score(
     min_tpr: float = 0.0,
     standardise: bool = False,
     sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> float:
     """Area under a part of the ROC curve, as a share of what a perfect score has there.
 
@@ -99,7 +103,7 @@ def partial_auc_score(
 
 @insert_shared_docs
 def partial_auc_interval(
-    y: Any,
+    y: ArrayLike,
     s: ArrayLike,
     *,
     max_fpr: float = 0.1,
@@ -108,7 +112,7 @@ def partial_auc_interval(
     standardise: bool = False,
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> AucInterval:
     """Partial AUC, one-way or two-way, with a confidence interval, in O(n log n).
 

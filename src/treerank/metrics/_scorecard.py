@@ -1,5 +1,7 @@
 """Measures of credit scorecards and campaigns: KS, Gini, CAP, gains and lift, stability."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -7,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import auc as area
 
 from treerank._input.frames import frame_of
+from treerank._input.types import Label
 
 from ._input import FloatArray, check_binary, check_weights
 from ._parameter_docs import insert_shared_docs
@@ -16,7 +19,11 @@ from ._ties import cumulated_weights, roc_knots
 
 @insert_shared_docs
 def ks_score(
-    y: Any, s: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
+    y: ArrayLike,
+    s: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
 ) -> float:
     """Kolmogorov-Smirnov distance: the largest `tpr - fpr` over all cut-offs.
 
@@ -45,7 +52,11 @@ def ks_score(
 
 @insert_shared_docs
 def gini_score(
-    y: Any, s: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
+    y: ArrayLike,
+    s: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
 ) -> float:
     """Gini coefficient, or accuracy ratio: `2 AUC - 1`, from -1 to 1.
 
@@ -72,7 +83,11 @@ def gini_score(
 
 @insert_shared_docs
 def cap_curve(
-    y: Any, s: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
+    y: ArrayLike,
+    s: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Cumulative accuracy profile (gains curve): rows taken from the top, positives found.
 
@@ -104,13 +119,13 @@ def cap_curve(
 
 @insert_shared_docs
 def gains_table(
-    y: Any,
+    y: ArrayLike,
     s: ArrayLike,
     *,
     n_bands: int = 10,
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> Any:
     """Gains and lift by bands of the ranking (deciles by default), best band first.
 
@@ -154,13 +169,13 @@ def gains_table(
 
 
 def gains_columns(
-    y: Any,
+    y: ArrayLike,
     s: ArrayLike,
     *,
     n_bands: int,
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Return the columns of `gains_table`, which need no library of data frames."""
     if n_bands < 1:

@@ -48,7 +48,7 @@ class RocSurface:
 
 @insert_shared_docs
 def roc_surface(
-    y: Any,
+    y: ArrayLike,
     s: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,

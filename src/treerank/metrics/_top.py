@@ -1,10 +1,12 @@
 """Measures of the top of a ranking."""
 
-from typing import Any
+from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import auc as area
+
+from treerank._input.types import Label
 
 from ._input import BinarySample, FloatArray, check_binary, check_rate
 from ._parameter_docs import insert_shared_docs
@@ -13,12 +15,12 @@ from ._ties import cumulated_weights
 
 @insert_shared_docs
 def local_auc_score(
-    y: Any,
+    y: ArrayLike,
     s: ArrayLike,
     *,
     rate: float = 0.1,
     sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> float:
     """AUC of the top `rate` of the ranking.
 
@@ -67,12 +69,12 @@ def local_auc_of(sample: BinarySample, rate: float) -> float:
 
 @insert_shared_docs
 def hit_rate_score(
-    y: Any,
+    y: ArrayLike,
     s: ArrayLike,
     *,
     rate: float = 0.1,
     sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> float:
     """Share of positives among the top `rate` of the ranking.
 

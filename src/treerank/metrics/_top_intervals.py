@@ -1,5 +1,7 @@
 """Measures of the top of a ranking with intervals, and two scores compared there."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -7,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank._input.parameters import is_whole
+from treerank._input.types import Label
 
 from ._delong import AucInterval, difference_limits
 from ._input import BinarySample, FloatArray, IntArray, check_binary, check_level, check_rate
@@ -62,13 +65,13 @@ class TopComparison:
 
 @insert_shared_docs
 def local_auc_interval(
-    y: Any,
+    y: ArrayLike,
     s: ArrayLike,
     *,
     rate: float = 0.1,
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> AucInterval:
     """Local AUC with a confidence interval, in O(n log n).
 
@@ -109,14 +112,14 @@ def local_auc_interval(
 
 @insert_shared_docs
 def top_measures(
-    y: Any,
+    y: ArrayLike,
     s: ArrayLike,
     *,
     rate: float = 0.1,
     k: int | None = None,
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> TopMeasures:
     """Precision, recall and lift of the top of a ranking, with confidence intervals.
 
@@ -174,7 +177,7 @@ def top_measures(
 
 @insert_shared_docs
 def compare_top(
-    y: Any,
+    y: ArrayLike,
     s1: ArrayLike,
     s2: ArrayLike,
     *,
@@ -182,7 +185,7 @@ def compare_top(
     rate: float = 0.1,
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> TopComparison:
     """Compare two scores on the same rows at the top: difference, interval and p-value.
 

@@ -1,5 +1,7 @@
 """Weight of evidence and information value of a feature, by bins."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 from typing import Any
 
@@ -9,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treerank._input.columns import is_missing
 from treerank._input.frames import frame_of
+from treerank._input.types import Label
 
 from ._input import FloatArray, check_binary
 from ._scorecard import quantile_edges
@@ -16,12 +19,12 @@ from ._scorecard import quantile_edges
 
 def woe_table(
     x: Any,
-    y: Any,
+    y: ArrayLike,
     *,
     n_bins: int = 10,
     special: Any = (),
     sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> Any:
     """Weight of evidence and information value of a feature, bin by bin.
 
@@ -81,12 +84,12 @@ def woe_table(
 
 def information_value(
     x: Any,
-    y: Any,
+    y: ArrayLike,
     *,
     n_bins: int = 10,
     special: Any = (),
     sample_weight: ArrayLike | None = None,
-    pos_label: Any = None,
+    pos_label: Label | None = None,
 ) -> float:
     """Information value of a feature: the sum over the bins of :func:`woe_table`.
 

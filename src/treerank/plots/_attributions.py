@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.frames import take_rows_of
 from treerank._input.parameters import check_integer, invalid_parameter, is_whole
+from treerank._input.types import TableLike
 from treerank._reading.attributions import Attributions, attributions
 from treerank._reading.dependence import find_features
 from treerank._reading.usual_values import format_value
 from treerank.plots._axes import LITERAL, axes_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
 
 UP, DOWN = "#c0392b", "#2471a3"
 # Rows whose interactions say which feature is the strongest.
@@ -51,8 +58,8 @@ class WaterfallDisplay:
     3
     """
 
-    ax_: Any
-    figure_: Any
+    ax_: Axes
+    figure_: Figure
 
     def __init__(self, names: Any, values: Any, expected_value: float) -> None:
         self.names = list(names)
@@ -66,7 +73,7 @@ class WaterfallDisplay:
 
     @classmethod
     def from_attributions(
-        cls, found: Attributions, row: int = 0, *, max_bars: int = 10, ax: Any = None
+        cls, found: Attributions, row: int = 0, *, max_bars: int = 10, ax: Axes | None = None
     ) -> Self:
         """Draw one row; features beyond `max_bars` are added up in the last bar.
 
@@ -94,7 +101,7 @@ class WaterfallDisplay:
             bars.append(values[rest].sum())
         return cls(names, bars, found.expected_value).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: Axes | None = None) -> Self:
         """Draw the bars, the largest on top.
 
         Returns
@@ -142,8 +149,8 @@ class BeeswarmDisplay:
     ax_, figure_ : matplotlib axes and figure
     """
 
-    ax_: Any
-    figure_: Any
+    ax_: Axes
+    figure_: Figure
 
     def __init__(self, found: Attributions, *, max_features: int = 15) -> None:
         most = check_integer("max_features", max_features, 1) or 1
@@ -153,7 +160,12 @@ class BeeswarmDisplay:
 
     @classmethod
     def from_attributions(
-        cls, found: Attributions, *, max_features: int = 15, cmap: Any = "coolwarm", ax: Any = None
+        cls,
+        found: Attributions,
+        *,
+        max_features: int = 15,
+        cmap: str | Colormap = "coolwarm",
+        ax: Axes | None = None,
     ) -> Self:
         """Draw the attributions.
 
@@ -170,7 +182,7 @@ class BeeswarmDisplay:
         """
         return cls(found, max_features=max_features).plot(ax, cmap=cmap)
 
-    def plot(self, ax: Any = None, *, cmap: Any = "coolwarm") -> Self:
+    def plot(self, ax: Axes | None = None, *, cmap: str | Colormap = "coolwarm") -> Self:
         """Draw a line of dots for each feature, the most important on top.
 
         Returns
@@ -221,15 +233,15 @@ class AttributionDependenceDisplay:
     ax_, figure_ : matplotlib axes and figure
     """
 
-    ax_: Any
-    figure_: Any
+    ax_: Axes
+    figure_: Figure
 
     def __init__(self, found: Attributions, feature: int, color_by: int | None) -> None:
         self.found, self.feature, self.color_by = found, feature, color_by
 
     @classmethod
     def from_attributions(
-        cls, found: Attributions, feature: Any, *, color_by: Any = None, ax: Any = None
+        cls, found: Attributions, feature: Any, *, color_by: Any = None, ax: Axes | None = None
     ) -> Self:
         """Draw one feature.
 
@@ -252,7 +264,7 @@ class AttributionDependenceDisplay:
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, feature: Any, *, baseline: Any = None, ax: Any = None
+        cls, model: Any, X: TableLike, feature: Any, *, baseline: Any = None, ax: Axes | None = None
     ) -> Self:
         """Compute attributions and draw one feature, coloured by its strongest interaction.
 
@@ -272,10 +284,11 @@ class AttributionDependenceDisplay:
         """
         found = attributions(model, X, baseline)
         [at] = find_features(found.feature_names, [feature])
-        few = attributions(model, X[:INTERACTION_ROWS], baseline, interactions=True)
+        first_rows = take_rows_of(X, np.arange(min(INTERACTION_ROWS, len(found.values))))
+        few = attributions(model, first_rows, baseline, interactions=True)
         return cls(found, at, _strongest(few, at)).plot(ax)
 
-    def plot(self, ax: Any = None, *, cmap: Any = "coolwarm") -> Self:
+    def plot(self, ax: Axes | None = None, *, cmap: str | Colormap = "coolwarm") -> Self:
         """Draw a dot for each row.
 
         Returns

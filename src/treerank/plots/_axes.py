@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Names of columns and models are no formulas: `$` and `_` are shown literally.
 LITERAL = {"parse_math": False, "usetex": False}
@@ -20,14 +23,14 @@ def require_pyplot() -> Any:
     return plt
 
 
-def axes_for(ax: Any, size: tuple[float, float], **layout: Any) -> Any:
+def axes_for(ax: Axes, size: tuple[float, float], **layout: Any) -> Any:
     """Return the given axes, or those of a new figure of the given size in inches."""
     if ax is not None:
         return ax
     return require_pyplot().subplots(figsize=size, **layout)[1]
 
 
-def add_legend(ax: Any, handles: list[Any], labels: list[str], **options: Any) -> Any:
+def add_legend(ax: Axes, handles: list[Any], labels: list[str], **options: Any) -> Any:
     """Draw a legend whose labels are shown literally.
 
     The labels are put in afterwards: matplotlib leaves out those that start with `_`.
@@ -38,7 +41,7 @@ def add_legend(ax: Any, handles: list[Any], labels: list[str], **options: Any) -
     return legend
 
 
-def add_legend_below(ax: Any, handles: list[Any], labels: list[str]) -> Any:
+def add_legend_below(ax: Axes, handles: list[Any], labels: list[str]) -> Any:
     """Draw the legend under the axes, where it covers no curve.
 
     Only a figure that lays itself out makes room there; in others the legend is put inside.

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from treerank._input.types import Label
 from treerank.metrics import CalibrationFit, calibration_slope
 from treerank.metrics._calibration import CALIBRATION_COLUMNS, calibration_columns
 from treerank.plots._parameter_docs import insert_shared_docs
 from treerank.plots._score_display import SHOWN, ScoreDisplay, diagonal, name_curves
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 
 @insert_shared_docs
@@ -44,7 +50,7 @@ class CalibrationDisplay(ScoreDisplay):
     array([0.25, 1.  ])
     """
 
-    line_: Any
+    line_: Line2D
     needs_probabilities: ClassVar[bool] = True
 
     def __init__(
@@ -62,15 +68,15 @@ class CalibrationDisplay(ScoreDisplay):
     @insert_shared_docs
     def from_predictions(
         cls,
-        y: Any,
-        probability: Any,
+        y: ArrayLike,
+        probability: ArrayLike,
         *,
         n_groups: int = 10,
-        sample_weight: Any = None,
-        pos_label: Any = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label | None = None,
         level: float = 0.95,
         name: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw observed shares against predicted probabilities.
@@ -94,13 +100,17 @@ class CalibrationDisplay(ScoreDisplay):
         -------
         CalibrationDisplay
         """
-        about = {"sample_weight": sample_weight, "pos_label": pos_label, "level": level}
+        about: dict[str, Any] = {
+            "sample_weight": sample_weight,
+            "pos_label": pos_label,
+            "level": level,
+        }
         table = calibration_columns(y, probability, n_groups=n_groups, **about)
         fit = calibration_slope(y, probability, **about)
         return cls(table, fit=fit, name=name).plot(ax, **kwargs)
 
     @insert_shared_docs
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw the points and their intervals.
 
         Parameters

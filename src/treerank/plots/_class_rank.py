@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._input.labels import check_known_labels
+from treerank._input.types import TableLike
 from treerank.metrics._input import check_ordered
 from treerank.metrics._ordinal import vus_of_weights
 from treerank.metrics._ties import class_weights
 from treerank.plots._axes import LITERAL, axes_for
 from treerank.plots._scores import ranking_scores
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 class ClassRankDisplay:
@@ -55,8 +61,8 @@ class ClassRankDisplay:
     [0.17 0.5  0.83]
     """
 
-    ax_: Any
-    figure_: Any
+    ax_: Axes
+    figure_: Figure
 
     def __init__(
         self,
@@ -86,7 +92,13 @@ class ClassRankDisplay:
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, y: Any, *, sample_weight: Any = None, ax: Any = None
+        cls,
+        model: Any,
+        X: TableLike,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Draw the ranks that a fitted model gives the rows of each class.
 
@@ -112,12 +124,12 @@ class ClassRankDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y: Any,
-        scores: Any,
+        y: ArrayLike,
+        scores: ArrayLike,
         *,
         labels: Any = None,
-        sample_weight: Any = None,
-        ax: Any = None,
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Draw the ranks of scores.
 
@@ -146,7 +158,7 @@ class ClassRankDisplay:
         )  # fmt: skip
         return display.plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: Axes | None = None) -> Self:
         """Draw the bands.
 
         Parameters

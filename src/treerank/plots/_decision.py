@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from numpy.typing import ArrayLike
+
+from treerank._input.types import Label
 from treerank.metrics import DecisionCurve, decision_curve
 from treerank.plots._parameter_docs import insert_shared_docs
 from treerank.plots._score_display import SHOWN, ScoreDisplay, highest, name_curves
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 
 @insert_shared_docs
@@ -38,7 +45,7 @@ class DecisionCurveDisplay(ScoreDisplay):
     99
     """
 
-    line_: Any
+    line_: Line2D
     needs_probabilities: ClassVar[bool] = True
 
     def __init__(self, curve: DecisionCurve, *, name: str | None = None) -> None:
@@ -49,14 +56,14 @@ class DecisionCurveDisplay(ScoreDisplay):
     @insert_shared_docs
     def from_predictions(
         cls,
-        y: Any,
-        probability: Any,
+        y: ArrayLike,
+        probability: ArrayLike,
         *,
         thresholds: Any = None,
-        sample_weight: Any = None,
-        pos_label: Any = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label | None = None,
         name: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the net benefit of probabilities.
@@ -84,7 +91,7 @@ class DecisionCurveDisplay(ScoreDisplay):
         return cls(curve, name=name).plot(ax, **kwargs)
 
     @insert_shared_docs
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw the curve and the two policies without a model.
 
         Parameters

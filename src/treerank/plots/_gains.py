@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import auc as area_under
 
 from treerank._input.parameters import check_choice
+from treerank._input.types import Label
 from treerank.metrics import cap_curve
 from treerank.metrics._input import check_binary
 from treerank.plots._parameter_docs import insert_shared_docs
 from treerank.plots._score_display import SHOWN, ScoreDisplay, diagonal, highest, name_curves
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 
 @insert_shared_docs
@@ -47,7 +53,7 @@ class GainsDisplay(ScoreDisplay):
     0.778
     """
 
-    line_: Any
+    line_: Line2D
 
     def __init__(self, rows: Any, found: Any, rate: float, *, name: str | None = None) -> None:
         self.rows = np.asarray(rows, dtype=np.float64)
@@ -60,14 +66,14 @@ class GainsDisplay(ScoreDisplay):
     @insert_shared_docs
     def from_predictions(
         cls,
-        y: Any,
-        score: Any,
+        y: ArrayLike,
+        score: ArrayLike,
         *,
-        sample_weight: Any = None,
-        pos_label: Any = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label | None = None,
         name: str | None = None,
         kind: str = "gains",
-        ax: Any = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the gains of scores.
@@ -92,7 +98,7 @@ class GainsDisplay(ScoreDisplay):
         return cls(rows, found, rate, name=name).plot(ax, kind=kind, **kwargs)
 
     @insert_shared_docs
-    def plot(self, ax: Any = None, *, kind: str = "gains", **kwargs: Any) -> Self:
+    def plot(self, ax: Axes | None = None, *, kind: str = "gains", **kwargs: Any) -> Self:
         """Draw the curve.
 
         Parameters
@@ -126,7 +132,7 @@ class GainsDisplay(ScoreDisplay):
         return self
 
 
-def event_rate(y: Any, sample_weight: Any, pos_label: Any) -> float:
+def event_rate(y: ArrayLike, sample_weight: ArrayLike | None, pos_label: Label | None) -> float:
     """Share of the positive class, by weight."""
     sample = check_binary(y, np.zeros(len(np.asarray(y))), sample_weight, pos_label)
     return float(sample.weight[sample.positive].sum() / sample.weight.sum())

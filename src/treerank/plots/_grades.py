@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from treerank.plots._axes import LITERAL, add_legend_below, axes_for
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from treerank.scoring import Grades
 
 
@@ -40,8 +44,8 @@ class GradesDisplay:
     'Grade'
     """
 
-    ax_: Any
-    figure_: Any
+    ax_: Axes
+    figure_: Figure
 
     def __init__(self, table: dict[str, Any]) -> None:
         if "event_rate" not in table:
@@ -53,11 +57,11 @@ class GradesDisplay:
         cls,
         grades: Grades,
         s: Any = None,
-        y: Any = None,
-        sample_weight: Any = None,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         *,
         level: float = 0.95,
-        ax: Any = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw fitted grades, on the rows of the fit or on others.
@@ -78,7 +82,7 @@ class GradesDisplay:
         """
         return cls(grades.columns(s, y, sample_weight, level=level)).plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw.
 
         Parameters

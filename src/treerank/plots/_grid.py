@@ -11,6 +11,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.types import TableLike
+
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
@@ -66,7 +68,7 @@ class Table:
         return self.frame is not None and self.column(j).dtype in CATEGORIES
 
 
-def open_table(X: Any, names: Sequence[str] | None) -> Table:
+def open_table(X: TableLike, names: Sequence[str] | None) -> Table:
     """Open a data frame, or an array whose columns have the given names."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):

@@ -10,6 +10,9 @@ from treerank._input.parameters import check_choice
 from treerank.plots._axes import LITERAL, add_legend_below, axes_for
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from treerank.scoring import Validation
 
 KINDS = ("prediction", "mape", "classification")
@@ -60,8 +63,8 @@ class InstabilityDisplay:
     'Mean absolute difference'
     """
 
-    ax_: Any
-    figure_: Any
+    ax_: Axes
+    figure_: Figure
 
     def __init__(
         self,
@@ -84,7 +87,7 @@ class InstabilityDisplay:
         kind: str = "prediction",
         cutoff: float = 0.5,
         level: float = 0.95,
-        ax: Any = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw what a validation has found.
@@ -104,7 +107,7 @@ class InstabilityDisplay:
         """
         return cls(validation, kind=kind, cutoff=cutoff, level=level).plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw.
 
         Parameters
@@ -130,7 +133,7 @@ class InstabilityDisplay:
             self._draw_rows(ax, kwargs)
         return self
 
-    def _draw_predictions(self, ax: Any, what: str, style: dict[str, Any]) -> None:
+    def _draw_predictions(self, ax: Axes, what: str, style: dict[str, Any]) -> None:
         found = self.validation
         order = np.argsort(found.prediction, kind="stable")
         # Rows evenly along the ranking, with all their predictions.
@@ -149,7 +152,7 @@ class InstabilityDisplay:
         ax.set_ylabel(f"{what.capitalize()} by bootstrap models", **LITERAL)
         add_legend_below(ax, *ax.get_legend_handles_labels())
 
-    def _draw_rows(self, ax: Any, style: dict[str, Any]) -> None:
+    def _draw_rows(self, ax: Axes, style: dict[str, Any]) -> None:
         found = self.validation
         points = {"s": 8, "alpha": 0.4, "linewidths": 0, "color": "C0", **style}
         if self.kind == "mape":

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from treerank._input.types import Label
 from treerank.metrics._input import check_binary
 from treerank.metrics._ties import roc_knots
 from treerank.plots._parameter_docs import insert_shared_docs
 from treerank.plots._score_display import SHOWN, ScoreDisplay, name_curves
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @insert_shared_docs
@@ -50,7 +55,7 @@ class KsDisplay(ScoreDisplay):
     lines_: list[Any]
 
     def __init__(
-        self, score: Any, negative: Any, positive: Any, *, name: str | None = None
+        self, score: ArrayLike, negative: Any, positive: Any, *, name: str | None = None
     ) -> None:
         self.score = np.asarray(score, dtype=np.float64)
         self.negative = np.asarray(negative, dtype=np.float64)
@@ -65,13 +70,13 @@ class KsDisplay(ScoreDisplay):
     @insert_shared_docs
     def from_predictions(
         cls,
-        y: Any,
-        score: Any,
+        y: ArrayLike,
+        score: ArrayLike,
         *,
-        sample_weight: Any = None,
-        pos_label: Any = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label | None = None,
         name: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the distributions of scores.
@@ -96,7 +101,7 @@ class KsDisplay(ScoreDisplay):
         return cls(scores[::-1], negative, positive, name=name).plot(ax, **kwargs)
 
     @insert_shared_docs
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw both distributions and their largest distance.
 
         Parameters

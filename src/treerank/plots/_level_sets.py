@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from treerank._base import TreeRanker
 from treerank._input.parameters import check_integer, invalid_parameter
+from treerank._input.types import TableLike
 from treerank._trees.ranking_tree import RankTree
 from treerank.plots._axes import LITERAL, add_legend, axes_for, require_pyplot
 from treerank.plots._grid import (
@@ -23,6 +24,11 @@ from treerank.plots._grid import (
     open_table,
 )
 from treerank.plots._scores import ranking_scores
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
 
 # With more scores than this, the lines between them would hide the picture.
 OUTLINED_SCORES = 40
@@ -64,12 +70,12 @@ class LevelSetDisplay:
     ('worst perimeter', 'worst texture')
     """
 
-    ax_: Any
-    figure_: Any
+    ax_: Axes
+    figure_: Figure
     mesh_: Any
 
     def __init__(
-        self, x: Axis, y: Axis, score: Any, *, labels: Any = None, n_held: int = 0
+        self, x: Axis, y: Axis, score: ArrayLike, *, labels: Any = None, n_held: int = 0
     ) -> None:
         self.x, self.y = x, y
         self.score = np.asarray(score, dtype=np.float64)
@@ -86,15 +92,15 @@ class LevelSetDisplay:
     def from_estimator(
         cls,
         model: Any,
-        X: Any,
+        X: TableLike,
         features: Any = (0, 1),
-        y: Any = None,
+        y: ArrayLike | None = None,
         *,
         grid_resolution: int = 200,
         outlines: bool | None = None,
-        cmap: Any = "viridis",
+        cmap: str | Colormap = "viridis",
         colorbar: bool = True,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Draw the level sets of a fitted model.
 
@@ -150,10 +156,10 @@ class LevelSetDisplay:
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         outlines: bool | None = None,
-        cmap: Any = "viridis",
+        cmap: str | Colormap = "viridis",
         colorbar: bool = True,
     ) -> Self:
         """Draw the level sets; the parameters are those of `from_estimator`.
@@ -179,7 +185,7 @@ class LevelSetDisplay:
             bar.outline.set_visible(False)
         return self
 
-    def _draw_outlines(self, ax: Any) -> None:
+    def _draw_outlines(self, ax: Axes) -> None:
         """Draw lines along the edges where the score changes."""
         from matplotlib.collections import LineCollection  # noqa: PLC0415
 
@@ -192,7 +198,7 @@ class LevelSetDisplay:
         lines = LineCollection(list(ends), colors="white", linewidths=0.8, capstyle="projecting")
         ax.add_collection(lines, autolim=False)
 
-    def _draw_points(self, ax: Any, labels: NDArray[Any]) -> None:
+    def _draw_points(self, ax: Axes, labels: NDArray[Any]) -> None:
         """Mark the rows: the higher the class, the darker."""
         classes = np.unique(labels)
         shades = np.linspace(1.0, 0.1, len(classes)) if len(classes) > 1 else [0.1]
@@ -210,7 +216,7 @@ class LevelSetDisplay:
             markerscale=5.5 / size**0.5, borderaxespad=0.2, handletextpad=0.2, columnspacing=1.2,
         )  # fmt: skip
 
-    def _name_axes(self, ax: Any) -> None:
+    def _name_axes(self, ax: Axes) -> None:
         ax.set_xlabel(self.x.name, **LITERAL)
         ax.set_ylabel(self.y.name, **LITERAL)
         ax.set_xlim(self.x.edges[[0, -1]])

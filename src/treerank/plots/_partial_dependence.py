@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from treerank._input.categories import format_level
 from treerank._input.parameters import invalid_parameter
+from treerank._input.types import TableLike
 from treerank._reading.dependence import PartialDependence, partial_dependence
 from treerank.plots._axes import LITERAL, require_pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
 
 WORDS = {"score": "mean score", "probability": "mean probability"}
 
@@ -48,7 +54,7 @@ class PartialDependenceDisplay:
     """
 
     axes_: NDArray[Any]
-    figure_: Any
+    figure_: Figure
 
     def __init__(self, results: Sequence[PartialDependence]) -> None:
         if not results:
@@ -59,14 +65,14 @@ class PartialDependenceDisplay:
     def from_estimator(
         cls,
         model: Any,
-        X: Any,
+        X: TableLike,
         features: Any,
         *,
         grid_resolution: int = 100,
         response: str = "score",
-        sample_weight: Any = None,
-        cmap: Any = "viridis",
-        ax: Any = None,
+        sample_weight: ArrayLike | None = None,
+        cmap: str | Colormap = "viridis",
+        ax: Axes | None = None,
     ) -> Self:
         """Compute the partial dependence of a fitted model, and draw it.
 
@@ -105,7 +111,7 @@ class PartialDependenceDisplay:
         ]  # fmt: skip
         return cls(results).plot(ax, cmap=cmap)
 
-    def plot(self, ax: Any = None, *, cmap: Any = "viridis") -> Self:
+    def plot(self, ax: Axes | None = None, *, cmap: str | Colormap = "viridis") -> Self:
         """Draw the pictures; the parameters are those of `from_estimator`.
 
         Returns
@@ -143,7 +149,7 @@ class PartialDependenceDisplay:
         margin = 0.05 * float(np.ptp(values)) or 0.05
         return float(values.min()) - margin, float(values.max()) + margin
 
-    def _draw_map(self, ax: Any, result: PartialDependence, cmap: Any) -> None:
+    def _draw_map(self, ax: Axes, result: PartialDependence, cmap: str | Colormap) -> None:
         edges = [_edges(grid) for grid in result.grid]
         mesh = ax.pcolormesh(*edges, result.average.T, cmap=cmap, rasterized=True)
         _name_axis(ax.xaxis, result.features[0], result.grid[0])
@@ -151,7 +157,7 @@ class PartialDependenceDisplay:
         self.figure_.colorbar(mesh, ax=ax, label=WORDS[result.response])
 
 
-def _draw_line(ax: Any, result: PartialDependence) -> None:
+def _draw_line(ax: Axes, result: PartialDependence) -> None:
     [grid] = result.grid
     if grid.dtype == object:
         base = ax.axhline(float(np.mean(result.average)), color="0.6", linewidth=0.8)

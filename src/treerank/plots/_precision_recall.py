@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from treerank._input.types import Label
 from treerank.metrics import average_precision_score
 from treerank.metrics._input import check_binary, check_rate
 from treerank.metrics._ties import cumulated_weights
 from treerank.plots._gains import event_rate
 from treerank.plots._parameter_docs import insert_shared_docs
 from treerank.plots._score_display import SHOWN, ScoreDisplay, highest, name_curves
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 CHANCE = "treerank-base-rate"
 
@@ -49,7 +55,7 @@ class PrecisionRecallDisplay(ScoreDisplay):
     [1.   1.   0.67 0.75 0.6  0.5 ] 0.917
     """
 
-    line_: Any
+    line_: Line2D
 
     def __init__(
         self,
@@ -70,14 +76,14 @@ class PrecisionRecallDisplay(ScoreDisplay):
     @insert_shared_docs
     def from_predictions(
         cls,
-        y: Any,
-        score: Any,
+        y: ArrayLike,
+        score: ArrayLike,
         *,
-        sample_weight: Any = None,
-        pos_label: Any = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label | None = None,
         name: str | None = None,
         max_recall: float = 1.0,
-        ax: Any = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the curve of scores.
@@ -110,7 +116,7 @@ class PrecisionRecallDisplay(ScoreDisplay):
         return display.plot(ax, max_recall=max_recall, **kwargs)
 
     @insert_shared_docs
-    def plot(self, ax: Any = None, *, max_recall: float = 1.0, **kwargs: Any) -> Self:
+    def plot(self, ax: Axes | None = None, *, max_recall: float = 1.0, **kwargs: Any) -> Self:
         """Draw the curve.
 
         Parameters

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import auc as area_under
 from sklearn.metrics import roc_curve
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from treerank._input.types import Label, TableLike
 from treerank._reading.partition import OrderedPartition
 from treerank.metrics import RocBand, roc_band
 from treerank.metrics._input import check_rate
 from treerank.plots._axes import LITERAL, add_legend_below, axes_for
 from treerank.plots._parameter_docs import insert_shared_docs
 from treerank.plots._scores import is_positive, positive_class, ranking_scores
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -77,14 +83,14 @@ class RocDisplay:
     >>> both = RocDisplay.from_estimator(other, X_test, y_test, ax=display.ax_)
     """
 
-    ax_: Any
-    figure_: Any
-    line_: Any
+    ax_: Axes
+    figure_: Figure
+    line_: Line2D
 
     def __init__(
         self,
-        fpr: Any,
-        tpr: Any,
+        fpr: ArrayLike,
+        tpr: ArrayLike,
         *,
         name: str | None = None,
         interval: tuple[float, float] | None = None,
@@ -108,17 +114,17 @@ class RocDisplay:
     def from_estimator(
         cls,
         model: Any,
-        X: Any,
-        y: Any,
+        X: TableLike,
+        y: ArrayLike,
         *,
-        sample_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         name: str | None = None,
         training: bool = False,
         optimal: Curve | None = None,
         mark_knots: bool | None = None,
         level: float = 0.95,
         band: bool = False,
-        ax: Any = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the curve of a fitted model on the given rows.
@@ -175,18 +181,18 @@ class RocDisplay:
     @insert_shared_docs
     def from_predictions(
         cls,
-        y: Any,
-        score: Any,
+        y: ArrayLike,
+        score: ArrayLike,
         *,
-        sample_weight: Any = None,
-        pos_label: Any = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label | None = None,
         name: str | None = None,
         training: Curve | None = None,
         optimal: Curve | None = None,
         mark_knots: bool = False,
         level: float = 0.95,
         band: bool = False,
-        ax: Any = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the empirical curve of scores.
@@ -234,7 +240,7 @@ class RocDisplay:
         *,
         name: str | None = None,
         optimal: Curve | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the curve of an ordered partition on its own rows, one knot per cell.
@@ -260,7 +266,7 @@ class RocDisplay:
     @insert_shared_docs
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         name: str | None = None,
         max_fpr: float | None = None,
@@ -338,7 +344,7 @@ def check_curve(name: str, curve: Any) -> Curve:
 
 
 def _check_sample(
-    y: Any, score: Any, sample_weight: Any, pos_label: Any
+    y: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None, pos_label: Label | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64] | None]:
     positive = is_positive(y, pos_label)
     score = np.asarray(score, dtype=np.float64)
@@ -382,7 +388,7 @@ def _band(
     return roc_band(positive.astype(int), score, level, sample_weight=weight)
 
 
-def _set_frame(ax: Any) -> None:
+def _set_frame(ax: Axes) -> None:
     """Square axes with the diagonal of chance, once for all curves on them."""
     if any(line.get_gid() == CHANCE for line in ax.get_lines()):
         return

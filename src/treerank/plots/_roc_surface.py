@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._input.labels import check_known_labels
+from treerank._input.types import TableLike
 from treerank._reading.partition import OrderedPartition
 from treerank.metrics import RocSurface, roc_surface
 from treerank.plots._axes import LITERAL, require_pyplot
 from treerank.plots._scores import ranking_scores
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
 
@@ -58,8 +63,8 @@ class RocSurfaceDisplay:
     0.4
     """
 
-    ax_: Any
-    figure_: Any
+    ax_: Axes
+    figure_: Figure
 
     def __init__(self, surface: RocSurface, *, classes: Any = None, optimal: Any = None) -> None:
         self.surface = surface
@@ -77,12 +82,12 @@ class RocSurfaceDisplay:
     def from_estimator(
         cls,
         model: Any,
-        X: Any,
-        y: Any,
+        X: TableLike,
+        y: ArrayLike,
         *,
-        sample_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         optimal: Any = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Draw the surface of a fitted model of three ordered classes.
 
@@ -113,13 +118,13 @@ class RocSurfaceDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y: Any,
-        scores: Any,
+        y: ArrayLike,
+        scores: ArrayLike,
         *,
         labels: Any = None,
-        sample_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         optimal: Any = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Draw the surface of scores.
 
@@ -146,7 +151,7 @@ class RocSurfaceDisplay:
 
     @classmethod
     def from_partition(
-        cls, partition: OrderedPartition, *, optimal: Any = None, ax: Any = None
+        cls, partition: OrderedPartition, *, optimal: Any = None, ax: Axes | None = None
     ) -> Self:
         """Draw the surface of an ordered partition, as of a tree on its training rows.
 
@@ -165,7 +170,7 @@ class RocSurfaceDisplay:
         display = cls(partition.surface(), classes=partition.classes, optimal=optimal)
         return display.plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: Axes | None = None) -> Self:
         """Draw the surface.
 
         Parameters

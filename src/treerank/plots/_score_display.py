@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from treerank._input.types import TableLike
 from treerank.plots._axes import LITERAL, add_legend_below, axes_for
 from treerank.plots._scores import positive_class, probabilities, ranking_scores
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SHOWN = "treerank-curve"
 
@@ -17,8 +23,8 @@ class ScoreDisplay:
     """Base of displays that are made from scores or probabilities of two classes."""
 
     name: str | None
-    ax_: Any
-    figure_: Any
+    ax_: Axes
+    figure_: Figure
     needs_probabilities: ClassVar[bool] = False
     from_predictions: ClassVar[Callable[..., Any]]
 
@@ -26,12 +32,12 @@ class ScoreDisplay:
     def from_estimator(
         cls,
         model: Any,
-        X: Any,
-        y: Any,
+        X: TableLike,
+        y: ArrayLike,
         *,
-        sample_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         name: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         **options: Any,
     ) -> Self:
         """Draw what a fitted model does on the given rows.
@@ -60,7 +66,7 @@ class ScoreDisplay:
         display: Self = cls.from_predictions(y, values, **options)
         return display
 
-    def _open(self, ax: Any, x_label: str, y_label: str) -> Any:
+    def _open(self, ax: Axes, x_label: str, y_label: str) -> Any:
         """Axes with labels and a light grid; those given may hold other displays."""
         self.ax_ = ax = axes_for(ax, (5.6, 4.8), layout="constrained")
         self.figure_ = ax.figure
@@ -75,18 +81,18 @@ class ScoreDisplay:
         return f"{self.name}: {said}" if self.name else said
 
 
-def name_curves(ax: Any) -> None:
+def name_curves(ax: Axes) -> None:
     """Draw a legend of all curves that displays have marked as shown."""
     lines = [line for line in ax.get_lines() if line.get_gid() == SHOWN]
     add_legend_below(ax, lines, [line.get_label() for line in lines])
 
 
-def diagonal(ax: Any, gid: str, ends: tuple[float, float] = (0.0, 1.0)) -> None:
+def diagonal(ax: Axes, gid: str, ends: tuple[float, float] = (0.0, 1.0)) -> None:
     """Draw the grey line from corner to corner, once for all displays on the axes."""
     if not any(line.get_gid() == gid for line in ax.get_lines()):
         ax.plot(ends, ends, color="0.75", linewidth=1, zorder=1, gid=gid, label="_diagonal")
 
 
-def highest(ax: Any) -> float:
+def highest(ax: Axes) -> float:
     """Largest value of the curves that displays have drawn on the axes."""
     return max(float(max(line.get_ydata())) for line in ax.get_lines() if line.get_gid() == SHOWN)

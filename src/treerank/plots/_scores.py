@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 
+from treerank._input.types import Label
 from treerank._select.scores import probabilities, ranking_scores
 
 __all__ = ["is_positive", "positive_class", "probabilities", "ranking_scores"]
 
 
-def is_positive(y: Any, pos_label: Any = None) -> NDArray[np.bool_]:
+def is_positive(y: ArrayLike, pos_label: Label | None = None) -> NDArray[np.bool_]:
     """Mark the rows of the positive class, by default the larger of two labels."""
     y = column_or_1d(np.asarray(y))
     classes = np.unique(y)
@@ -27,7 +28,7 @@ def is_positive(y: Any, pos_label: Any = None) -> NDArray[np.bool_]:
     return np.asarray(y == pos_label)
 
 
-def positive_class(model: Any, y: Any) -> Any:
+def positive_class(model: Any, y: ArrayLike) -> Any:
     """Return the class that a fitted model of two classes ranks on top; None if it names none."""
     classes = getattr(model, "classes_", None)
     if classes is None:

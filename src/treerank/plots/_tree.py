@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -34,6 +34,11 @@ from treerank.plots._tree_text import (
     format_strata,
     format_weight,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
 
 # Levels of a category are listed up to about this many characters.
 LONGEST_TEXT = 48
@@ -82,8 +87,8 @@ class TreeDisplay:
     >>> display.figure_.savefig("tree.svg")  # doctest: +SKIP
     """
 
-    ax_: Any
-    figure_: Any
+    ax_: Axes
+    figure_: Figure
     nodes_: Any
     texts_: list[Any]
 
@@ -109,9 +114,9 @@ class TreeDisplay:
         max_depth: int | None = None,
         max_text: int | None = None,
         orientation: str = "auto",
-        cmap: Any = "RdBu_r",
+        cmap: str | Colormap = "RdBu_r",
         fontsize: float = 8,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Draw the tree of a fitted model.
 
@@ -158,12 +163,12 @@ class TreeDisplay:
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         max_depth: int | None = None,
         max_text: int | None = None,
         orientation: str = "auto",
-        cmap: Any = "RdBu_r",
+        cmap: str | Colormap = "RdBu_r",
         fontsize: float = 8,
     ) -> Self:
         """Draw the tree; the parameters are those of `from_estimator`.

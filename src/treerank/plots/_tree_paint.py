@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 from treerank.plots._axes import LITERAL, axes_for
 from treerank.plots._tree_layout import GAP, MARGIN, Layout
 from treerank.plots._tree_text import Measure, format_rate, format_weight
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
 
 DARK, GREY, BRANCH = "0.1", "0.42", "0.65"
 BAR = 13  # width of the colour bar, in lines
@@ -45,7 +49,7 @@ class Painter:
         layout: Layout,
         table: Sequence[tuple[str, ...]],
         word: str,
-        cmap: Any,
+        cmap: str | Colormap,
         fontsize: float,
     ) -> None:
         self.layout = layout
@@ -89,11 +93,11 @@ class Painter:
         x, y = (across, along) if self.layout.downward else (along, across)
         return np.stack([self.corner[0] + x, self.corner[1] - y], axis=-1)
 
-    def scale_in(self, ax: Any) -> float:
+    def scale_in(self, ax: Axes) -> float:
         """Scale at which the page fits into the axes; 1 in a figure of its own."""
         return 1.0 if ax is None else float((_size(ax) / (self.page + 2 * MARGIN)).min())
 
-    def open(self, ax: Any) -> Any:
+    def open(self, ax: Axes) -> Any:
         """Prepare the axes so that the page fills them."""
         edges = {"left": 0, "right": 1, "bottom": 0, "top": 1}
         self.ax = axes_for(ax, tuple(self.page + 2 * MARGIN), gridspec_kw=edges)
@@ -236,7 +240,7 @@ class Painter:
         self.write((centre, y + height / 2 + GAP / 2), word, ha="center", va="bottom")
 
 
-def _size(ax: Any) -> NDArray[np.float64]:
+def _size(ax: Axes) -> NDArray[np.float64]:
     """Width and height of the axes in inches."""
     box = ax.get_window_extent()
     return np.asarray(np.array([box.width, box.height]) / ax.figure.dpi)

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits  # scikit-learn needs it too
 
 from treerank._base import RankingModel
 from treerank._input.frames import take_rows_of
+from treerank._input.types import TableLike
 from treerank._input.weights import weight_argument
 from treerank._select.scores import ranking_scores
 from treerank.metrics import ordinal_vus_score
@@ -39,7 +40,7 @@ class Rows:
     weight : array or None
     """
 
-    X: Any
+    X: TableLike
     labels: NDArray[Any]
     classes: NDArray[Any]
     code: NDArray[np.intp]

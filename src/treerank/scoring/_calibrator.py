@@ -13,6 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._input.parameters import check_choice
+from treerank._input.types import Label
 from treerank._input.warn import warn
 from treerank.metrics._calibration import check_probabilities, fit_logistic
 from treerank.metrics._input import BinarySample, check_binary, check_scores
@@ -111,10 +112,10 @@ class Calibrator(BaseEstimator):
     def fit(
         self,
         p: ArrayLike,
-        y: Any,
+        y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
-        pos_label: Any = None,
+        pos_label: Label | None = None,
     ) -> Self:
         """Fit the curve.
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._input.frames import open_frame
+from treerank._input.types import TableLike
 from treerank.metrics._scorecard import quantile_edges, stability_of_counts
 
 Floats = NDArray[np.float64]
@@ -141,7 +142,7 @@ class Columns:
     array: Any
 
     @classmethod
-    def of(cls, X: Any, names: list[str] | None) -> Columns:
+    def of(cls, X: TableLike, names: list[str] | None) -> Columns:
         """Open a table; `names` of the model for an array's columns."""
         frame = open_frame(X)
         if frame is not None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.types import TableLike
 from treerank._report._stability import MOVED, STABLE
 from treerank.scoring._distributions import (
     Columns,
@@ -27,7 +28,7 @@ MAX_LEVELS = 5  # new levels that are named
 class ScoredTable:
     """A table with what a model says of it; class -1 where the label is not known."""
 
-    X: Any
+    X: TableLike
     code: NDArray[np.intp]
     weight: Floats
     score: Floats

@@ -112,7 +112,7 @@ class Grades(BaseEstimator):
     def fit(
         self,
         s: ArrayLike,
-        y: Any,
+        y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
         candidates: ArrayLike | None = None,
@@ -223,7 +223,7 @@ class Grades(BaseEstimator):
     def to_frame(
         self,
         s: ArrayLike | None = None,
-        y: Any = None,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         level: float = 0.95,

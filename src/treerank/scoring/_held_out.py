@@ -13,6 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 from treerank._forest import RankingForest
 from treerank._input.frames import take_rows_of
 from treerank._input.parameters import check_integer, invalid_parameter, is_whole
+from treerank._input.types import TableLike
 from treerank._input.weights import weight_argument
 from treerank._select.quality import ranking_quality
 from treerank._select.scores import probabilities, ranking_scores
@@ -72,7 +73,12 @@ class HeldOut:
 
 
 def held_out_scores(
-    model: Any, X: Any, labels: NDArray[Any], weight: Floats | None, cv: Any = 5, seed: int = 0
+    model: Any,
+    X: TableLike,
+    labels: NDArray[Any],
+    weight: Floats | None,
+    cv: Any = 5,
+    seed: int = 0,
 ) -> HeldOut:
     """Score training rows by the same kind of model, fitted without them.
 
@@ -126,7 +132,12 @@ def _folds(
 
 
 def fit_without_a_fold(
-    model: Any, X: Any, labels: NDArray[Any], weight: Floats | None, seed: int, **parameters: Any
+    model: Any,
+    X: TableLike,
+    labels: NDArray[Any],
+    weight: Floats | None,
+    seed: int,
+    **parameters: Any,
 ) -> Fold | None:
     """Fit the same kind of model, with some other parameters, without a fifth of the rows.
 
@@ -141,7 +152,7 @@ def fit_without_a_fold(
 
 def _fit_again(
     model: Any,
-    X: Any,
+    X: TableLike,
     labels: NDArray[Any],
     weight: Floats | None,
     rows: NDArray[np.intp],

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._input.labels import check_known_labels
+from treerank._input.types import TableLike
 from treerank._report._sample import bin_once, class_codes, class_probabilities
 from treerank.metrics._input import check_weights
 from treerank.plots._scores import ranking_scores
@@ -52,7 +53,7 @@ def check_two_classes(model: Any, owner: str) -> None:
         )
 
 
-def score_rows(model: Any, X: Any) -> tuple[Floats, Floats | None]:
+def score_rows(model: Any, X: TableLike) -> tuple[Floats, Floats | None]:
     """Score of each row, and the probability of the higher of two classes."""
     rows = bin_once(model, X)
     score = ranking_scores(model, rows)
@@ -62,7 +63,9 @@ def score_rows(model: Any, X: Any) -> tuple[Floats, Floats | None]:
     return score, None if probability is None else probability[:, -1]
 
 
-def read_rows(model: Any, X: Any, y: Any, sample_weight: Any = None) -> LabelledScores:
+def read_rows(
+    model: Any, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> LabelledScores:
     """Check labels and weights, and score the rows; all are kept, those without weight too."""
     check_is_fitted(model)
     classes = np.asarray(model.classes_)

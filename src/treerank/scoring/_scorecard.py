@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,6 +13,7 @@ from treerank._base import RankingModel
 from treerank._input.frames import frame_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_choice, invalid_parameter, is_whole
+from treerank._input.types import TableLike
 from treerank._reading.rules import group_rules
 from treerank._select.scores import ranking_scores
 from treerank._trees.ranking_tree import RankTree
@@ -107,7 +108,7 @@ class Scorecard(RankingModel):
     point_values_: NDArray[np.int64]
     held_out_: str
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model, then grades, calibration and points to scores of held-out rows.
 
         Parameters
@@ -135,7 +136,12 @@ class Scorecard(RankingModel):
         return self.fit_scores(model, found.score, y, sample_weight, found.said)
 
     def fit_scores(
-        self, model: Any, s: Any, y: Any, sample_weight: Any = None, held_out: str = "rows given"
+        self,
+        model: Any,
+        s: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        held_out: str = "rows given",
     ) -> Self:
         """Fit grades, calibration and points of a fitted model to scores that are there already.
 
@@ -239,37 +245,37 @@ class Scorecard(RankingModel):
     def __sklearn_is_fitted__(self) -> bool:
         return "estimator_" in self.__dict__
 
-    def score_samples(self, X: Any) -> Floats:
+    def score_samples(self, X: TableLike) -> Floats:
         """Return the ranking score of each row, that of the model."""
         check_is_fitted(self)
         return ranking_scores(self.estimator_, X)
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: TableLike) -> Floats:
         """Return the class probabilities of each row: calibrated, or else the model's."""
         check_is_fitted(self)
         if self.calibrator_ is None:
             return np.asarray(self.estimator_.predict_proba(X))
         return self.probabilities_of(self.score_samples(X))
 
-    def probabilities_of(self, scores: Any) -> Floats:
+    def probabilities_of(self, scores: ArrayLike) -> Floats:
         """Return the calibrated class probabilities of scores of the model."""
         calibrator = self._has("calibrator_", "probabilities", "calibration")
         log_odds = calibrator.decision_function(scores)
         return np.column_stack([1 / (1 + np.exp(log_odds)), 1 / (1 + np.exp(-log_odds))])
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: TableLike) -> NDArray[Any]:
         """Return the most probable class of each row."""
         return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
 
-    def predict_grade(self, X: Any) -> NDArray[Any]:
+    def predict_grade(self, X: TableLike) -> NDArray[Any]:
         """Return the name of the grade of each row."""
         return np.asarray(self._has("grades_", "grades").predict(self.score_samples(X)))
 
-    def predict_points(self, X: Any) -> NDArray[np.int64]:
+    def predict_points(self, X: TableLike) -> NDArray[np.int64]:
         """Return the points of each row."""
         return self.points_of(self.score_samples(X))
 
-    def points_of(self, scores: Any) -> NDArray[np.int64]:
+    def points_of(self, scores: ArrayLike) -> NDArray[np.int64]:
         """Return the points of scores of the model."""
         values = self._has("point_values_", "points")
         return np.asarray(values[step_of(self.point_cuts_, scores)])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
@@ -16,7 +14,7 @@ def cut_between(low: Floats, high: Floats) -> Floats:
     return np.asarray(np.where(middle > low, middle, high))
 
 
-def step_of(cuts: Floats, scores: Any) -> NDArray[np.intp]:
+def step_of(cuts: Floats, scores: ArrayLike) -> NDArray[np.intp]:
     """Number of the step on which each score stands: how many cuts it reaches."""
     return np.searchsorted(cuts, np.asarray(scores, dtype=np.float64), side="right")
 

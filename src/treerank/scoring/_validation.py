@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +14,7 @@ from treerank._input.frames import frame_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_integer, check_n_jobs
 from treerank._input.seed import seed_of
+from treerank._input.types import RandomStateLike, TableLike
 from treerank.metrics._input import check_level, check_weights
 from treerank.scoring._bootstrap import (
     Predictions,
@@ -159,13 +160,13 @@ class Validation:
 
 def validate(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: ArrayLike,
     *,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     n_boot: int = 200,
     n_jobs: int | None = None,
-    random_state: Any = 0,
+    random_state: RandomStateLike = 0,
 ) -> Validation:
     """Estimate how optimistic a model's own figures are, and how much its predictions would move.
 
@@ -223,7 +224,7 @@ def validate(
     samples = check_integer("n_boot", n_boot, 2)
     assert samples is not None
     seed, threads = seed_of(random_state), check_n_jobs(n_jobs)
-    weight = None if sample_weight is None else check_weights(sample_weight, len(y))
+    weight = None if sample_weight is None else check_weights(sample_weight, np.shape(y)[0])
     model, rows = _fit(estimator, X, y, weight)
     said = predict(model, rows)
     found = refits(estimator, rows, samples, seed, threads)
@@ -254,9 +255,9 @@ def _held_out(model: Any, rows: Rows, has_probability: bool) -> Floats:
     return measures(rows, Predictions(found.score, found.probability), weight)
 
 
-def _fit(estimator: Any, X: Any, y: Any, weight: Floats | None) -> tuple[Any, Rows]:
+def _fit(estimator: Any, X: TableLike, y: ArrayLike, weight: Floats | None) -> tuple[Any, Rows]:
     """Fit to all rows, which also says what the classes are and in which order."""
-    first = Rows(X, y, np.array([]), np.array([], dtype=np.intp), weight)
+    first = Rows(X, np.asarray(y), np.array([]), np.array([], dtype=np.intp), weight)
     model = fit_procedure(clone(estimator), first)
     check_is_fitted(model)
     classes = np.asarray(model.classes_)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
+from treerank._input.types import TableLike
 from treerank.metrics import brier_score_loss, compare_auc, wilson_interval
 from treerank.metrics._delong import AucComparison
 from treerank.metrics._input import check_level, check_rate
@@ -157,13 +158,13 @@ class Challenge:
 def challenge(
     champion: Any,
     challenger: Any,
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: ArrayLike,
     *,
     X_challenger: Any = None,
     share: float = 0.1,
     thresholds: Any = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     level: float = 0.95,
 ) -> Challenge:
     """Compare a model that is to take the place of another, on rows that neither has seen.

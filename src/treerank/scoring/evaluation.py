@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from treerank._input.types import TableLike
 from treerank.metrics import (
     brier_score_loss,
     calibration_slope,
@@ -158,10 +160,10 @@ class Evaluation:
 
 def evaluate(
     model: Any,
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: ArrayLike,
     *,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     rate: float = 0.1,
     level: float = 0.95,
 ) -> Evaluation:

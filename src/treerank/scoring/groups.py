@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from treerank._comparison.result import holm
 from treerank._input.parameters import check_number
+from treerank._input.types import TableLike
 from treerank.metrics import wilson_interval
 from treerank.metrics._input import BinarySample, check_level
 from treerank.metrics._proportion import rows_per_weight
@@ -132,12 +133,12 @@ class GroupComparison:
 
 def evaluate_groups(
     model: Any,
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: ArrayLike,
     groups: Any,
     *,
     threshold: float | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     level: float = 0.95,
 ) -> GroupComparison:
     """Measure a model of two classes in each group of the rows, and compare the groups.

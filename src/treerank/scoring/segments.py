@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from treerank._comparison.result import holm
 from treerank._input.frames import open_frame, take_rows_of
 from treerank._input.parameters import check_integer, invalid_parameter
+from treerank._input.types import TableLike
 from treerank._leafrank import LeafRank
 from treerank._treerank import TreeRank
 from treerank.metrics import roc_auc_score
@@ -107,14 +109,14 @@ class WeakSegments:
 
 def weak_segments(
     model: Any,
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: ArrayLike,
     *,
     features: Any = None,
     max_depth: int = 2,
     min_share: float = 0.05,
     test_share: float = 0.5,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     level: float = 0.95,
     random_state: int = 0,
 ) -> WeakSegments:
@@ -181,7 +183,7 @@ def weak_segments(
             raise invalid_parameter(name, share, "a share between 0 and 1")
     seed = check_integer("random_state", random_state, 0) or 0
     rows = read_rows(model, X, y, sample_weight)
-    table = X if features is None else features
+    table: Any = X if features is None else features
     if len(table) != len(rows.code):
         raise ValueError(f"Got {len(table)} rows of features for {len(rows.code)} rows of X.")
     options = SearchOptions(depth, min_share, test_share, level, seed)
@@ -252,7 +254,7 @@ def _expectation(rows: LabelledScores, fit: tuple[float, float]) -> Floats | Non
 
 
 def _residual_tree(
-    X: Any, rows: LabelledScores, expected: Floats | None, options: SearchOptions
+    X: TableLike, rows: LabelledScores, expected: Floats | None, options: SearchOptions
 ) -> TreeRank:
     """Rank rows by the share of pairs that they get wrong against what is expected of them.
 

@@ -1,0 +1,17 @@
+"""The types of what users give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from narwhals.typing import IntoDataFrame
+from numpy.typing import ArrayLike, NDArray
+
+# A matrix or a frame: pandas, Polars, Arrow and all that narwhals knows.
+TableLike: TypeAlias = ArrayLike | IntoDataFrame
+Label: TypeAlias = str | float | bool | np.generic
+LabelOrder: TypeAlias = Sequence[Label] | NDArray[Any] | None
+RandomStateLike: TypeAlias = int | np.random.RandomState | np.random.Generator | None
+ClassWeight: TypeAlias = Mapping[Label, float] | str | None

@@ -301,10 +301,9 @@ class RankingForest(CodedFit, TreeEnsemble):
         self._encoding = None
         if plans[0].splitter is not None:
             self._encoding, rows = fit_encoding(data.table, self._binning, data.weights)
-        device = device_of(self.device)
         local = LocalForestRows(
-            rows, data, self._binning, self._encoding, monotonic, n_jobs, device
-        )  # fmt: skip
+            rows, data, self._binning, self._encoding, monotonic, n_jobs, device_of(self.device)
+        )
         self._fit_rows(local, plans, before)
 
     def _fit_rows(self, rows: ForestRows, plans: list[ForestPlan], before: Trees | None) -> None:
@@ -325,8 +324,7 @@ class RankingForest(CodedFit, TreeEnsemble):
 
     def _keep(self, trees: Trees, rows: ForestRows) -> None:
         """Choose the shrinkage, make one number per slot, and set the fitted attributes."""
-        plan = self._plan
-        out_of_bag = None
+        plan, out_of_bag = self._plan, None
         self.shrinkage_, scale = plan.shrinkages[0], 1.0
         if len(plan.shrinkages) > 1 or (self.oob_score and plan.by_value):
             self.shrinkage_, scale, out_of_bag = choose_shrinkage(
@@ -354,8 +352,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         return self._trees.nbytes
 
     def _encode(self, table: Table, n_jobs: int) -> NDArray[Any]:
-        """Codes, or a matrix for splitters in Python."""
-        if self._encoding is not None:
+        if self._encoding is not None:  # a matrix for splitters in Python
             return self._encoding.transform(table, self._binning)
         return super()._encode(table, n_jobs)
 
@@ -383,15 +380,15 @@ class RankingForest(CodedFit, TreeEnsemble):
         array of shape (n_samples,)
         """
         codes, n_jobs = self._codes_to_score(X)
-        if self._ranks is not None:
-            return self._ranks.scores(self._trees, codes, n_jobs)
-        return self._mean(codes, n_jobs) - 0.5
+        if self._ranks is None:
+            return self._mean(codes, n_jobs) - 0.5
+        return self._ranks.scores(self._trees, codes, n_jobs)
 
     def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
         """Return the class probabilities of each row, in the order of `classes_`.
 
-        For "posterior" the mean over the trees; for a consensus of ranks the shares among
-        training rows of that score, by isotonic regression.
+        For "posterior" the mean over the trees; for a consensus of ranks the shares among training
+        rows of that score, by isotonic regression.
         """
         check_is_fitted(self, "_trees")
         if self._ranks is not None:
@@ -399,6 +396,5 @@ class RankingForest(CodedFit, TreeEnsemble):
         elif len(self.classes_) == 2:
             upper = (self.score_samples(X) + 0.5)[:, np.newaxis]
         else:
-            codes, n_jobs = self._codes(X)
-            upper = self._trees.upper_shares(codes, n_jobs)
+            upper = self._trees.upper_shares(*self._codes(X))
         return class_shares(np.clip(upper, 0.0, 1.0))

@@ -229,7 +229,9 @@ class RocDisplay:
             mark_knots=mark_knots,
             training=training,
             optimal=optimal,
-            band=_band(positive, score, weight, level) if band else None,
+            band=roc_band(positive.astype(int), score, level, sample_weight=weight)
+            if band
+            else None,
         )
         return display.plot(ax, **kwargs)
 
@@ -377,15 +379,6 @@ def _interval(
         return None
     found = auc_interval(positive.astype(int), score, sample_weight=weight, level=level)
     return float(found.lower), float(found.upper)
-
-
-def _band(
-    positive: NDArray[np.bool_],
-    score: NDArray[np.float64],
-    weight: NDArray[np.float64] | None,
-    level: float,
-) -> RocBand:
-    return roc_band(positive.astype(int), score, level, sample_weight=weight)
 
 
 def _set_frame(ax: Axes) -> None:

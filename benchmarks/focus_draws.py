@@ -89,20 +89,20 @@ def with_room(results: dict[str, dict[str, Measured]]) -> dict[str, dict[str, Me
 
 PAGE = """# The top of the list, several draws
 
-What `focus={focus}` changes at the top, in percent of the plain model's mean, with standard errors
-over the sets. One draw of rows decides little at the top, so that our own models, which are quick
-to fit, are judged on {draws} more draws of the {n_sets} sets of [the top of the list](focus.md), in
-the same way. No choice was made on these draws.
+How much does `focus={focus}` change at the top, on average over several draws? In percent of the plain
+model's mean, with standard errors over the data sets. A single draw of the rows says little about
+the top, so our own models, which are quick to fit, are tested on {draws} more draws of the {n_sets} data
+sets of [the top of the list](focus.md), in the same way. These draws were not used for any choice.
 
 {figures}
 
-## All sets
+## All data sets
 
 {everything}
 
-## Sets with room
+## Data sets with room for improvement
 
-{n_room} sets on which the plain forest is below 98 % of the highest local AUC there is.
+{n_room} data sets on which the plain forest is below 98 % of the highest possible local AUC.
 
 {room}
 

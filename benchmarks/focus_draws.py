@@ -89,10 +89,11 @@ def with_room(results: dict[str, dict[str, Measured]]) -> dict[str, dict[str, Me
 
 PAGE = """# The top of the list, several draws
 
-How much does `focus={focus}` change at the top, on average over several draws? In percent of the plain
-model's mean, with standard errors over the data sets. A single draw of the rows says little about
-the top, so our own models, which are quick to fit, are tested on {draws} more draws of the {n_sets} data
-sets of [the top of the list](focus.md), in the same way. These draws were not used for any choice.
+How much does `focus={focus}` change at the top, on average over several draws? In percent of the
+plain model's mean, with standard errors over the data sets. A single draw of the rows says little
+about the top, so our own models, which are quick to fit, are tested on {draws} more draws of the
+{n_sets} data sets of [the top of the list](focus.md), in the same way. These draws were not used
+for any choice.
 
 {figures}
 

@@ -363,9 +363,10 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         return self._start + self._trees.total(codes, n_jobs, device_of(self.device))
 
     def staged_score_samples(self, X: TableLike) -> Iterator[NDArray[np.float64]]:
-        """Give the ranking scores after each tree, one array of shape (n_samples,) at a time.
+        """Give the ranking scores after each round, one array of shape (n_samples,) at a time.
 
-        The last is that of `score_samples`.
+        A round is a tree, or with `n_bags` a tree of each bag. The last scores are those of
+        `score_samples`.
 
         Parameters
         ----------
@@ -373,9 +374,16 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         """
         codes, n_jobs = self._codes(X)
         summed = np.zeros(codes.shape[1])
+        if self._trees is None:
+            return
+        # The trees of a bag follow each other; rounds without a split leave some bags shorter.
+        last = self.n_estimators_ - 1
         for number in range(self.n_estimators_):
-            assert self._trees is not None
-            summed += self._trees.tree(number).each(codes, n_jobs)[0]
+            trees = [*range(number, self.n_bags * self.n_estimators_, self.n_estimators_)]
+            if number == last:
+                trees += range(self.n_bags * self.n_estimators_, self._trees.n_trees)
+            for tree in trees:
+                summed += self._trees.tree(tree).each(codes, n_jobs)[0]
             yield self._start + summed
 
     def predict_proba(self, X: TableLike) -> NDArray[np.float64]:

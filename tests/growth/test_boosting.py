@@ -725,3 +725,13 @@ def test_stages_end_at_the_score_and_are_those_of_fewer_trees(n_classes):
     if model.loss_ == "logistic":
         fewer = BoostedTreeRank(n_estimators=3, random_state=0).fit(X, y)
         np.testing.assert_array_equal(stages[2], fewer.score_samples(X))
+
+
+def test_stages_of_bags_take_a_tree_of_each():
+    X, y = sample()
+    model = BoostedTreeRank(n_estimators=5, n_bags=3, random_state=0).fit(X, y)
+    stages = list(model.staged_score_samples(X))
+    assert len(stages) == 5
+    np.testing.assert_allclose(stages[-1], model.score_samples(X), rtol=1e-12)
+    fewer = BoostedTreeRank(n_estimators=2, n_bags=3, random_state=0).fit(X, y)
+    np.testing.assert_allclose(stages[1], fewer.score_samples(X), rtol=1e-12)

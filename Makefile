@@ -39,11 +39,10 @@ demo: $(VENV)/.demo-installed
 	$(BIN)/python -m treerank._demo demo
 
 # The environment beside the sanitizer build, and lint beside the tests of that. Neighbouring tests,
-# which share what is made for them, go to the same process as long as all have some; a third process
-# works while one waits for a cluster or a subprocess.
+# which share what is made for them, go to the same process as long as both have some.
 test:
 	$(MAKE) --no-print-directory -j 2 lint sanitize
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check .

@@ -349,7 +349,7 @@ BROKEN = {
         put(*CELLS, "right", "values", value=put_item(0, 10**6)), "preorder"),
     "a cycle of cells": (put(*CELLS, "left", "values", value=put_item(1, 0)), "preorder"),
     "a range of tests outside": (
-        put(*CELLS, "last_test", "values", value=put_item(0, 10**6)), "do not part the tests"),
+        put(*CELLS, "last_test", "values", value=put_item(0, 10**6)), "do not divide the tests"),
     "a test that leads back": (put(*TESTS, "left", "values", value=put_item(0, 0)), "form trees"),
     "a test on no feature": (
         put(*TESTS, "feature", "values", value=put_item(0, 99)), "not there"),

@@ -23,6 +23,7 @@ from benchmarks.common import (
     markdown_table,
     publish,
     remember,
+    targets_met,
 )
 from benchmarks.quality_tables import Results, means
 from benchmarks.real_sets import load_rows, sets
@@ -283,6 +284,7 @@ def by_set(results: Results) -> str:
 PAGE = """# The top of the list
 
 What does `focus={focus}` gain at the top of the ranking, and what does it cost below?
+{targets}
 
 {figures}
 
@@ -386,6 +388,7 @@ def run(quick: bool) -> None:
         test=MAX_ROWS - TRAIN_ROWS, no_room=NO_ROOM, n_room=len(room), summary=summary(results),
         room=summary(room), verdict=verdict(results), sets=by_set(results), truth=table,
         truth_rows=TRUTH_ROWS, truth_test=TRUTH_TEST, fpr=TRUTH_FPR,
+        targets=targets_met(figures),
         hindsight_local=best["local 0.05"], hindsight_lift=best["lift 0.05"],
         some=summary(some), n_some=len(some), least=LEAST_ROWS,
         machine=describe(facts, "python -m benchmarks focus"),

@@ -113,7 +113,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         Number of trees kept.
     plan_ : BoostingChoice
         Which trees were chosen: `max_depth`, `leafrank_depth`, and in `held_out_loss` and `n_trees`
-        what was tried and how it did; with a focus, in `lack_at_top`, how each loss did there.
+        what was tried and how it did; with a focus, `held_out_top_loss` has how each loss did.
     validation_scores_ : array
         With early stopping or `X_val`: AUC (VUS) on the held-out rows after each tree.
     feature_importances_ : array of shape (n_features,)

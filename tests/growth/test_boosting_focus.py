@@ -32,7 +32,7 @@ def measure(y, scores, focus):
     return local_auc_score(y, scores, rate=focus)
 
 
-def lacks_by_hand(X, y, focus, loss, size, n_rounds):
+def losses_by_hand(X, y, focus, loss, size, n_rounds):
     """1 minus the measure on each fold (columns) after each tree, by models of the other folds."""
     codes = np.ascontiguousarray((X.T + 1).astype(np.uint8))
     labels = y.astype(np.uint8)
@@ -57,17 +57,17 @@ def test_each_loss_is_judged_at_the_top_of_rows_held_out(focus):
     plain, pairs = (
         BoostedTreeRank(loss=loss, **settings).fit(X, y).plan_ for loss in ("logistic", "pairwise")
     )
-    found = BoostedTreeRank(**settings).fit(X, y).plan_.lack_at_top
+    found = BoostedTreeRank(**settings).fit(X, y).plan_.held_out_top_loss
     assert found.keys() == {"logistic", "pairwise"}
     # The plain loss: trees of least log-loss, half as many at a rate of 0.1 as at one of 0.05.
     n_rounds = plain.n_trees[size] // 2
-    lacks = lacks_by_hand(X, y, focus, "logistic", size, n_rounds)
-    assert found["logistic"] == pytest.approx(lacks[-1].mean())
+    losses = losses_by_hand(X, y, focus, "logistic", size, n_rounds)
+    assert found["logistic"] == pytest.approx(losses[-1].mean())
     # Pairs of the top: the least mean of neighbouring measures.
     n_rounds = pairs.n_trees[size] // 2
     aside = FOCUS_STEP * (FOCUS_WINDOW // 2)
-    lacks = lacks_by_hand(X, y, focus, "pairwise", size, n_rounds + aside + 2 * FOCUS_STEP)
-    measured = lacks.mean(axis=1)[FOCUS_STEP - 1 :: FOCUS_STEP]
+    losses = losses_by_hand(X, y, focus, "pairwise", size, n_rounds + aside + 2 * FOCUS_STEP)
+    measured = losses.mean(axis=1)[FOCUS_STEP - 1 :: FOCUS_STEP]
     means = np.convolve(measured, np.ones(FOCUS_WINDOW) / FOCUS_WINDOW, "valid")
     assert n_rounds == FOCUS_STEP * (int(np.argmin(means)) + 1) + aside
     assert found["pairwise"] == pytest.approx(means.min())
@@ -107,7 +107,7 @@ def test_where_pairs_of_the_top_are_taken_their_trees_are_fitted_to_all_rows():
     X, y = only_together(1_500)
     model, plain = BoostedTreeRank(focus=0.1).fit(X, y), BoostedTreeRank().fit(X, y)
     assert model.loss_ == "pairwise"
-    assert model.plan_.lack_at_top["pairwise"] < model.plan_.lack_at_top["logistic"]
+    assert model.plan_.held_out_top_loss["pairwise"] < model.plan_.held_out_top_loss["logistic"]
     # Sizes are those of the plain fit; its trees are smaller than the usual ones, pairs' are not.
     assert model.plan_.held_out_loss == plain.plan_.held_out_loss
     assert plain.plan_.max_depth == 1
@@ -125,11 +125,11 @@ def test_what_is_given_is_not_chosen():
     for given, sizes in (({"max_depth": 3}, {(3, 2)}), ({"n_estimators": 9}, set())):
         plan = BoostedTreeRank(focus=0.2, **given).fit(X, y).plan_
         assert set(plan.held_out_loss) == sizes
-        assert bool(plan.lack_at_top) == bool(sizes)
+        assert bool(plan.held_out_top_loss) == bool(sizes)
     alone = BoostedTreeRank(focus=0.2, loss="rankboost").fit(X, y)
     assert alone.loss_ == "rankboost"
     assert len(alone.plan_.held_out_loss) > 1
-    assert alone.plan_.lack_at_top == {}
+    assert alone.plan_.held_out_top_loss == {}
     few = BoostedTreeRank(focus=0.2).fit(X[:60], y[:60])  # rows held out would say too little
     assert (few.loss_, few.n_estimators_, few.plan_.n_trees) == ("pairwise", 200, {})
 
@@ -153,4 +153,4 @@ def test_a_file_keeps_what_was_tried(tmp_path):
     treerank.save(model, tmp_path / "model")
     loaded = treerank.load(tmp_path / "model")
     assert loaded.plan_ == model.plan_
-    assert loaded.plan_.lack_at_top
+    assert loaded.plan_.held_out_top_loss

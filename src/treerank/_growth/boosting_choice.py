@@ -1,11 +1,11 @@
 """Choose the size of boosting's trees and their number, by rows held out.
 
 The folds go forward together, a tree of each at a time, so that their losses can be added up: the
-sum has a clear least value where the curve of a single fold wavers.
+sum has a clear least value where the curve of a single fold fluctuates.
 
 With a focus the loss is chosen as well. The plain fit's trees are found first, by the log-loss, and
 kept unless pairs of the top do better there, with trees of the same size, or of the usual one if
-that is larger: what is measured at the top wavers too much to choose the size, and most rows may
+that is larger: what is measured at the top is too noisy to choose the size, and most rows may
 ask for smaller trees than the top.
 """
 
@@ -27,10 +27,10 @@ from treerank._input.stages import stage
 
 N_FOLDS = 5
 FOLD_SEED = 0x726F756E6473  # so that these folds are not those of category statistics
-# Rounds without anything better: the loss falls and rises smoothly, the AUC wavers.
+# Rounds without anything better: the loss falls and rises smoothly, the AUC is noisy.
 PATIENCE_BY_LOSS, PATIENCE_BY_QUALITY = 25, 50
-# Few rows are in the top, and what is measured there wavers from tree to tree: every so many trees
-# it is measured, and the mean of so many measures is looked at.
+# Few rows are in the top, so that what is measured there is noisy: it is measured after every
+# FOCUS_STEP trees, and the mean of FOCUS_WINDOW measurements is compared.
 FOCUS_STEP, FOCUS_WINDOW = 4, 5
 # By how many standard errors pairs of the top have to be ahead of the plain loss.
 LEAST_AHEAD = 0.25
@@ -52,7 +52,7 @@ class BoostingChoice:
         asks for). Empty where nothing was held out.
     n_trees : dict
         By size: after how many trees; at the learning rate of the fit.
-    lack_at_top : dict
+    held_out_top_loss : dict
         With a focus and ``loss="auto"``, by loss: 1 minus the local (partial) AUC on rows held out,
         with the number of trees that suits the loss. Where pairs of the top were taken, `n_trees`
         has their number for their size.
@@ -62,7 +62,7 @@ class BoostingChoice:
     leafrank_depth: int
     held_out_loss: dict[tuple[int, int], float]
     n_trees: dict[tuple[int, int], int]
-    lack_at_top: dict[str, float] = field(default_factory=dict)
+    held_out_top_loss: dict[str, float] = field(default_factory=dict)
 
 
 class _Tried(NamedTuple):
@@ -70,7 +70,7 @@ class _Tried(NamedTuple):
 
     loss: float
     n_rounds: int
-    lacks: NDArray[np.float64]  # of quality, after these trees, in each part; for a focus
+    ranking_losses: NDArray[np.float64]  # of quality, after these trees, in each part; for a focus
 
 
 # Rows to learn from, and rows held out.
@@ -115,8 +115,8 @@ def choose_trees(
     for loss in others:
         trials[loss] = _of_shape(replace(trial, loss=loss), larger)
         raced[loss] = _try(parts, binning, trials[loss], report)
-    lacks = {loss: found.lacks for loss, found in raced.items()}
-    taken = _best_loss(lacks)
+    ranking_losses = {loss: found.ranking_losses for loss, found in raced.items()}
+    taken = _best_loss(ranking_losses)
     found, best = raced[taken], best if taken == first else larger
     if some.n_rows < rows.n_rows:
         found = _try(_parts(rows, plan), binning, trials[taken], report)
@@ -131,20 +131,20 @@ def choose_trees(
         best.max_depth, best.leafrank_depth,
         {(s.max_depth, s.leafrank_depth): of_size.loss for s, of_size in tried.items()},
         {(s.max_depth, s.leafrank_depth): n for s, n in n_trees.items()},
-        {loss: float(np.mean(lack)) for loss, lack in lacks.items()} if len(lacks) > 1 else {},
+        {loss: float(np.mean(mean)) for loss, mean in ranking_losses.items()} if others else {},
     )  # fmt: skip
 
 
-def _best_loss(lacks: dict[str, NDArray[np.float64]]) -> str:
+def _best_loss(ranking_losses: dict[str, NDArray[np.float64]]) -> str:
     """Return the first loss, unless another does better at the top, and by more than luck.
 
     Of all numbers of trees the best is compared, which flatters: it has to be ahead by a part of
     the standard error of the difference, by the parts held out.
     """
-    first, *others = lacks
+    first, *others = ranking_losses
     best = first
     for loss in others:
-        ahead = lacks[best] - lacks[loss]
+        ahead = ranking_losses[best] - ranking_losses[loss]
         error = np.std(ahead, ddof=1) / np.sqrt(len(ahead)) if len(ahead) > 1 else 0.0
         if np.mean(ahead) > LEAST_AHEAD * error:
             best = loss
@@ -175,12 +175,14 @@ def _try(parts: list[Part], binning: Binning, plan: BoostingPlan, report: Report
     """Boost on all parts, a tree of each at a time, until the rows held out have had enough."""
     assert plan.choice is not None
     by_loss = plan.choice.by_loss and plan.loss == "logistic"
-    judge, patience = (_log_loss, PATIENCE_BY_LOSS) if by_loss else (_lack, PATIENCE_BY_QUALITY)
-    wavers = plan.focus is not None and not by_loss
-    step, window = (FOCUS_STEP, FOCUS_WINDOW) if wavers else (1, 1)
+    judge, patience = (
+        (_log_loss, PATIENCE_BY_LOSS) if by_loss else (_ranking_loss, PATIENCE_BY_QUALITY)
+    )
+    is_noisy = plan.focus is not None and not by_loss
+    step, window = (FOCUS_STEP, FOCUS_WINDOW) if is_noisy else (1, 1)
     runs = [_Run(part, binning, plan) for part in parts]
     measured: list[NDArray[np.float64]] = []
-    least, best, lacks = np.inf, 1, np.empty(0)
+    least, best, ranking_losses = np.inf, 1, np.empty(0)
     for number in range(1, plan.n_rounds + 1):
         if report is not None:
             report(number / plan.n_rounds)
@@ -194,10 +196,10 @@ def _try(parts: list[Part], binning: Binning, plan: BoostingPlan, report: Report
         loss = float(np.mean(mean)) if len(measured) >= window else np.inf
         if loss < least:
             least, best = loss, number
-            lacks = _lack(runs) if by_loss and plan.focus is not None else mean
+            ranking_losses = _ranking_loss(runs) if by_loss and plan.focus is not None else mean
         elif number - best >= patience:
             break
-    return _Tried(least, best - step * (window // 2), lacks)
+    return _Tried(least, best - step * (window // 2), ranking_losses)
 
 
 def _log_loss(runs: list[_Run]) -> NDArray[np.float64]:
@@ -208,7 +210,7 @@ def _log_loss(runs: list[_Run]) -> NDArray[np.float64]:
     return np.array([sums.number(np.int64(total)) / units])
 
 
-def _lack(runs: list[_Run]) -> NDArray[np.float64]:
+def _ranking_loss(runs: list[_Run]) -> NDArray[np.float64]:
     """1 minus the AUC (VUS; local or partial with a focus) of each part."""
     return 1.0 - np.array([run.held_out.quality(run.focus) for run in runs])
 

@@ -148,7 +148,7 @@ def _choice(model: Any, data: BoostingSize, stops: bool, focus: Focus | None) ->
     has_many = data.table.n_rows >= MANY_ROWS
     losses = _losses(model, focus)
     by_loss = len(data.classes) == 2 and "logistic" in losses
-    # Other AUCs waver too much to choose the size of trees, and the number where rows are few.
+    # Other AUCs are too noisy to choose the size of trees, and the number where rows are few.
     chooses_shape = by_loss or focus is not None
     if data.class_rows.min() < LEAST_OF_CLASS or not (chooses_shape or has_many):
         return None

@@ -72,7 +72,7 @@ def _pack_choice(model: BoostedTreeRank) -> dict[str, Any] | None:
         for size, loss in choice.held_out_loss.items()
     ]
     packed = {"size": [choice.max_depth, choice.leafrank_depth], "tried": tried}
-    return packed | ({"top": choice.lack_at_top} if choice.lack_at_top else {})
+    return packed | ({"top": choice.held_out_top_loss} if choice.held_out_top_loss else {})
 
 
 def _unpack_choice(node: Node) -> BoostingChoice:
@@ -83,11 +83,11 @@ def _unpack_choice(node: Node) -> BoostingChoice:
         *_unpack_size(fields["size"]),
         {size: item["loss"].number(0.0) for size, item in zip(sizes, tried, strict=True)},
         {size: item["trees"].integer(1, 2**31) for size, item in zip(sizes, tried, strict=True)},
-        _unpack_lacks(fields["top"]) if "top" in fields else {},
+        _unpack_top_losses(fields["top"]) if "top" in fields else {},
     )
 
 
-def _unpack_lacks(node: Node) -> dict[str, float]:
+def _unpack_top_losses(node: Node) -> dict[str, float]:
     """Of each loss that was tried with a focus."""
     fields = node.fields(optional=list(LOSS_NAMES))
     return {loss: item.number(0.0) for loss, item in fields.items()}

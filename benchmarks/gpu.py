@@ -350,9 +350,7 @@ their files are compared on {hashed:,} rows, and this page is only written when 
 
 GPU: {device.name}, with kernels compiled beforehand. "Growth" starts from binned codes. It includes
 the draws of rows and features, the kernels, the transfer of the splits back, and the assembly of
-the trees, which have about two million slots each. In a profile of 48 trees, eight at a time, 1.6
-of 4.5 s went into the assembly, 1.3 s into the kernels and 0.4 s into the transfer of the splits;
-with two batches at a time, as here, part of this overlaps (3.1 s). Most of a whole fit is processor
+the trees, which have about two million slots each. Most of a whole fit is processor
 time as well: labels, folds, out-of-bag scores and the packing of the slots. The histogram kernel is
 limited by memory bandwidth and not by its additions, because each row loads its whole line of codes
 and a forest uses only a few of them.

@@ -29,6 +29,7 @@ from benchmarks import (
     single_tree,
     speed,
     truth,
+    versions,
 )
 
 PARTS = {
@@ -58,15 +59,17 @@ PARTS = {
     "single_tree": single_tree.run,
     "speed": speed.run,
     "truth": truth.run,
+    "versions": versions.run,
 }
-# Only when they are named: papers take an hour or two, a check writes no page, a GPU is rare.
-NAMED_ONLY = ("check", "gpu", "papers")
+# Only when they are named: papers take an hour or two, a check writes no page, and a GPU or an
+# environment with another version is seldom at hand.
+NAMED_ONLY = ("check", "gpu", "papers", "versions")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "part", nargs="?", choices=PARTS, help="by default all but check, gpu and papers"
+        "part", nargs="?", choices=PARTS, help="by default all but check, gpu, papers and versions"
     )
     parser.add_argument(
         "--quick", action="store_true", help="small data, to try the code; writes no table"

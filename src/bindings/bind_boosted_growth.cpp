@@ -18,9 +18,10 @@ void make_growth(BoostedGrowth* self, const Vector<std::int32_t>& n_codes,
 }
 
 void start(BoostedGrowth& growth, const nb::dict& options, double gradient_unit,
-           double hessian_unit, std::size_t n_rows, const Vector<std::int64_t>& sum,
+           double hessian_unit, std::int64_t n_rows, const Vector<std::int64_t>& sum,
            std::size_t most_open) {
-    if (sum.size() != 3) throw nb::value_error("start: gradient, curvature and weight expected");
+    if (sum.size() != 3 || n_rows < 0)
+        throw nb::value_error("start: rows, gradient, curvature and weight expected");
     BoostingOptions parsed = boosting_options(options);
     parsed.gradient_unit = gradient_unit;
     parsed.hessian_unit = hessian_unit;

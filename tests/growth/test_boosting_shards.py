@@ -15,6 +15,7 @@ pd = pytest.importorskip("pandas")
 from treerank import BoostedTreeRank, _core  # noqa: E402
 from treerank._binning.category_statistics import code_training_data  # noqa: E402
 from treerank._growth import boosting_choice  # noqa: E402
+from treerank._growth import boosting_shards as tasks  # noqa: E402
 from treerank._growth.boosting import BoostingRows, boosting_units  # noqa: E402
 from treerank._growth.boosting_choice import choose_trees  # noqa: E402
 from treerank._growth.boosting_fit import boost, boost_bags, hold_out  # noqa: E402
@@ -111,18 +112,24 @@ def test_any_shards_give_the_trees_of_memory(n, n_classes, cuts, weights, parame
     assert_same_boosting(one, boost(sharded, None, binning, plan, None))
 
 
-@pytest.mark.parametrize("most", [1, 12_000])
-def test_histograms_are_asked_for_a_few_at_a_time(monkeypatch, most):
+@pytest.mark.parametrize("n_bytes", [1, 12_000])
+def test_histograms_are_asked_for_a_few_at_a_time(monkeypatch, n_bytes):
     x, y = table(400, 2, 0)
     parameters = {"n_estimators": 2, "max_depth": 3, "leafrank_depth": 4, "min_samples_leaf": 1}
     memory, sharded, binning, plan = two_roads(
         parameters | {"max_features": None}, x, y, None, [150]
     )
+    most = max(1, n_bytes // (24 * int(binning.n_codes.sum())))
+    asked, answer = [], tasks.answer
+    monkeypatch.setattr(
+        tasks, "answer", lambda *args: (asked.append(len(args[2].wanted)), answer(*args))[1]
+    )
     usual = boost(sharded, None, binning, plan, None)
-    n_rounds = sharded.cluster.n_rounds
-    monkeypatch.setattr(_boosting_rows, "HISTOGRAM_BYTES", most)
+    assert max(asked) > most
+    asked.clear()
+    monkeypatch.setattr(_boosting_rows, "HISTOGRAM_BYTES", n_bytes)
     careful = boost(sharded, None, binning, plan, None)
-    assert sharded.cluster.n_rounds > 2 * n_rounds + 5
+    assert max(asked) <= most
     assert_same_boosting(usual, careful)
     assert_same_boosting(boost(memory, None, binning, plan, None), careful)
 

@@ -1,33 +1,17 @@
 #include "core/grow/boosted_growth.hpp"
 
 #include <algorithm>
-#include <map>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 
 #include "core/grow/gradient_squares.hpp"
-#include "core/util/stretches.hpp"
 
 namespace treerank {
 
 namespace {
 
-std::int64_t buffer_of_cell(std::int32_t depth) { return depth % 2; }
-std::int64_t buffer_of_node(std::int32_t cell_depth, std::int32_t depth) {
-    return depth == 0 ? buffer_of_cell(cell_depth) : 2 + (depth - 1) % 2;
-}
-
-// Where the rows of each leaf of the tree inside a cell lie, by their first.
-void note_buffers(const BoostedCell& cell, std::int32_t number, std::int32_t depth,
-                  std::map<std::size_t, std::int64_t>& buffers) {
-    const InnerNode& node = cell.nodes[number];
-    if (node.left < 0) {
-        buffers[node.at.first] = buffer_of_node(cell.depth, depth);
-        return;
-    }
-    note_buffers(cell, node.left, depth + 1, buffers);
-    note_buffers(cell, node.left + 1, depth + 1, buffers);
+std::int64_t buffer_of(const BoostedCell& cell, const InnerNode& node) {
+    return node.depth == 0 ? buffer_of_cell(cell.depth) : 2 + (node.depth - 1) % 2;
 }
 
 NewtonCut cut_of(const BoostedFoundCut& found) {
@@ -47,25 +31,31 @@ NewtonCut cut_of(const BoostedFoundCut& found) {
 BoostedGrowth::BoostedGrowth(Features features)
     : features_(std::move(features)), growing_(features_), trial_(features_) {}
 
-void BoostedGrowth::start(const BoostingOptions& options, std::size_t n_rows,
+void BoostedGrowth::start(const BoostingOptions& options, std::int64_t n_rows,
                           const GradientSum& sum, std::size_t most_open) {
     growing_.reset(options);
     most_open_ = std::max<std::size_t>(most_open, 1);
     square_shift_ = GradientSquares::shift_for(sum.weight);
     cells_.clear();
+    n_strata_ = 1;
     work_.clear();
+    waiting_.clear();
+    parts_.clear();
+    restored_.clear();
     moves_.clear();
     counts_.clear();
+    counted_.clear();
     steps_.clear();
     free_histograms_.clear();
     n_histograms_ = 1;
-    const std::int32_t root = add_cell({0, n_rows, sum, {}}, 0);
-    work_.push_back({Work::kCells, {{root, 0}}});
+    const std::int32_t root = add_cell({0, n_rows, sum, {}}, 0, options.max_depth > 0);
+    if (options.max_depth > 0) work_.push_back({Work::kCells, {{{root, 0}, 0, false}}});
     advance();
 }
 
-std::int32_t BoostedGrowth::add_cell(const Segment& at, std::int32_t depth) {
+std::int32_t BoostedGrowth::add_cell(const Segment& at, std::int32_t depth, bool opens) {
     cells_.push_back({at, depth});
+    if (opens) cells_.back().nodes.push_back({at});
     return static_cast<std::int32_t>(cells_.size()) - 1;
 }
 
@@ -76,15 +66,17 @@ std::int32_t BoostedGrowth::take_histogram() {
     return histogram;
 }
 
-std::pair<std::int32_t, std::int32_t> BoostedGrowth::plan_parts(const Segment& a, const Segment& b,
-                                                                std::int32_t whole, bool owns_whole,
-                                                                std::int64_t buffer) {
-    const bool a_is_smaller = a.n <= b.n;
-    const Segment& counted = a_is_smaller ? a : b;
+std::pair<std::int32_t, std::int32_t> BoostedGrowth::plan_parts(NodeOfCell a, NodeOfCell b,
+                                                                std::int32_t whole,
+                                                                bool owns_whole) {
+    const bool a_is_smaller = inner(a).at.n <= inner(b).at.n;
+    const NodeOfCell counted = a_is_smaller ? a : b;
+    const InnerNode& node = inner(counted);
     const std::int32_t small = take_histogram();
     const std::int32_t large = owns_whole ? whole : take_histogram();
-    counts_.push_back({static_cast<std::int64_t>(counted.first),
-                       static_cast<std::int64_t>(counted.n), buffer, small, whole, large});
+    counts_.push_back(
+        {node.at.first, node.at.n, buffer_of(cells_[counted.cell], node), small, whole, large});
+    counted_.push_back(counted);
     if (a_is_smaller) return {small, large};
     return {large, small};
 }
@@ -92,143 +84,249 @@ std::pair<std::int32_t, std::int32_t> BoostedGrowth::plan_parts(const Segment& a
 void BoostedGrowth::advance() {
     nodes_.clear();
     open_.clear();
-    while (!work_.empty()) {
+    while (!work_.empty() || begin_best()) {
         Work work = std::move(work_.back());
         work_.pop_back();
-        if (begin(work)) return;
+        if (begin(std::move(work))) return;
     }
 }
 
-// True: nodes are at hand, whose cuts are needed to go on.
-bool BoostedGrowth::begin(Work& work) {
-    const auto first = static_cast<std::ptrdiff_t>(work_.size());
-    if (work.kind == Work::kHalves) {
-        make_halves_of(work.cells);
-        return false;
+// True: the source has something to do before growth goes on.
+bool BoostedGrowth::begin(Work work) {
+    if (work.kind <= Work::kNodes && work.open.size() > most_open_) {
+        const auto first = work.open.begin() + static_cast<std::ptrdiff_t>(most_open_);
+        work_.push_back({work.kind, {first, work.open.end()}});
+        work.open.erase(first, work.open.end());
     }
-    if (std::max(work.cells.size(), work.nodes.size()) > most_open_) {
-        in_stretches(work.cells, most_open_, [&](std::vector<OpenCell> some) {
-            work_.push_back({work.kind, std::move(some), {}, work.depth});
-        });
-        in_stretches(work.nodes, most_open_, [&](std::vector<OpenNode> some) {
-            work_.push_back({work.kind, {}, std::move(some), work.depth});
-        });
-        std::reverse(work_.begin() + first, work_.end());
-        return false;
+    if (work.kind >= Work::kChildren && ask_parts(work)) {
+        work_.push_back(std::move(work));
+        return true;
     }
-    if (work.kind == Work::kCells) {
-        begin_cells(work.cells);
-        return false;
+    switch (work.kind) {
+        case Work::kCells:
+            work_.push_back({Work::kGrown, work.open});
+            work_.push_back({Work::kNodes, std::move(work.open)});
+            break;
+        case Work::kNodes:
+            begin_nodes(std::move(work.open));
+            break;
+        case Work::kGrown:
+            finish_trees(work.open);
+            break;
+        case Work::kChildren:
+            open_children(work.open);
+            break;
+        case Work::kHalves:
+            halve(work.open);
+            break;
     }
-    begin_nodes(work);
     return !nodes_.empty();
 }
 
-void BoostedGrowth::begin_cells(const std::vector<OpenCell>& level) {
-    std::vector<OpenNode> open;
-    std::vector<OpenCell> growing;
-    for (const OpenCell& cell : level) {
-        if (cells_[cell.number].depth >= growing_.options.max_depth) continue;
-        cells_[cell.number].nodes.push_back({cells_[cell.number].at});
-        open.push_back({cell.number, 0, cell.histogram, false});
-        growing.push_back(cell);
+// Whether a waiting cell is to be halved; else they all stay whole.
+bool BoostedGrowth::begin_best() {
+    if (waiting_.empty()) return false;
+    if (n_strata_ < growing_.options.max_leaf_nodes) {
+        std::pop_heap(waiting_.begin(), waiting_.end());
+        work_.push_back({Work::kHalves, {waiting_.back()}});
+        waiting_.pop_back();
+        return true;
     }
-    if (growing.empty()) return;
-    work_.push_back({Work::kHalves, std::move(growing)});
-    if (growing_.options.leafrank_depth > 0)
-        work_.push_back({Work::kNodes, {}, std::move(open), 0});
+    for (const Open& cell : std::exchange(waiting_, {})) keep_whole(cell);
+    return false;
 }
 
-void BoostedGrowth::begin_nodes(const Work& work) {
-    open_ = work.nodes;
-    open_depth_ = work.depth;
-    for (const OpenNode& node : open_) {
-        const Segment& at = inner(node).at;
-        nodes_.push_back({static_cast<std::int64_t>(at.first), static_cast<std::int64_t>(at.n),
-                          buffer_of_node(cells_[node.cell].depth, open_depth_), node.histogram,
-                          at.sum, at.bounds});
+// Rows below the last tests of an inner tree need not be parted before the cell is halved.
+bool BoostedGrowth::ask_parts(const Work& work) {
+    for (const Open& open : work.open) {
+        if (work.kind == Work::kChildren) ask_part(open.at);
+        const std::size_t n = cells_[open.at.cell].nodes.size();
+        for (std::size_t i = 0; i < n && work.kind == Work::kHalves; ++i)
+            ask_part({open.at.cell, static_cast<std::int32_t>(i)});
     }
+    return !parts_.empty();
 }
 
-void BoostedGrowth::split(const OpenNode& node, const BoostedFoundCut& found,
-                          std::vector<OpenNode>& below) {
-    std::vector<InnerNode>& nodes = cells_[node.cell].nodes;
-    const std::size_t n = nodes[node.number].at.n;
-    if (static_cast<std::size_t>(found.feature) >= features_.size() || found.n_left == 0 ||
-        found.n_right == 0 || std::size_t{found.n_left} + found.n_right != n)
-        throw std::invalid_argument("take: a cut that does not part its rows");
-    const auto left = static_cast<std::int32_t>(nodes.size());
-    nodes[node.number].cut = cut_of(found);
-    nodes[node.number].n_left = found.n_left;
-    nodes[node.number].left = left;
-    const auto [a, b] =
-        growing_.sides_of(nodes[node.number].at, nodes[node.number].cut, found.n_left);
-    nodes.push_back({a});
-    nodes.push_back({b});
-    if (open_depth_ + 1 >= growing_.options.leafrank_depth) {
-        if (node.owns_histogram) give_back(node.histogram);
-        return;
-    }
-    const std::int64_t buffer = buffer_of_node(cells_[node.cell].depth, open_depth_ + 1);
-    const auto [of_a, of_b] = plan_parts(a, b, node.histogram, node.owns_histogram, buffer);
-    below.push_back({node.cell, left, of_a, true});
-    below.push_back({node.cell, left + 1, of_b, true});
+void BoostedGrowth::ask_part(NodeOfCell at) {
+    const InnerNode& node = inner(at);
+    if (node.left < 0 || node.is_parted) return;
+    // Where the two sides are the halves of a cell the better comes first, and no row has to be
+    // moved again.
+    const std::vector<InnerNode>& nodes = cells_[at.cell].nodes;
+    const bool right_first =
+        growing_.options.leafrank_depth == 1 &&
+        growing_.value(nodes[node.left + 1].at) > growing_.value(nodes[node.left].at);
+    parts_.push_back({static_cast<std::size_t>(node.at.first), static_cast<std::size_t>(node.at.n),
+                      node.cut.condition(), node.cut.set, right_first, 0});
+    parts_of_.push_back(at);
 }
 
-void BoostedGrowth::take(const std::vector<BoostedFoundCut>& cuts) {
-    if (cuts.size() != open_.size()) throw std::invalid_argument("take: one cut a node expected");
-    moves_.clear();
-    counts_.clear();
-    std::vector<OpenNode> below;
-    // Histograms are given back first: a new one may be counted while none is looked at any more.
-    for (std::size_t i = 0; i < cuts.size(); ++i)
-        if (cuts[i].feature < 0 && open_[i].owns_histogram) give_back(open_[i].histogram);
-    for (std::size_t i = 0; i < cuts.size(); ++i)
-        if (cuts[i].feature >= 0) split(open_[i], cuts[i], below);
-    if (!below.empty()) work_.push_back({Work::kNodes, {}, std::move(below), open_depth_ + 1});
+void BoostedGrowth::parted() {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        const PartedSegment& part = parts_[i];
+        const std::size_t n_left = part.passing_last ? part.n - part.n_left : part.n_left;
+        place_children(parts_of_[i], static_cast<std::int64_t>(n_left), part.passing_last);
+    }
+    parts_.clear();
+    parts_of_.clear();
     advance();
 }
 
-void BoostedGrowth::make_halves_of(const std::vector<OpenCell>& level) {
-    std::vector<OpenCell> below;
-    for (const OpenCell& open : level) {
+void BoostedGrowth::place_children(NodeOfCell at, std::int64_t n_left, bool right_first) {
+    InnerNode& node = inner(at);
+    Segment &left = inner({at.cell, node.left}).at, &right = inner({at.cell, node.left + 1}).at;
+    left.n = n_left;
+    right.n = node.at.n - n_left;
+    left.first = node.at.first + (right_first ? right.n : 0);
+    right.first = node.at.first + (right_first ? 0 : left.n);
+    node.is_parted = true;
+}
+
+void BoostedGrowth::begin_nodes(std::vector<Open> open) {
+    open_ = std::move(open);
+    for (const Open& some : open_) {
+        const InnerNode& node = inner(some.at);
+        nodes_.push_back({node.at.first, node.at.n, buffer_of(cells_[some.at.cell], node),
+                          some.histogram, node.at.sum, node.at.bounds});
+    }
+}
+
+void BoostedGrowth::take(const std::vector<BoostedFoundCut>& found) {
+    if (found.size() != open_.size()) throw std::invalid_argument("take: one cut a node expected");
+    std::vector<NewtonCut> cuts;
+    std::vector<std::int64_t> n_left;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const BoostedFoundCut& cut = found[i];
+        const bool parts = cut.n_left > 0 && cut.n_right > 0 &&
+                           std::int64_t{cut.n_left} + cut.n_right == nodes_[i].n;
+        if (cut.feature >= static_cast<std::int64_t>(features_.size()) ||
+            (cut.feature >= 0 && !parts))
+            throw std::invalid_argument("take: a cut that does not part its rows");
+        cuts.push_back(cut_of(cut));
+        n_left.push_back(cut.n_left);
+    }
+    take(cuts, n_left);
+}
+
+void BoostedGrowth::take(const std::vector<NewtonCut>& cuts,
+                         const std::vector<std::int64_t>& n_left) {
+    restored_.clear();
+    moves_.clear();
+    counts_.clear();
+    counted_.clear();
+    std::vector<Open> parted;
+    for (std::size_t i = 0; i < cuts.size(); ++i) {
+        const Open& open = open_[i];
+        std::vector<InnerNode>& nodes = cells_[open.at.cell].nodes;
+        const std::int32_t depth = nodes[open.at.node].depth + 1;
+        const bool goes_on = cuts[i].feature >= 0 && depth < growing_.options.leafrank_depth;
+        if (goes_on) parted.push_back(open);
+        // A new histogram may be counted where none is looked at any more.
+        if (!goes_on && open.owns_histogram) give_back(open.histogram);
+        if (cuts[i].feature < 0) continue;
+        nodes[open.at.node].cut = cuts[i];
+        nodes[open.at.node].left = static_cast<std::int32_t>(nodes.size());
+        const auto [left, right] = growing_.sides_of(nodes[open.at.node].at, cuts[i]);
+        nodes.push_back({left, depth});
+        nodes.push_back({right, depth});
+        if (!n_left.empty()) place_children(open.at, n_left[i], false);
+    }
+    if (!parted.empty()) work_.push_back({Work::kChildren, std::move(parted)});
+    advance();
+}
+
+void BoostedGrowth::open_children(const std::vector<Open>& nodes) {
+    std::vector<Open> below;
+    for (const Open& open : nodes) {
+        const NodeOfCell left{open.at.cell, inner(open.at).left};
+        const NodeOfCell right{left.cell, left.node + 1};
+        const auto [a, b] = plan_parts(left, right, open.histogram, open.owns_histogram);
+        below.push_back({left, a, true});
+        below.push_back({right, b, true});
+    }
+    work_.push_back({Work::kNodes, std::move(below)});
+}
+
+bool BoostedGrowth::has_halves(const BoostedCell& cell) {
+    if (cell.nodes.size() == 1) return false;
+    if (!features_.any_monotonic()) return true;
+    trial_.reset(growing_.options);
+    return make_halves(trial_, cell).n_left > 0;
+}
+
+void BoostedGrowth::finish_trees(const std::vector<Open>& cells) {
+    std::vector<Open> halved;
+    for (Open open : cells) {
+        const BoostedCell& cell = cells_[open.at.cell];
+        if (!has_halves(cell)) {
+            keep_whole(open);
+        } else if (is_best_first()) {
+            open.gain = gain_inside(cell);
+            waiting_.push_back(open);
+            std::push_heap(waiting_.begin(), waiting_.end());
+        } else {
+            halved.push_back(open);
+        }
+    }
+    if (!halved.empty()) work_.push_back({Work::kHalves, std::move(halved)});
+}
+
+void BoostedGrowth::keep_whole(const Open& open) {
+    BoostedCell& cell = cells_[open.at.cell];
+    if (cell.nodes[0].is_parted) restored_.push_back(cell.at);
+    cell.nodes.clear();
+    give_back(open.histogram);
+}
+
+void BoostedGrowth::halve(const std::vector<Open>& cells) {
+    std::vector<Open> below;
+    for (const Open& open : cells) {
         trial_.reset(growing_.options);
-        std::vector<MovedRows> moved;
-        const Halves halves = make_halves(trial_, cells_[open.number], moved);
-        if (halves.n_left == 0) {
-            cells_[open.number].nodes.clear();
+        const Halves halves = make_halves(trial_, cells_[open.at.cell]);
+        const std::int32_t depth = cells_[open.at.cell].depth + 1;
+        ++n_strata_;
+        const bool opens = depth < growing_.options.max_depth &&
+                           (!is_best_first() || n_strata_ < growing_.options.max_leaf_nodes);
+        const std::int32_t left = add_cell(halves.left, depth, opens);
+        const std::int32_t right = add_cell(halves.right, depth, opens);
+        BoostedCell& cell = cells_[open.at.cell];
+        cell.left = left;
+        cell.right = right;
+        for (std::size_t i = 0; i < halves.leaves.size(); ++i) {
+            const BoostedLeaf& leaf = halves.leaves[i];
+            InnerNode& node = cell.nodes[leaf.number];
+            node.half = i < halves.n_left ? left : right;
+            moves_.push_back({leaf.from, leaf.rows.first, leaf.rows.n, buffer_of(cell, node),
+                              buffer_of_cell(depth)});
+        }
+        if (!opens) {
             give_back(open.histogram);
             continue;
         }
-        const std::int32_t depth = cells_[open.number].depth + 1;
-        std::map<std::size_t, std::int64_t> buffers;
-        note_buffers(cells_[open.number], 0, 0, buffers);
-        for (const MovedRows& rows : moved)
-            moves_.push_back({static_cast<std::int64_t>(rows.from),
-                              static_cast<std::int64_t>(rows.to), static_cast<std::int64_t>(rows.n),
-                              buffers.at(rows.from), buffer_of_cell(depth)});
-        const std::int32_t left = add_cell(halves.left, depth);
-        const std::int32_t right = add_cell(halves.right, depth);
-        cells_[open.number].left = left;
-        cells_[open.number].right = right;
-        if (depth >= growing_.options.max_depth) {
-            give_back(open.histogram);
-            continue;
-        }
-        const auto [a, b] =
-            plan_parts(halves.left, halves.right, open.histogram, true, buffer_of_cell(depth));
-        below.push_back({left, a});
-        below.push_back({right, b});
+        const auto [a, b] = plan_parts({left, 0}, {right, 0}, open.histogram, true);
+        below.push_back({{left, 0}, a, false});
+        below.push_back({{right, 0}, b, false});
     }
     if (!below.empty()) work_.push_back({Work::kCells, std::move(below)});
 }
 
+NewtonSearch BoostedGrowth::search(const BoostedOpenNode& node, double row_variance) const {
+    return {node.sum,
+            node.bounds,
+            growing_.scale,
+            growing_.options.min_weight_leaf,
+            growing_.options.independent_weight,
+            row_variance};
+}
+
+double BoostedGrowth::row_variance(const BoostedOpenNode& node,
+                                   const GradientSquares& squares) const {
+    return squares.variance(node.sum, growing_.scale, growing_.options.independent_weight,
+                            square_shift_);
+}
+
 BoostedTree BoostedGrowth::finish() {
-    std::vector<LeafStep> steps;
-    keep_cells(growing_, cells_, steps);
-    for (const LeafStep& step : steps)
-        steps_.push_back({static_cast<std::int64_t>(step.first), static_cast<std::int64_t>(step.n),
-                          buffer_of_cell(step.depth), step.value});
+    keep_cells(growing_, cells_, steps_);
     return growing_.compile();
 }
 

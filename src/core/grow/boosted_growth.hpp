@@ -1,19 +1,28 @@
-// A boosted tree whose rows are elsewhere, such as on a device: what is to be counted, searched and
-// parted there is said here, step by step, and the tree put together as where the rows are at hand.
+// The driver of a boosted tree: which cells are opened, which nodes of the trees inside them are
+// searched, which histogram is counted and which is the rest, where rows go. Where these are is the
+// affair of a source, which does what is said here, step by step: rows in memory (boosting.cpp), on
+// a device (_device/boosting.py), or in shards (summed_boosting.cpp).
 //
-// Rows lie in four buffers. Those of a cell are in one of the first two, by its depth; the tree
-// inside it parts them to and fro between the other two, and its leaves are then moved to the next
-// of the first two, in their order. So a cell that stays whole has its rows where they were.
+// Cells are split depth by depth, or the best first: by the Newton gain of the tests inside them,
+// and of equal ones the one made first, so that the tree does not depend on the source.
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/grow/boosted_cell.hpp"
+#include "core/grow/gradient_squares.hpp"
 #include "core/grow/growing_boosted_tree.hpp"
+#include "core/grow/part_segments.hpp"
 
 namespace treerank {
 
+// Rows lie in four buffers on a device. Those of a cell are in one of the first two, by its depth;
+// the tree inside it parts them to and fro between the other two, and its leaves are then moved to
+// the next of the first two, in their order. So a cell that stays whole has its rows where they
+// were. In memory they are parted in place, and the numbers of buffers mean nothing.
+//
 // Records cross as they are: all numbers take 64 bits, histograms are numbered from 0.
 struct BoostedRowMove {
     std::int64_t from, to, n, from_buffer, to_buffer;
@@ -26,6 +35,8 @@ struct BoostedOpenNode {
     std::int64_t first, n, buffer, histogram;
     GradientSum sum;
     Bounds bounds;
+
+    bool is_cell() const { return buffer < 2; }  // not a node below
 };
 // The best cut of a node (feature -1: none), by which its rows are parted already.
 struct BoostedFoundCut {
@@ -35,78 +46,110 @@ struct BoostedFoundCut {
     CategorySet set;
     std::uint32_t n_left, n_right;
 };
-struct BoostedStep {
-    std::int64_t first, n, buffer;
-    double value;
+// A node of the tree inside a cell; 0 is its root.
+struct NodeOfCell {
+    std::int32_t cell, node;
 };
 
 class BoostedGrowth {
   public:
     explicit BoostedGrowth(Features features);
+    // It refers to its own features.
+    BoostedGrowth(const BoostedGrowth&) = delete;
+    BoostedGrowth& operator=(const BoostedGrowth&) = delete;
 
     // Begins a tree of so many rows, all in buffer 0, their histogram being number 0. At most
     // `most_open` nodes are looked at together.
-    void start(const BoostingOptions& options, std::size_t n_rows, const GradientSum& sum,
+    void start(const BoostingOptions& options, std::int64_t n_rows, const GradientSum& sum,
                std::size_t most_open);
 
-    // What to do next, in this order; no nodes: growth is over.
+    // What to do next. Segments of rows to be parted, whose `n_left` the source sets before it
+    // calls `parted`; none for a source that says with the cuts how many rows go left.
+    std::vector<PartedSegment>& parts() { return parts_; }
+    void parted();
+    // Else, in this order: rows of cells that are put back as they were when the cell was opened
+    // (they need not be where they were not parted in place), rows that are moved, histograms that
+    // are counted, nodes whose cuts are searched. No nodes: growth is over.
+    const std::vector<Segment>& restored() const { return restored_; }
     const std::vector<BoostedRowMove>& moves() const { return moves_; }
     const std::vector<BoostedCount>& counts() const { return counts_; }
     const std::vector<BoostedOpenNode>& nodes() const { return nodes_; }
     std::int64_t n_histograms() const { return n_histograms_; }
-    // The cuts of the nodes.
+    // The cuts of the nodes; rows on the left of each, or nothing where rows are yet to be parted.
+    void take(const std::vector<NewtonCut>& cuts, const std::vector<std::int64_t>& n_left);
     void take(const std::vector<BoostedFoundCut>& cuts);
 
     // The tree, once; then what it adds to the scores of its rows.
     BoostedTree finish();
     const std::vector<BoostedStep>& steps() const { return steps_; }
 
+    // Looks for the cut of a node; `row_variance` as NewtonSearch has it.
+    NewtonSearch search(const BoostedOpenNode& node, double row_variance) const;
+    double row_variance(const BoostedOpenNode& node, const GradientSquares& squares) const;
     // Digits that squares of gradients leave out.
     int square_shift() const { return square_shift_; }
+    const std::vector<BoostedCell>& cells() const { return cells_; }
+    // Whose rows the histograms are counted of.
+    const std::vector<NodeOfCell>& counted() const { return counted_; }
+    const Features& features() const { return features_; }
 
   private:
-    struct OpenNode {
-        std::int32_t cell, number, histogram;
-        bool owns_histogram;
+    // A node that may be split; or a cell, by its root.
+    struct Open {
+        NodeOfCell at;
+        std::int32_t histogram;
+        bool owns_histogram;  // else it is that of its cell, which goes on to need it
+        double gain = 0;      // of a cell: that of the tests inside
+
+        bool operator<(const Open& other) const {
+            return gain != other.gain ? gain < other.gain : at.cell > other.at.cell;
+        }
     };
-    struct OpenCell {
-        std::int32_t number, histogram;
-    };
-    // Cells to be grown, nodes of the trees inside them, or cells whose trees are done.
+    // Cells to be opened, nodes to be searched, cells whose inner trees are done, nodes with a cut
+    // whose children are to be opened, cells to be halved.
     struct Work {
-        enum Kind { kCells, kNodes, kHalves } kind;
-        std::vector<OpenCell> cells{};
-        std::vector<OpenNode> nodes{};
-        std::int32_t depth = 0;  // of the nodes, inside their cells
+        enum Kind { kCells, kNodes, kGrown, kChildren, kHalves } kind;
+        std::vector<Open> open;
     };
 
-    InnerNode& inner(const OpenNode& node) { return cells_[node.cell].nodes[node.number]; }
+    InnerNode& inner(NodeOfCell at) { return cells_[at.cell].nodes[at.node]; }
+    bool is_best_first() const { return growing_.options.max_leaf_nodes > 0; }
     std::int32_t take_histogram();
     void give_back(std::int32_t histogram) { free_histograms_.push_back(histogram); }
     // The histograms of the two parts of a node, whose own goes to the larger one, if it has one.
-    std::pair<std::int32_t, std::int32_t> plan_parts(const Segment& a, const Segment& b,
-                                                     std::int32_t whole, bool owns_whole,
-                                                     std::int64_t buffer);
+    std::pair<std::int32_t, std::int32_t> plan_parts(NodeOfCell a, NodeOfCell b, std::int32_t whole,
+                                                     bool owns_whole);
     void advance();
-    bool begin(Work& work);
-    void begin_cells(const std::vector<OpenCell>& level);
-    void begin_nodes(const Work& work);
-    void make_halves_of(const std::vector<OpenCell>& level);
-    void split(const OpenNode& node, const BoostedFoundCut& found, std::vector<OpenNode>& below);
-    std::int32_t add_cell(const Segment& at, std::int32_t depth);
+    bool begin(Work work);
+    bool begin_best();
+    bool ask_parts(const Work& work);
+    void ask_part(NodeOfCell at);
+    void place_children(NodeOfCell at, std::int64_t n_left, bool right_first);
+    void begin_nodes(std::vector<Open> open);
+    void open_children(const std::vector<Open>& nodes);
+    bool has_halves(const BoostedCell& cell);
+    void finish_trees(const std::vector<Open>& cells);
+    void keep_whole(const Open& cell);
+    void halve(const std::vector<Open>& cells);
+    std::int32_t add_cell(const Segment& at, std::int32_t depth, bool opens);
 
     const Features features_;
     GrowingBoostedTree growing_, trial_;
     std::size_t most_open_ = 1;
     int square_shift_ = 0;
     std::vector<BoostedCell> cells_;
-    std::vector<Work> work_;  // the last comes first
-    std::vector<OpenNode> open_;
-    std::int32_t open_depth_ = 0;
+    std::int32_t n_strata_ = 1;
+    std::vector<Work> work_;     // the last comes first
+    std::vector<Open> waiting_;  // a heap of cells that may be halved, the best first
+    std::vector<Open> open_;
+    std::vector<NodeOfCell> parts_of_;
     std::vector<std::int32_t> free_histograms_;
     std::int32_t n_histograms_ = 0;
+    std::vector<PartedSegment> parts_;
+    std::vector<Segment> restored_;
     std::vector<BoostedRowMove> moves_;
     std::vector<BoostedCount> counts_;
+    std::vector<NodeOfCell> counted_;
     std::vector<BoostedOpenNode> nodes_;
     std::vector<BoostedStep> steps_;
 };

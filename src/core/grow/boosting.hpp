@@ -25,6 +25,7 @@ namespace treerank {
 
 struct BoostingOptions {
     std::int32_t max_depth = 2;       // of the ranking tree, in splits of cells
+    std::int32_t max_leaf_nodes = 0;  // strata, the best cells split first; 0: depth by depth
     std::int32_t leafrank_depth = 2;  // of the tree inside a split
     std::int64_t min_weight_leaf = 1;
     double independent_weight = 1;  // units of weight that count as one row when chance is judged

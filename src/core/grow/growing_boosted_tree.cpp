@@ -35,15 +35,14 @@ std::int32_t GrowingBoostedTree::add_node(const Segment& at) {
 }
 
 std::pair<std::int32_t, std::int32_t> GrowingBoostedTree::split_node(std::int32_t node,
-                                                                     const NewtonCut& cut,
-                                                                     std::size_t n_left) {
+                                                                     const NewtonCut& cut) {
     importance[cut.feature] += cut.gain;
     SplitCondition condition = cut.condition();
     if (cut.categorical) {
         condition.cut = static_cast<std::int32_t>(tree.category_sets.size());
         tree.category_sets.push_back(cut.set);
     }
-    const auto [left, right] = sides_of(nodes[node], cut, n_left);
+    const auto [left, right] = sides_of(nodes[node], cut);
     const std::int32_t left_node = add_node(left), right_node = add_node(right);
     tree.tests[node].condition = condition;
     tree.tests[node].left = left_node;
@@ -51,10 +50,10 @@ std::pair<std::int32_t, std::int32_t> GrowingBoostedTree::split_node(std::int32_
     return {left_node, right_node};
 }
 
-std::pair<Segment, Segment> GrowingBoostedTree::sides_of(const Segment& at, const NewtonCut& cut,
-                                                         std::size_t n_left) const {
-    Segment left{at.first, n_left, cut.left, at.bounds};
-    Segment right{at.first + n_left, at.n - n_left, at.sum - cut.left, at.bounds};
+std::pair<Segment, Segment> GrowingBoostedTree::sides_of(const Segment& at,
+                                                         const NewtonCut& cut) const {
+    Segment left{0, 0, cut.left, at.bounds};
+    Segment right{0, 0, at.sum - cut.left, at.bounds};
     const std::int8_t sign = sign_of(cut.feature);
     if (sign > 0) keep_apart(right, left);
     if (sign < 0) keep_apart(left, right);
@@ -97,17 +96,15 @@ std::size_t GrowingBoostedTree::order_leaves(std::vector<BoostedLeaf>& leaves, c
 
 std::pair<Segment, Segment> GrowingBoostedTree::merge(std::vector<BoostedLeaf>& leaves,
                                                       std::size_t n_left, const Segment& cell,
-                                                      bool constrained,
-                                                      std::vector<MovedRows>& moved) {
+                                                      bool constrained) {
     Segment half[2] = {{cell.first, 0, {}, cell.bounds}, {cell.first, 0, {}, cell.bounds}};
-    std::size_t to = cell.first;
+    std::int64_t to = cell.first;
     for (std::size_t i = 0; i < leaves.size(); ++i) {
         const int side = i < n_left ? 0 : 1;
         Segment& leaf = leaves[i].rows;
         tree.tests[leaves[i].node].side = side;
         half[side].n += leaf.n;
         half[side].sum += leaf.sum;
-        moved.push_back({leaf.first, to, leaf.n});
         leaf.first = to;
         to += leaf.n;
     }

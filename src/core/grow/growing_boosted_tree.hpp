@@ -15,21 +15,18 @@ namespace treerank {
 
 // Rows [first, first + n) of the grower, which all reach the same place.
 struct Segment {
-    std::size_t first = 0;
-    std::size_t n = 0;
+    std::int64_t first = 0;
+    std::int64_t n = 0;
     GradientSum sum;
     Bounds bounds;
 };
 
 // A leaf of the LeafRank tree inside a cell.
 struct BoostedLeaf {
-    std::int32_t node;
+    std::int32_t node;    // of the growing tree
+    std::int32_t number;  // in its cell
     Segment rows;
-};
-
-// Where the rows of a leaf lay before it was moved, and how many there are.
-struct MovedRows {
-    std::size_t from, to, n;
+    std::int64_t from;  // where its rows lay before it was merged
 };
 
 class GrowingBoostedTree {
@@ -41,12 +38,10 @@ class GrowingBoostedTree {
 
     std::int32_t add_cell(const Segment& at, std::int32_t parent, std::int32_t depth);
     std::int32_t add_node(const Segment& at);
-    // The two sides of a cut, of which the left has `n_left` rows.
-    std::pair<Segment, Segment> sides_of(const Segment& at, const NewtonCut& cut,
-                                         std::size_t n_left) const;
-    // Makes a node a test: the children, whose segments follow from the cut and `n_left`.
-    std::pair<std::int32_t, std::int32_t> split_node(std::int32_t node, const NewtonCut& cut,
-                                                     std::size_t n_left);
+    // The two sides of a cut, but for where their rows are.
+    std::pair<Segment, Segment> sides_of(const Segment& at, const NewtonCut& cut) const;
+    // Makes a node a test, and returns the children.
+    std::pair<std::int32_t, std::int32_t> split_node(std::int32_t node, const NewtonCut& cut);
 
     // Whether the tree inside a cell, whose nodes are the last ones, tests a constrained feature.
     bool is_constrained(std::int32_t first_test) const;
@@ -57,8 +52,7 @@ class GrowingBoostedTree {
                              bool constrained) const;
     // The two halves of a cell, whose leaves are put side by side in their order.
     std::pair<Segment, Segment> merge(std::vector<BoostedLeaf>& leaves, std::size_t n_left,
-                                      const Segment& cell, bool constrained,
-                                      std::vector<MovedRows>& moved);
+                                      const Segment& cell, bool constrained);
     // What a row of a stratum adds to its score, having come by a leaf of the tree in the cell
     // above (-1: none). Leaves are in order within their stratum, strata among each other.
     float step_of(const Segment& stratum, std::int32_t leaf) const;

@@ -40,12 +40,22 @@ constexpr std::uint64_t shuffled(std::uint64_t number, std::uint64_t size, std::
     return number;
 }
 
+// Every node of a forest draws its features with the same few numbers.
+struct MixedNumbers {
+    std::uint64_t of[64] = {};
+    constexpr MixedNumbers() {
+        for (std::uint64_t i = 0; i < 64; ++i) of[i] = mix(i);
+    }
+};
+inline constexpr MixedNumbers kMixedNumbers;
+
 // Moves a random choice of `count` entries to the front (Fisher-Yates, stopped early).
 inline void draw_to_front(std::vector<std::int32_t>& items, std::size_t first, std::size_t count,
                           std::uint64_t key) {
     for (std::size_t i = first; i < first + count && i + 1 < items.size(); ++i) {
         const auto left = static_cast<std::uint32_t>(items.size() - i);
-        std::swap(items[i], items[i + uniform_below(key_of(key, i), left)]);
+        const std::uint64_t mixed = i < 64 ? kMixedNumbers.of[i] : mix(i);
+        std::swap(items[i], items[i + uniform_below(mix(key ^ mixed), left)]);
     }
 }
 

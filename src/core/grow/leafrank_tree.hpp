@@ -2,7 +2,7 @@
 // the rows.
 #pragma once
 
-#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -40,6 +40,18 @@ bool fit_together(const std::vector<LeafRankNode>& nodes, std::ptrdiff_t first, 
 struct FeatureDraws {
     std::vector<std::int32_t> order;
     std::vector<std::int32_t> drawn;
+    std::vector<std::uint64_t> words;  // a bit for each feature that is drawn
+
+    // Lists order[first, first + k) in ascending order: setting bits is quicker than sorting.
+    void list(std::size_t first, std::size_t k, std::size_t n_features) {
+        words.assign((n_features + 63) / 64, 0);
+        for (std::size_t i = first; i < first + k; ++i)
+            words[order[i] / 64] |= std::uint64_t{1} << order[i] % 64;
+        drawn.clear();
+        for (std::size_t w = 0; w < words.size(); ++w)
+            for (std::uint64_t word = words[w]; word != 0; word &= word - 1)
+                drawn.push_back(static_cast<std::int32_t>(64 * w) + std::countr_zero(word));
+    }
 };
 
 class LeafRankTree {
@@ -91,9 +103,7 @@ class LeafRankTree {
         for (std::size_t first = 0; first < features.size() && best.gain <= 0;) {
             const std::size_t k = first == 0 ? wanted : 1;
             draw_to_front(draws.order, first, k, key);
-            const auto begin = draws.order.begin() + static_cast<std::ptrdiff_t>(first);
-            draws.drawn.assign(begin, begin + static_cast<std::ptrdiff_t>(k));
-            std::sort(draws.drawn.begin(), draws.drawn.end());
+            draws.list(first, k, features_.size());
             best = best_of(draws.drawn);
             first += k;
         }

@@ -39,6 +39,14 @@ struct BestCut {
     ClassWeight left;
 };
 
+// The search over few rows takes this many features at once, of rows whose weights fit a byte.
+inline constexpr std::size_t kFewFeatures = 16, kFewRows = 64;
+inline constexpr double kFewWeight = 255;
+struct FewCut {
+    std::int32_t feature;   // whose cut is now the best; -1: none
+    std::uint32_t missing;  // a bit for each feature with missing values, which are passed over
+};
+
 // Cuts are looked at in blocks of this many; scratch for a scan has this much room to spare.
 inline constexpr int kLanes = 8;
 
@@ -66,6 +74,10 @@ struct Kernels {
     // Improves `best`; prefix is scratch for n_codes + kLanes counters.
     void (*scan_gini)(const Count* histogram, std::int32_t n_codes, bool missing_left,
                       const CutSearch& search, Count* prefix, BestCut& best);
+    // Best Gini cut of up to kFewRows rows over up to kFewFeatures features; improves `best`, of
+    // equal cuts the first feature's. Null where weights or codes are wider than a byte.
+    FewCut (*cut_few)(const Row* rows, std::size_t n, const Code* const* columns, std::size_t step,
+                      std::size_t n_features, const CutSearch& search, BestCut& best);
     // Sums the rows by where a cut puts them: missing, up to the cut, above it.
     void (*sum_sides)(const Row* rows, std::size_t n, const std::int64_t* weights,
                       const Code* column, std::size_t step, Code cut, Count* sums);

@@ -4,6 +4,7 @@
 // function compiled for AVX-512 could be picked by the linker for all callers.
 #include "core/histogram/kernels_isa.hpp"
 
+#include "core/histogram/few_rows_isa.hpp"
 #include "core/histogram/scan_isa.hpp"
 
 namespace treerank::TREERANK_ISA {
@@ -178,11 +179,14 @@ std::size_t partition(Row* rows, std::size_t n, const Code* column, std::size_t 
 
 template <class Code, class Count>
 constexpr Kernels<Code, Count> table() {
+    decltype(Kernels<Code, Count>::cut_few) few = nullptr;
+    if constexpr (sizeof(Code) == 1 && std::is_same_v<Count, PackedCount>) few = &cut_few;
     return {&count<true, Code, Count>,
             &count<false, Code, Count>,
             &list<Code, Count>,
             static_cast<void (*)(Count*, const Count*, const Count*, std::size_t)>(&subtract),
             &scan_gini<Count>,
+            few,
             &sum_sides<Code, Count>,
             &partition<Code>};
 }

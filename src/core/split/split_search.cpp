@@ -249,9 +249,56 @@ void SplitSearch<Code, Count>::consider(const Node& node, std::int32_t feature, 
     if (levels.gain > best.gain) take_levels(levels, scratch.occupied, feature, search, best);
 }
 
+// Whether all numeric features of a node can be searched at once.
+template <class Code, class Count>
+bool SplitSearch<Code, Count>::has_few_rows(const Node& node) const {
+    return kernels_.cut_few != nullptr && node.histogram == nullptr && node.n <= kFewRows &&
+           options_.criterion == Criterion::kGini && !options_.random_cuts &&
+           !features_.missing_by_cell_mean() && node.search.node.total() <= kFewWeight;
+}
+
+// Features that need more than a cut, categories and monotone constraints, or that have missing
+// values, are searched one by one. The first feature wins of those that gain the same.
+template <class Code, class Count>
+Split SplitSearch<Code, Count>::best_of_few(const Node& node, const std::int32_t* features,
+                                            std::size_t n) {
+    Scratch& scratch = scratch_[0];
+    scratch.numeric.clear();
+    scratch.others.clear();
+    for (std::size_t i = 0; i < n; ++i) {
+        const bool plain = !features_.categorical[features[i]] && !features_.monotonic[features[i]];
+        (plain ? scratch.numeric : scratch.others).push_back(features[i]);
+    }
+    const auto& codes = view_->codes_for(node.n);
+    BestCut cut;
+    std::int32_t feature = -1;
+    for (std::size_t first = 0; first < scratch.numeric.size(); first += kFewFeatures) {
+        const std::size_t k = std::min(kFewFeatures, scratch.numeric.size() - first);
+        const std::int32_t* numeric = scratch.numeric.data() + first;
+        const Code* columns[kFewFeatures];
+        for (std::size_t f = 0; f < k; ++f) columns[f] = codes.column(numeric[f]);
+        const FewCut found =
+            kernels_.cut_few(node.rows, node.n, columns, codes.step, k, node.search, cut);
+        if (found.feature >= 0) feature = numeric[found.feature];
+        for (std::size_t f = 0; f < k; ++f)
+            if (found.missing >> f & 1) scratch.others.push_back(numeric[f]);
+    }
+    Split best, other;
+    if (feature >= 0) {
+        cut.missing_left = 2 * cut.left.total() >= node.search.node.total();
+        take_cut(cut, feature, best);
+    }
+    std::sort(scratch.others.begin(), scratch.others.end());
+    for (const std::int32_t f : scratch.others) consider(node, f, scratch, other);
+    const bool earlier = other.condition.feature < best.condition.feature;
+    return other.gain > best.gain || (other.gain > 0 && other.gain == best.gain && earlier) ? other
+                                                                                            : best;
+}
+
 template <class Code, class Count>
 Split SplitSearch<Code, Count>::best_of(const Node& node, const std::int32_t* features,
                                         std::size_t n) {
+    if (has_few_rows(node)) return best_of_few(node, features, n);
     Split best;
     const bool quick = n * features_.histogram_size() < kTeamCounters * features_.size();
     if (quick || n < 2 || pool_for(pool_, node.n) == nullptr) {

@@ -56,8 +56,12 @@ class SplitSearch {
         std::vector<std::int32_t> codes;
         std::vector<Count> counts;
         OccupiedCodes occupied;
+        std::vector<std::int32_t> numeric;  // features of a node of few rows, ...
+        std::vector<std::int32_t> others;   // ... and those that are searched one by one
     };
 
+    bool has_few_rows(const Node& node) const;
+    Split best_of_few(const Node& node, const std::int32_t* features, std::size_t n);
     void consider(const Node& node, std::int32_t feature, Scratch& scratch, Split& best);
     BestCut cut_of(const Node& node, std::int32_t feature, const CutSearch& search,
                    std::int32_t missing_as, Scratch& scratch, double gain);

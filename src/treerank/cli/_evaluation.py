@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class Rows(NamedTuple):
-    """Rows for `treerank.report`; labels, weights and groups where they are asked for."""
+    """Rows for `treerank.report`; weights, groups and ids where they are asked for."""
 
     features: Any
-    labels: Any  # an array, or None without column options
+    labels: NDArray[Any]
     weights: NDArray[np.float64] | None
     groups: NDArray[Any] | None = None
     ids: NDArray[Any] | None = None
@@ -39,38 +39,68 @@ class Rows(NamedTuple):
 def read_rows(
     model: Any,
     source: Source,
-    column_options: ColumnOptions | None,
-    drop: Sequence[str] = (),
+    column_options: ColumnOptions,
     group: str | None = None,
     id_column: str | None = None,
 ) -> Rows:
-    """Read the columns that a model was fitted to; with `column_options`, labels and weights."""
+    """Read the columns that a model was fitted to, with labels and weights."""
+    target, weight, drop = column_options.target, column_options.weight, column_options.drop
+    extra = [target] if weight is None else [target, weight]
+    beside = [name for name in (group, id_column) if name is not None]
+    _check_named(model, source, column_options, {"--group": group, "--id": id_column})
+    own = getattr(model, "feature_names_in_", ())
+    apart = {*extra, *drop} | (set(beside) - set(own))
+    table, features = _read_table(model, source, apart, [*extra, *beside])
+    groups, ids = (
+        None if name is None else np.array(table[name].to_pylist(), dtype=object)
+        for name in (group, id_column)
+    )
+    return Rows(
+        features=rows_for(model, table, features),
+        labels=_known_labels(model, source, table[target], column_options),
+        weights=None if weight is None else as_weights(source, table[weight], weight),
+        groups=groups,
+        ids=ids,
+    )
+
+
+def read_features(model: Any, source: Source, drop: Sequence[str] = ()) -> Any:
+    """Read the columns that a model was fitted to, without labels."""
+    table, features = _read_table(model, source, set(drop), [])
+    return rows_for(model, table, features)
+
+
+def _check_named(
+    model: Any, source: Source, column_options: ColumnOptions, beside: dict[str, str | None]
+) -> None:
+    """Raise for columns that options name and that are missing, or are the model's own."""
     names = source.header()
-    extra = []
-    if column_options is not None:
-        check_columns(source, names, {"--target": [column_options.target], "--drop": drop})
-        extra = [column_options.target]
-        if column_options.weight is not None:
-            check_columns(source, names, {"--weight": [column_options.weight]})
-            extra.append(column_options.weight)
-    for name in extra:
+    target, weight = column_options.target, column_options.weight
+    check_columns(source, names, {"--target": [target], "--drop": column_options.drop})
+    check_columns(source, names, {"--weight": [] if weight is None else [weight]})
+    for name in (target, weight):
         if name in getattr(model, "feature_names_in_", ()):
             raise source.bad(
                 f"column {name!r} is one that the model ranks by; it cannot be the labels or the "
                 "weights (--target, --weight)."
             )
-    known = getattr(model, "feature_names_in_", ())
-    beside = {"--group": group, "--id": id_column}
-    asked = [name for name in beside.values() if name is not None]
     check_columns(source, names, {k: [v] for k, v in beside.items() if v is not None})
-    apart = {*extra, *drop} | (set(asked) - set(known))
-    left = [name for name in names if name not in apart]
+
+
+def _read_table(
+    model: Any, source: Source, apart: set[str], extra: Sequence[str]
+) -> tuple[Any, list[str]]:
+    """Read the features and other columns; return the table and the names of the features."""
+    left = [name for name in source.header() if name not in apart]
     types = column_types(model, source, left, (), "--drop")
     features = list(types)
-    as_it_comes = None if source.is_parquet else pa.string()
-    types |= dict.fromkeys(extra, as_it_comes)
-    for name in asked:
-        types.setdefault(name, as_it_comes)
+    for name in extra:
+        types.setdefault(name, None if source.is_parquet else pa.string())
+    return read_finite(source, types, features), features
+
+
+def read_finite(source: Source, types: dict[str, Any], features: list[str]) -> Any:
+    """Read a whole table whose features must be finite."""
     blocks, done = [], 0
     for block in source.blocks(types):
         check_finite(source, block, features, done)
@@ -78,17 +108,7 @@ def read_rows(
         done += block.num_rows
     if done == 0:
         raise source.bad("there are column names but no rows.")
-    table = pa.Table.from_batches(blocks)
-    labels = weights = None
-    if column_options is not None:
-        labels = _known_labels(model, source, table[column_options.target], column_options)
-        if column_options.weight is not None:
-            weights = as_weights(source, table[column_options.weight], column_options.weight)
-    groups, ids = (
-        None if name is None else np.array(table[name].to_pylist(), dtype=object)
-        for name in (group, id_column)
-    )
-    return Rows(rows_for(model, table, features), labels, weights, groups, ids)
+    return pa.Table.from_batches(blocks)
 
 
 def _known_labels(

@@ -15,53 +15,55 @@ from treerank.cli._errors import BadInput
 if TYPE_CHECKING:
     from treerank.scoring import Scorecard
 
-MaxGrades = Annotated[int | None, typer.Option(help="Merge the ranking into this many grades.")]
-GradeNames = Annotated[
-    str | None, typer.Option(help="Names of the grades, best first, separated by commas.")
-]
-WithPoints = Annotated[bool, typer.Option(help="Add whole-number points on a scale of odds.")]
-Pdo = Annotated[float, typer.Option(help="Points that double the odds.")]
-BaseScore = Annotated[float, typer.Option(help="Points at the base odds.")]
-BaseOdds = Annotated[float, typer.Option(help="Odds at the base score.")]
-Calibration = Annotated[
-    str | None, typer.Option(help="Calibrate probabilities: beta, sigmoid or isotonic.")
-]
-PopulationRate = Annotated[
-    float | None,
-    typer.Option(help="Event rate of the population, if it differs from that of the table."),
-]
-Reverse = Annotated[
-    bool,
-    typer.Option(help="The event is bad: the lowest scores get the best grade and most points."),
-]
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GradeOptions:
     """What the user wants beside a score."""
 
-    grades: int | None = None
-    names: str | None = None
-    points: bool = False
-    pdo: float = 20.0
-    base_score: float = 600.0
-    base_odds: float = 50.0
-    calibration: str | None = None
-    population_rate: float | None = None
-    reverse: bool = False
+    grades: Annotated[int | None, typer.Option(help="Merge the ranking into this many grades.")] = (
+        None
+    )
+    grade_names: Annotated[
+        str | None, typer.Option(help="Names of the grades, best first, separated by commas.")
+    ] = None
+    points: Annotated[bool, typer.Option(help="Add whole-number points on a scale of odds.")] = (
+        False
+    )
+    pdo: Annotated[float, typer.Option(help="Points that double the odds.")] = 20.0
+    base_score: Annotated[float, typer.Option(help="Points at the base odds.")] = 600.0
+    base_odds: Annotated[float, typer.Option(help="Odds at the base score.")] = 50.0
+    calibration: Annotated[
+        str | None, typer.Option(help="Calibrate probabilities: beta, sigmoid or isotonic.")
+    ] = None
+    population_rate: Annotated[
+        float | None,
+        typer.Option(help="Event rate of the population, if it differs from that of the table."),
+    ] = None
+    reverse: Annotated[
+        bool,
+        typer.Option(
+            help="The event is bad: the lowest scores get the best grade and most points."
+        ),
+    ] = False
 
     @property
     def wanted(self) -> bool:
         """Whether anything was asked for."""
         return bool(
-            self.grades or self.names or self.points or self.calibration or self.population_rate
+            self.grades
+            or self.grade_names
+            or self.points
+            or self.calibration
+            or self.population_rate
         )
 
     def scorecard(self, model: Any) -> Scorecard:
         """Return a scorecard, yet to be fitted, of a fitted model."""
         from treerank.scoring import Grades, Points, Scorecard  # noqa: PLC0415 (slow)
 
-        names = None if self.names is None else [name.strip() for name in self.names.split(",")]
+        names = None
+        if self.grade_names is not None:
+            names = [name.strip() for name in self.grade_names.split(",")]
         number = self.grades if self.grades is not None else len(names or ())
         scale = Points(
             pdo=self.pdo,

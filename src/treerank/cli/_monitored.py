@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from treerank.cli._errors import BadInput
-from treerank.cli._evaluation import spelling
-from treerank.cli._scoring import check_finite, column_types, rows_for
+from treerank.cli._evaluation import read_finite, spelling
+from treerank.cli._scoring import column_types, rows_for
 from treerank.cli._sources import Source
 from treerank.cli._training import as_weights, check_columns
 
@@ -99,7 +99,7 @@ def read_watched(
     as_it_comes = None if source.is_parquet else pa.string()
     for name in extra.values():
         types.setdefault(name, as_it_comes)
-    table = _read(source, types, features)
+    table = read_finite(source, types, features)
     target = extra.get("--target")
     return WatchedRows(
         features=rows_for(model, table, features),
@@ -111,17 +111,6 @@ def read_watched(
         if columns.date is None or is_baseline
         else read_periods(source, table[columns.date], columns.date, columns.by),
     )
-
-
-def _read(source: Source, types: dict[str, Any], features: list[str]) -> Any:
-    blocks, done = [], 0
-    for block in source.blocks(types):
-        check_finite(source, block, features, done)
-        blocks.append(block)
-        done += block.num_rows
-    if done == 0:
-        raise source.bad("there are column names but no rows.")
-    return pa.Table.from_batches(blocks)
 
 
 def _labels(model: Any, source: Source, column: Any, columns: WatchedColumns) -> NDArray[Any]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from treerank.cli._errors import BadInput
 
-Delimiter = Annotated[
-    str | None, typer.Option(help="Column separator, 'tab' for a tab; detected by default.")
-]
-Encoding = Annotated[str | None, typer.Option(help="Encoding of the text; detected by default.")]
-Decimal = Annotated[str, typer.Option(help="Decimal mark: a point or a comma.")]
-DateOrder = Annotated[
-    str | None, typer.Option(help="Order of dates: ymd, dmy or mdy; detected by default.")
+ModelFile = Annotated[Path, typer.Argument(help="A model file.")]
+AnyTable = Annotated[str, typer.Argument(help="CSV, TSV or Parquet, .gz too; - for stdin.")]
+LabelledRows = Annotated[str, typer.Argument(help="New rows with their labels.")]
+Target = Annotated[str, typer.Option(help="Column with the labels.")]
+RankedFirst = Annotated[str | None, typer.Option(help="Label that was ranked first.")]
+Weight = Annotated[str | None, typer.Option(help="Column with the weights of rows.")]
+Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out.")]
+Types = Annotated[
+    list[str] | None, typer.Option(help="COLUMN=category, =number or =date; repeatable.")
 ]
 Dates = Annotated[
     list[str] | None,
@@ -24,10 +28,6 @@ Dates = Annotated[
         "repeatable. By default days since 1970-01-01.",
     ),
 ]
-Missing = Annotated[
-    list[str] | None, typer.Option(help="Text that means a missing value; repeatable.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 Focus = Annotated[
     str | None,
     typer.Option(
@@ -37,10 +37,19 @@ Focus = Annotated[
 ]
 Threads = Annotated[int, typer.Option(help="Threads; -1 for all cores.")]
 Group = Annotated[str | None, typer.Option(help="Column with groups of rows to compare.")]
+Level = Annotated[float, typer.Option(help="Confidence level.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
+OnlyJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def check_one_stdin(paths: Sequence[str | None]) -> None:
+    """Raise if more than one table is to be read from the standard input."""
+    if paths.count("-") > 1:
+        raise BadInput("Got - twice; the standard input can be read once only.")
 
 
 def parse_focus(text: str | None) -> float | tuple[float, ...] | None:
-    """Return the focus as the models take it; what is no focus they refuse themselves."""
+    """Return the focus as the models take it; they check the numbers themselves."""
     if text is None:
         return None
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from treerank.cli._evaluation import read_rows
+from treerank.cli._evaluation import read_features
 from treerank.cli._sources import Source
 
 
@@ -50,7 +50,7 @@ def reason_columns(
     tree_sum(model)
     if baseline is not None:
         apart = [name for name in ids if name in baseline.header()]
-        options["baseline"] = read_rows(model, baseline, None, apart).features
+        options["baseline"] = read_features(model, baseline, apart)
     if codes is not None:
         options["codes"] = _read_codes(codes)
     return ReasonColumns(n, options, codes is not None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import pyarrow as pa
@@ -10,58 +11,56 @@ import pyarrow.compute as pc
 import typer
 
 import treerank
+from treerank.cli._command import command
 from treerank.cli._errors import BadInput, one_line_errors
-from treerank.cli._options import (
-    DateOrder,
-    Dates,
-    Decimal,
-    Delimiter,
-    Encoding,
-    Missing,
-    Threads,
-)
+from treerank.cli._options import AnyTable, Dates, Drop, Target, Threads, Types, Weight
 from treerank.cli._sources import Source
+from treerank.cli._table_options import TableFormat
 from treerank.cli._training import ColumnOptions, read_training
 
 
-def compare(
-    data: Annotated[str, typer.Argument(help="CSV, TSV or Parquet, .gz too; - for stdin.")],
-    target: Annotated[str, typer.Option(help="Column with the labels.")],
-    positive: Annotated[str | None, typer.Option(help="Label to rank first.")] = None,
-    weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out.")] = None,
-    type: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=category, =number or =date; repeatable.")
-    ] = None,
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions:
+    """Options of the command."""
+
+    data: AnyTable
+    target: Target
+    positive: Annotated[str | None, typer.Option(help="Label to rank first.")] = None
+    weight: Weight = None
+    drop: Drop = None
+    type: Types = None
     group: Annotated[
         str | None,
         typer.Option(help="Column whose equal values stay in one fold, such as customers."),
-    ] = None,
+    ] = None
     time: Annotated[
         str | None, typer.Option(help="Column with dates: train on the past, test on what follows.")
-    ] = None,
-    date: Dates = None,
-    cv: Annotated[int, typer.Option(help="Folds.")] = 10,
-    seed: Annotated[int, typer.Option(help="Random seed of folds and models.")] = 0,
-    threads: Threads = 1,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    decimal: Decimal = ".",
-    date_order: DateOrder = None,
-) -> None:
+    ] = None
+    date: Dates = None
+    cv: Annotated[int, typer.Option(help="Folds.")] = 10
+    seed: Annotated[int, typer.Option(help="Random seed of folds and models.")] = 0
+    threads: Threads = 1
+    format: TableFormat
+
+    def columns(self) -> ColumnOptions:
+        """Return the columns; those that make the folds are not learned from."""
+        apart = [name for name in (self.group, self.time) if name is not None]
+        return ColumnOptions(
+            self.target, self.positive, self.weight, apart, self.drop or (), self.type or (),
+            self.date or (),
+        )  # fmt: skip
+
+
+@command
+def compare(options: CompareOptions) -> None:
     """Compare a tree, a smaller tree, a forest and boosting on the same folds."""
     with one_line_errors():
-        source = Source(data, delimiter, encoding, missing or (), decimal, date_order)
-        apart = [name for name in (group, time) if name is not None]
-        rows = read_training(
-            source,
-            ColumnOptions(target, positive, weight, apart, drop or (), type or (), date or ()),
-        )
+        source = options.format.source(options.data)
+        rows = read_training(source, options.columns())
         shared: dict[str, Any] = {
             "categorical_features": rows.categories or None,
-            "random_state": seed,
-            "n_jobs": threads,
+            "random_state": options.seed,
+            "n_jobs": options.threads,
         }
         models = {
             "tree": treerank.TreeRank(**shared),
@@ -71,9 +70,9 @@ def compare(
         }
         try:
             found = treerank.compare(
-                models, rows.features, rows.labels,
-                cv=cv, sample_weight=rows.weights, label_order=rows.label_order, random_state=seed,
-                groups=_column(source, group), time=_column(source, time),
+                models, rows.features, rows.labels, cv=options.cv, sample_weight=rows.weights,
+                label_order=rows.label_order, random_state=options.seed,
+                groups=_column(source, options.group), time=_column(source, options.time),
             )  # fmt: skip
         except ValueError as error:
             raise source.bad(str(error)) from None

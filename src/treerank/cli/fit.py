@@ -3,49 +3,23 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import typer
 from rich.console import Console
 
 import treerank
 from treerank.cli._cluster import cluster_client, on_cluster
-from treerank.cli._errors import BadInput, check_out, one_line_errors
+from treerank.cli._command import command
+from treerank.cli._errors import BadInput, one_line_errors
 from treerank.cli._evaluation import write_report_of_fit
-from treerank.cli._grading import (
-    BaseOdds,
-    BaseScore,
-    Calibration,
-    GradeNames,
-    GradeOptions,
-    MaxGrades,
-    Pdo,
-    PopulationRate,
-    Reverse,
-    WithPoints,
-    check_can_grade,
-    print_grades,
-)
-from treerank.cli._options import (
-    DateOrder,
-    Dates,
-    Decimal,
-    Delimiter,
-    Encoding,
-    Focus,
-    Missing,
-    Threads,
-    parse_focus,
-)
+from treerank.cli._fit_options import FitOptions
+from treerank.cli._grading import check_can_grade, print_grades
 from treerank.cli._out_of_core import (
     OutOfCoreTraining,
     fit_out_of_core,
     held_out_quality,
-    is_out_of_core,
     open_out_of_core,
 )
 from treerank.cli._printing import (
@@ -57,249 +31,45 @@ from treerank.cli._printing import (
     print_strata,
 )
 from treerank.cli._sources import Source
-from treerank.cli._training import ColumnOptions, Training, keep_back, read_training
+from treerank.cli._training import Training, keep_back, read_training
 
 if TYPE_CHECKING:
     from treerank.scoring import Validation
-
-
-if TYPE_CHECKING:
     from treerank.scoring._held_out import HeldOut
 
 
-class ModelKind(StrEnum):
-    """What to fit."""
-
-    tree = "tree"
-    forest = "forest"
-    boosting = "boosting"
-
-
-def fit(
-    train: Annotated[
-        list[str],
-        typer.Argument(
-            help="CSV, TSV or Parquet, .gz too; - for stdin. Several Parquet files, a folder or "
-            "a pattern may be larger than memory."
-        ),
-    ],
-    target: Annotated[str, typer.Option(help="Column with the labels.")],
-    save: Annotated[
-        Path | None, typer.Option("--save", "-o", help="Where to save the model.")
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option(help="Where to write a report on held-out rows (HTML).")
-    ] = None,
-    test_share: Annotated[
-        float | None,
-        typer.Option(help="Share of the rows to hold back for testing, such as 0.3."),
-    ] = None,
-    model: Annotated[
-        ModelKind, typer.Option(help="One readable tree, or many trees.")
-    ] = ModelKind.tree,
-    positive: Annotated[
-        str | None, typer.Option(help="Label to rank first; by default the largest.")
-    ] = None,
-    order: Annotated[
-        str | None, typer.Option(help="Labels from the worst to the best, separated by commas.")
-    ] = None,
-    weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
-    id: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column that identifies a row: left out of the model; finds rows in the report."
-        ),
-    ] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out.")] = None,
-    type: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=category, =number or =date; repeatable.")
-    ] = None,
-    date: Dates = None,
-    trees: Annotated[
-        int | None,
-        typer.Option(
-            help="Number of trees; by default 200 for a forest, and as many as needed for boosting."
-        ),
-    ] = None,
-    focus: Focus = None,
-    max_depth: Annotated[int, typer.Option(help="Maximum depth of a tree.")] = 10,
-    small: Annotated[
-        bool, typer.Option(help="Fewer strata: the smallest tree within one standard error.")
-    ] = False,
-    cv: Annotated[int, typer.Option(help="Number of folds for the held-out AUC; 0 for none.")] = 5,
-    bootstrap: Annotated[
-        int, typer.Option(help="Measure optimism and instability with this many bootstrap samples.")
-    ] = 0,
-    grades: MaxGrades = None,
-    grade_names: GradeNames = None,
-    points: WithPoints = False,
-    pdo: Pdo = 20.0,
-    base_score: BaseScore = 600.0,
-    base_odds: BaseOdds = 50.0,
-    calibration: Calibration = None,
-    population_rate: PopulationRate = None,
-    reverse: Reverse = False,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    threads: Threads = 1,
-    cache_dir: Annotated[
-        Path | None,
-        typer.Option(help="Folder in which binned rows of several files are kept for later fits."),
-    ] = None,
-    dask: Annotated[
-        str | None,
-        typer.Option(
-            help="Train on a Dask cluster: its address, or 'local' for workers on this machine."
-        ),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(help="With --dask: file from which an interrupted fit continues."),
-    ] = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    decimal: Decimal = ".",
-    date_order: DateOrder = None,
-) -> None:
+@command
+def fit(options: FitOptions) -> None:
     """Fit a model to a table, show how well it ranks, and save it."""
     with one_line_errors():
-        for path in (save, report):
-            check_out(path)
-        column_options = ColumnOptions(
-            target, positive, weight, id or (), drop or (), type or (), date or ()
-        )
+        options.check()
         # Names of columns and classes are printed as they are, whatever is in them.
         console = Console(highlight=False, markup=False, emoji=False)
-        make = _Maker(model, trees, parse_focus(focus), max_depth, small, seed, threads)
-        graded = GradeOptions(
-            grades, grade_names, points, pdo, base_score, base_odds, calibration,
-            population_rate, reverse,
-        )  # fmt: skip
-        if is_out_of_core(train) or dask is not None:
-            _check_out_of_core(report, test_share, cache_dir, dask)
-            if bootstrap:
-                raise BadInput(
-                    "Got --bootstrap with several files or --dask; expected it with one table."
-                )
-            if graded.wanted:
-                raise BadInput(
-                    "Got --grades, --points or --calibration with several files or --dask; "
-                    "expected them with one table: fit first, then `treerank grade` on new rows."
-                )
-            large = open_out_of_core(train, column_options)
-            estimator = _fit_out_of_core(console, make, large, order, cache_dir, dask, checkpoint)
-            return _save(console, estimator, save)
-        if checkpoint is not None:
-            raise BadInput(
-                "Got --checkpoint without --dask; a fit on one machine has no checkpoint."
-            )
-        if cv < 2 and test_share is None and model is not ModelKind.forest:
-            check_can_grade(graded, None)
-        if report is not None and cv < 2 and test_share is None and model is not ModelKind.forest:
-            raise BadInput(
-                f"Got --report with --cv {cv}; a report needs held-out rows: expected "
-                "--cv 2 or more, or rows held back by --test-share."
-            )
-        source = Source(train[0], delimiter, encoding, missing or (), decimal, date_order)
-        data, kept_back = keep_back(read_training(source, column_options), test_share, seed)
-        estimator = _fit_in_memory(console, make, data, order, source)
-        if kept_back is None:
-            held_out = print_quality(console, estimator, data, cv, seed)
+        if options.out_of_core:
+            _save(console, _fit_out_of_core(console, options), options.save)
         else:
-            held_out = None
-            print_kept_back(console, estimator, kept_back, data)
-        validation = _validate(console, make, estimator, data, bootstrap) if bootstrap else None
-        if graded.wanted:
-            estimator = _grade(console, graded, estimator, data, kept_back, held_out)
-        _save(console, estimator, save)
-        if report is not None:
-            write_report_of_fit(estimator, data, kept_back, held_out, report, seed, validation)
-            console.print(f"Report in {report}.")
-    return None
+            _fit_table(console, options)
 
 
-@dataclass(frozen=True)
-class _Maker:
-    """The model that the options ask for."""
-
-    kind: ModelKind
-    trees: int | None
-    focus: float | tuple[float, ...] | None
-    max_depth: int
-    small: bool
-    seed: int
-    threads: int
-
-    def __call__(self, data: Training | OutOfCoreTraining) -> Any:
-        """Return an unfitted estimator for the columns of the data."""
-        shared: dict[str, Any] = {
-            "categorical_features": data.categories or None,
-            "random_state": self.seed,
-            "n_jobs": self.threads,
-            "focus": self.focus,
-        }
-        if self.kind is not ModelKind.tree and self.trees is not None:
-            shared["n_estimators"] = self.trees
-        if self.kind is ModelKind.forest:
-            return treerank.RankingForest(oob_score=True, **shared)
-        if self.kind is ModelKind.boosting:
-            return treerank.BoostedTreeRank(**shared)
-        return treerank.TreeRank(max_depth=self.max_depth, one_standard_error=self.small, **shared)
-
-
-def _check_out_of_core(
-    report: Path | None,
-    test_share: float | None,
-    cache_dir: Path | None,
-    dask: str | None,
-) -> None:
-    """Refuse what several files or a cluster cannot do."""
-    if test_share is not None:
-        raise BadInput(
-            "Got --test-share with several files or --dask; expected it with one table: leave a "
-            "file out of the fit, and use it with `treerank evaluate`."
-        )
-    if cache_dir is not None and dask is not None:
-        raise BadInput("Got --cache-dir with --dask; on a cluster the workers keep the codes.")
-    if report is not None:
-        raise BadInput(
-            "Got --report with several files; expected it with one table that fits into memory: "
-            "save the model, then `treerank report` on some of the rows."
-        )
-
-
-def _fit_out_of_core(
-    console: Console,
-    make: _Maker,
-    data: OutOfCoreTraining,
-    order: str | None,
-    cache_dir: Path | None,
-    dask: str | None,
-    checkpoint: Path | None,
-) -> Any:
+def _fit_out_of_core(console: Console, options: FitOptions) -> Any:
     """Fit to several files, on this machine or on a cluster."""
-    estimator = make(data)
-    if dask is None:
-        if checkpoint is not None:
-            raise BadInput(
-                "Got --checkpoint without --dask; a fit on one machine has no checkpoint."
-            )
-        _fit_files(console, estimator, data, order, cache_dir)
+    data = open_out_of_core(options.train, options.columns())
+    estimator = options.estimator(data)
+    if options.dask is None:
+        _fit_files(console, estimator, data, options)
         return estimator
-    with cluster_client(dask, make.threads) as client:
-        remote = on_cluster(estimator, client, checkpoint)
-        _fit_files(console, remote, data, order, cache_dir)
+    with cluster_client(options.dask, options.threads) as client:
+        remote = on_cluster(estimator, client, options.checkpoint)
+        _fit_files(console, remote, data, options)
     return remote.to_local().set_params(verbose=0)
 
 
-def _fit_files(
-    console: Console, model: Any, data: OutOfCoreTraining, order: str | None, cache_dir: Path | None
-) -> None:
+def _fit_files(console: Console, model: Any, data: OutOfCoreTraining, options: FitOptions) -> None:
     """Fit to several files; the folds that prune a tree also judge it."""
     print_kinds(console, data.kinds)
-    model.set_params(label_order=data.label_order(order))
+    model.set_params(label_order=data.label_order(options.order))
     start = time.perf_counter()
-    fit_out_of_core(model, data, cache_dir)
+    fit_out_of_core(model, data, options.cache_dir)
     took = time.perf_counter() - start
     ranked = " < ".join(map(str, model.classes_))
     n_files, n_rows = len(data.files.paths), data.files.n_rows
@@ -315,12 +85,29 @@ def _fit_files(
         )
 
 
-def _fit_in_memory(
-    console: Console, make: _Maker, data: Training, order: str | None, source: Source
-) -> Any:
-    """Fit to one table."""
+def _fit_table(console: Console, options: FitOptions) -> None:
+    """Fit to one table, and judge the model on rows that it has not seen."""
+    source, seed = options.format.source(options.train[0]), options.seed
+    data, kept_back = keep_back(read_training(source, options.columns()), options.test_share, seed)
+    estimator = _fit_in_memory(console, options, data, source)
+    if kept_back is None:
+        held_out = print_quality(console, estimator, data, options.cv, seed)
+    else:
+        held_out = None
+        print_kept_back(console, estimator, kept_back, data)
+    validation = _validate(console, options, estimator, data) if options.bootstrap else None
+    if options.grading.wanted:
+        estimator = _grade(console, options, estimator, data, kept_back, held_out)
+    _save(console, estimator, options.save)
+    if options.report is not None:
+        write_report_of_fit(estimator, data, kept_back, held_out, options.report, seed, validation)
+        console.print(f"Report in {options.report}.")
+
+
+def _fit_in_memory(console: Console, options: FitOptions, data: Training, source: Source) -> Any:
     print_columns(console, data)
-    estimator = make(data)
+    estimator = options.estimator(data)
+    order = options.order
     label_order = data.label_order if order is None else _labels_in(order, data)
     if label_order is not None:
         estimator.set_params(label_order=label_order)
@@ -340,16 +127,14 @@ def _fit_in_memory(
     return estimator
 
 
-def _validate(
-    console: Console, make: _Maker, model: Any, data: Training, n_boot: int
-) -> Validation:
+def _validate(console: Console, options: FitOptions, model: Any, data: Training) -> Validation:
     """Say how optimistic the figures of the training rows are, and how far predictions move."""
     from treerank.scoring import validate  # noqa: PLC0415 (slow)
 
-    unfitted = make(data).set_params(label_order=np.asarray(model.classes_).tolist())
+    unfitted = options.estimator(data).set_params(label_order=np.asarray(model.classes_).tolist())
     found = validate(
-        unfitted, data.features, data.labels, sample_weight=data.weights, n_boot=n_boot,
-        n_jobs=make.threads, random_state=make.seed,
+        unfitted, data.features, data.labels, sample_weight=data.weights,
+        n_boot=options.bootstrap, n_jobs=options.threads, random_state=options.seed,
     )  # fmt: skip
     console.print(f"\n{found}")
     return found
@@ -357,20 +142,20 @@ def _validate(
 
 def _grade(
     console: Console,
-    options: GradeOptions,
+    options: FitOptions,
     model: Any,
     data: Training,
     kept_back: Training | None,
     held_out: HeldOut | None,
 ) -> Any:
     """Give the model grades and points, by rows held back or by held-out scores of all."""
-    card = options.scorecard(model)
+    card = options.grading.scorecard(model)
     if kept_back is not None:
         said = f"the {kept_back.n_rows:,} rows held back"
         scores = model.score_samples(kept_back.features)
         card.fit_scores(model, scores, kept_back.labels, kept_back.weights, said)
     else:
-        check_can_grade(options, held_out)
+        check_can_grade(options.grading, held_out)
         assert held_out is not None
         card.fit_scores(model, held_out.score, data.labels, data.weights, held_out.said)
     print_grades(console, card)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,17 +15,14 @@ import typer
 
 import treerank
 from treerank._io.atomic import atomic_write
+from treerank.cli._command import command
 from treerank.cli._errors import BadInput, check_out, one_line_errors
 from treerank.cli._monitored import By, WatchedColumns, WatchedRows, find_files, read_watched
-from treerank.cli._options import (
-    DateOrder,
-    Decimal,
-    Delimiter,
-    Encoding,
-    Missing,
-    Threads,
-)
-from treerank.cli._sources import Source
+from treerank.cli._options import ModelFile, Threads, check_one_stdin
+from treerank.cli._table_options import LabelColumns, TableFormat
+
+if TYPE_CHECKING:
+    from treerank.scoring import Monitoring
 
 # 2 is bad input.
 ALARM_STATUS = 3
@@ -38,80 +36,83 @@ class FailOn(StrEnum):
     never = "never"
 
 
-def monitor(
-    model: Annotated[Path, typer.Argument(help="A model file.")],
+@dataclass(frozen=True, kw_only=True)
+class MonitorOptions:
+    """Options of the command."""
+
+    model: ModelFile
     baseline: Annotated[
         str, typer.Argument(help="Rows with labels that the model was not fitted to.")
-    ],
-    new: Annotated[list[str], typer.Argument(help="Later rows: files or a pattern.")],
+    ]
+    new: Annotated[list[str], typer.Argument(help="Later rows: files or a pattern.")]
     target: Annotated[
         str, typer.Option(help="Column with the labels; values may be missing in NEW.")
-    ],
+    ]
     date: Annotated[
         str | None, typer.Option(help="Column with dates; without it, each file is a period.")
-    ] = None,
+    ] = None
     by: Annotated[
         By, typer.Option(help="Length of a period; 'value' if the column names the period.")
-    ] = (By.month),
-    positive: Annotated[str | None, typer.Option(help="Label that was ranked first.")] = None,
-    weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(help="Column to leave out, if the model has no column names."),
-    ] = None,
+    ] = By.month
+    columns: LabelColumns
     out: Annotated[
         Path,
         typer.Option("--out", "-o", help="HTML page to write; a .json file is written beside it."),
-    ] = Path("monitor.html"),
-    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    ] = Path("monitor.html")
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None
     alpha: Annotated[
         float, typer.Option(help="Probability of any false alarm, however often you look.")
-    ] = 0.05,
-    level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
-    fail_on: Annotated[FailOn, typer.Option(help="What causes exit status 3.")] = FailOn.alarm,
-    threads: Threads = 2,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    decimal: Decimal = ".",
-    date_order: DateOrder = None,
-) -> None:
+    ] = 0.05
+    level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95
+    fail_on: Annotated[FailOn, typer.Option(help="What causes exit status 3.")] = FailOn.alarm
+    threads: Threads = 2
+    format: TableFormat
+
+
+@command
+def monitor(options: MonitorOptions) -> None:
     """Monitor a model in use for drift, decline and calibration; exit status 3 is an alarm."""
     with one_line_errors():
-        from treerank.scoring import monitor as watch  # noqa: PLC0415 - only this command
-
-        files = find_files(new)
-        beside = _check_outputs(out, [str(model), baseline, *files])
-        loaded = treerank.load(model)
-        if hasattr(loaded, "n_jobs"):
-            loaded.set_params(n_jobs=threads)
-        columns = WatchedColumns(target, positive, weight, date, by, drop or ())
-        sources = [
-            Source(path, delimiter, encoding, missing or (), decimal, date_order)
-            for path in (baseline, *files)
-        ]
-        if [source.path for source in sources].count("-") > 1:
-            raise BadInput("Got - twice; the standard input can be read once only.")
-        before = read_watched(loaded, sources[0], columns, is_baseline=True)
-        after = _join([read_watched(loaded, source, columns) for source in sources[1:]], files)
-        assert before.labels is not None
-        found = watch(
-            loaded,
-            (before.features, before.labels, before.weights),
-            (after.features, after.labels, after.weights),
-            after.periods,
-            level=level,
-            alpha=alpha,
-        )
-        found.to_html(out, title)
+        out = options.out
+        files = find_files(options.new)
+        beside = _check_outputs(out, [str(options.model), options.baseline, *files])
+        found = _monitor(options, files)
+        found.to_html(out, options.title)
         with atomic_write(beside) as temporary:
             text = json.dumps(found.to_dict(), allow_nan=False, indent=1, ensure_ascii=False)
             temporary.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
         print(found)
         print(f"Page in {out}, figures in {beside}.", file=sys.stderr)
     worst = {"steady": 0, "watch": 1, "alarm": 2}[found.status]
-    if worst >= {FailOn.alarm: 2, FailOn.watch: 1, FailOn.never: 3}[fail_on]:
+    if worst >= {FailOn.alarm: 2, FailOn.watch: 1, FailOn.never: 3}[options.fail_on]:
         raise typer.Exit(ALARM_STATUS)
+
+
+def _monitor(options: MonitorOptions, files: list[str]) -> Monitoring:
+    """Read the tables and compare the new rows with the baseline."""
+    from treerank.scoring import monitor as watch  # noqa: PLC0415 - only this command
+
+    loaded = treerank.load(options.model)
+    if hasattr(loaded, "n_jobs"):
+        loaded.set_params(n_jobs=options.threads)
+    judged = options.columns
+    columns = WatchedColumns(
+        options.target, judged.positive, judged.weight, options.date, options.by, judged.drop or ()
+    )
+    paths = [options.baseline, *files]
+    check_one_stdin(paths)
+    sources = [options.format.source(path) for path in paths]
+    before = read_watched(loaded, sources[0], columns, is_baseline=True)
+    after = _join([read_watched(loaded, source, columns) for source in sources[1:]], files)
+    assert before.labels is not None
+    return watch(
+        loaded,
+        (before.features, before.labels, before.weights),
+        (after.features, after.labels, after.weights),
+        after.periods,
+        level=options.level,
+        alpha=options.alpha,
+    )
 
 
 def _check_outputs(out: Path, inputs: list[str]) -> Path:

@@ -19,7 +19,7 @@ from treerank._binning.binning import code_table
 from treerank._device.cuda import CudaDevice, cuda_device
 from treerank._device.device import Memory, upload
 from treerank._growth.device_rows import BATCH
-from treerank._growth.forest import ForestPlan
+from treerank._growth.forest import ForestPlan, core_options
 from treerank._growth.forest_rows import LocalForestRows
 from treerank._growth.trees import TreeRankOptions
 from treerank._input.validation import validate_training_data
@@ -114,6 +114,12 @@ def forest_rows(data: Data, n_trees: int, device: CudaDevice) -> tuple[LocalFore
     return rows, plan_forest(forest, checked, monotonic)
 
 
+def tree_options(plan: ForestPlan) -> dict[str, Any]:
+    """Options of the plan's first tree, as the core takes them."""
+    options: list[dict[str, Any]] = core_options(plan, 0, 1.0, 1.0)["kinds"]
+    return options[plan.kind_of[0]]
+
+
 def with_share(plan: ForestPlan, share: Any, name: str) -> ForestPlan:
     """The plan with LeafRank of another number of features."""
     splitter = LeafRank(max_depth=None, min_samples_leaf=1, max_features=share)
@@ -125,7 +131,7 @@ def with_share(plan: ForestPlan, share: Any, name: str) -> ForestPlan:
 def grown_forests(data: Data, n_trees: int, device: CudaDevice) -> list[Figure]:
     """Growth alone, of the two plans that a default forest mostly chooses."""
     rows, plans = forest_rows(data, n_trees, device)
-    transfer, _ = timed(lambda: rows._on_device.table)
+    transfer, _ = timed(rows._on_device.table_for, tree_options(plans[0]))
     usual, half = plans[0], with_share(plans[0], 0.5, "deep trees, half of the features")
     size = f"{n_trees} trees, {len(data.y):,} rows"
     figures = [Figure(f"table of {len(data.y):,} rows to the device", transfer, "s")]
@@ -209,9 +215,9 @@ def kernel_figures(data: Data, device: CudaDevice) -> list[Figure]:
     rows, plans = forest_rows(data, BATCH, device)
     rows.grow(plans[0], None)
     whole, _ = timed(rows.grow, plans[0], None)
-    timed_kernels = TimedKernels(device, rows._on_device.table.kernels)
-    table = replace(rows._on_device.table, kernels=timed_kernels)
-    rows._on_device.__dict__["table"] = table
+    [table] = rows._on_device._tables
+    timed_kernels = TimedKernels(device, table.kernels)
+    rows._on_device._tables[0] = replace(table, kernels=timed_kernels)
     rows.grow(plans[0], None)
     seconds = timed_kernels.seconds
     parts = {
@@ -266,8 +272,8 @@ def bare_rates(device: CudaDevice) -> dict[str, float]:
 
 def histogram_figures(data: Data, device: CudaDevice) -> list[Figure]:
     """The rate of the histogram kernel beside the bare ones."""
-    rows, _ = forest_rows(data, 1, device)
-    table, n = rows._on_device.table, len(data.y)
+    rows, plans = forest_rows(data, 1, device)
+    table, n = rows._on_device.table_for(tree_options(plans[0])), len(data.y)
     rates = bare_rates(device)
     updates, seconds = count_once(table, n, DRAWN)
     gathered = n * (4 + table.stride)

@@ -14,6 +14,7 @@ import pytest
 
 from treerank._device.cuda import as_argument
 from treerank._device.source import KERNELS, definitions, source
+from treerank._device.table import put_table, row_stride
 
 SHIM = Path(__file__).parent / "device" / "shim.hpp"
 BUILD = Path(__file__).parent.parent / "build" / "emulation"
@@ -68,6 +69,21 @@ def library(code_bytes, wide):
         made.replace(built)
         code.unlink()
     return ctypes.CDLL(str(built))
+
+
+def put_in_blocks(block_rows):
+    """As `put_table`, with so much memory that a block has so many rows."""
+
+    def put(device, codes, labels, units, features, beside=0):
+        one = codes.itemsize * (len(codes) + 2 * row_stride(len(codes), codes.itemsize)) + 8
+        of_rows = len(labels) * (1 if units is None else 9)
+        taken = device.free_bytes - of_rows - block_rows * one
+        table = put_table(device, codes, labels, units, features, taken)
+        assert not table.is_whole
+        assert table.block_rows == block_rows
+        return table
+
+    return put
 
 
 class EmulatedMemory:

@@ -7,8 +7,10 @@ from sklearn.base import clone
 
 import treerank
 from treerank import BoostedTreeRank, RankingForest
+from treerank._device import table as device_table
 from treerank._device.cuda import cuda_device
-from treerank._growth import boosting_rounds, device_rows
+from treerank._device.table import put_table
+from treerank._growth import boosting_device, boosting_rounds, device_rows
 
 
 def reason_without_device():
@@ -57,6 +59,35 @@ def test_a_gpu_boosts_the_same_model(
             categorical_features=[3], monotonic_cst=[1, 0, 0, 0], random_state=0, device=device,
         )  # fmt: skip
         treerank.save(model.fit(x, y, weight if weighted else None), tmp_path / device)
+    assert (tmp_path / "cpu").read_bytes() == (tmp_path / "cuda").read_bytes()
+
+
+@needs_device
+@pytest.mark.parametrize("name", ["forest", "deep forest", "tree", "boosting"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_table_that_does_not_fit_goes_through_in_blocks(monkeypatch, tmp_path, name, weighted):
+    monkeypatch.setattr(device_rows, "LEAST_ROWS", 0)
+    monkeypatch.setattr(boosting_rounds, "LEAST_ROWS", 0)
+    monkeypatch.setattr(device_table, "LEAST_BLOCK_ROWS", 1000)
+    x, y, weight = table(2, 20_000)
+    weight = weight if weighted else None
+    model = {**MODELS, "boosting": BoostedTreeRank(5, leafrank_depth=3, random_state=0)}[name]
+    expected = clone(model).fit(x, y, weight)
+    put = []
+
+    def put_one(device, codes, labels, units, features, beside):
+        one = 4 + 2 * 4 + 8
+        beside = device.free_bytes - len(y) * (1 if units is None else 9) - 3000 * one
+        put.append(put_table(device, codes, labels, units, features, beside))
+        return put[-1]
+
+    for module in (device_rows, boosting_device):
+        monkeypatch.setattr(module, "put_table", put_one)
+    fitted = clone(model).set_params(device="cuda").fit(x, y, weight)
+    assert put
+    assert not any(some.is_whole for some in put)
+    for one, path in ((expected, "cpu"), (fitted, "cuda")):
+        treerank.save(one, tmp_path / path)
     assert (tmp_path / "cpu").read_bytes() == (tmp_path / "cuda").read_bytes()
 
 

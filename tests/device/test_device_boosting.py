@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from emulated_device import EmulatedDevice, needs_emulation
+from emulated_device import EmulatedDevice, needs_emulation, put_in_blocks
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_examples import examples
@@ -13,7 +13,8 @@ import treerank
 from treerank import BoostedTreeRank, _core
 from treerank._device import boosting as device_boosting
 from treerank._device import choice
-from treerank._growth import boosting_rounds
+from treerank._device import table as device_table
+from treerank._growth import boosting_device, boosting_rounds
 
 
 def emulate(patch):
@@ -102,6 +103,26 @@ def test_nodes_looked_at_one_by_one_make_the_same_trees(
 
 
 @needs_emulation
+@pytest.mark.parametrize("block_rows", [1, 30, 60])
+@pytest.mark.parametrize("kind", ["unit", "counts", "fractions"])
+@pytest.mark.parametrize("subsample", [1.0, 0.6])
+def test_a_table_in_blocks_makes_the_same_trees(
+    emulated, monkeypatch, tmp_path, block_rows, kind, subsample
+):
+    monkeypatch.setattr(device_table, "LEAST_BLOCK_ROWS", 1)
+    monkeypatch.setattr(boosting_device, "put_table", put_in_blocks(block_rows))
+    x, y, weights = table(2, 5, n_levels=30)
+    parameters = {
+        "leafrank_depth": 2, "subsample": subsample, "categorical_features": [4],
+        "min_samples_leaf": 5, "random_state": 0,
+    }  # fmt: skip
+    expected = BoostedTreeRank(2, **parameters).fit(x, y, weights[kind])
+    model = BoostedTreeRank(2, device="cuda", **parameters).fit(x, y, weights[kind])
+    assert len(emulated) == 2
+    assert_same_model(expected, model, tmp_path)
+
+
+@needs_emulation
 @pytest.mark.parametrize("loss", ["logistic", "pairwise"])
 def test_scores_come_back_where_growth_stops_early(emulated, loss):
     x, y, _ = table(2, 3)
@@ -135,7 +156,7 @@ def test_rows_that_do_not_fit_are_refused_before_work_begins(monkeypatch):
     monkeypatch.setattr(choice, "cuda_device", lambda: EmulatedDevice(free_bytes=2**20))
     monkeypatch.setattr(boosting_rounds, "LEAST_ROWS", 0)
     x, y, _ = table(2, 0)
-    with pytest.raises(MemoryError, match=r"boosting on 150 rows.*GiB that are free.*'cpu'"):
+    with pytest.raises(MemoryError, match=r"a fit to 150 rows.*GiB that are free.*'cpu'"):
         BoostedTreeRank(2, device="cuda").fit(x, y)
 
 

@@ -11,6 +11,9 @@ from sklearn.base import clone
 import treerank
 from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank
 from treerank._device import choice, cuda
+from treerank._device import table as device_table
+from treerank._device.device import BUDGET, within_budget
+from treerank._device.table import put_table
 from treerank._growth import device_rows
 
 
@@ -63,8 +66,59 @@ def test_a_table_that_does_not_fit_is_refused_before_work_begins(monkeypatch):
     monkeypatch.setattr(choice, "cuda_device", lambda: EmulatedDevice(free_bytes=1000))
     monkeypatch.setattr(device_rows, "LEAST_ROWS", 0)
     x, y, _ = table()
-    with pytest.raises(MemoryError, match=r"a table of 260 rows and 4 features.*device='cpu'"):
+    with pytest.raises(MemoryError, match=r"a fit to 260 rows and 4 features, 260 rows at a time"):
         TreeRank(device="cuda").fit(x, y)
+
+
+@needs_emulation
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "tree, best first"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_table_that_does_not_fit_goes_through_in_blocks(
+    emulated, monkeypatch, tmp_path, name, n_classes
+):
+    x, y, weight = table(n_classes)
+    expected = clone(MODELS[name]).fit(x, y, weight)
+    put = []
+
+    def put_one(device, codes, *rest):
+        *most, beside = rest
+        # So much that of two trees one fits, and of the codes of both classes half.
+        device = EmulatedDevice(free_bytes=beside + 9 * len(y) + 50 * 20)
+        put.append(put_table(device, codes, *most, beside))
+        return put[-1]
+
+    monkeypatch.setattr(device_table, "LEAST_BLOCK_ROWS", 20)
+    monkeypatch.setattr(device_rows, "put_table", put_one)
+    model = clone(MODELS[name]).set_params(device="cuda").fit(x, y, weight)
+    assert {table.block_rows for table in put} == {50}
+    for one, path in ((expected, "cpu"), (model, "cuda")):
+        treerank.save(one, tmp_path / path)
+    assert (tmp_path / "cpu").read_bytes() == (tmp_path / "cuda").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("given", "free", "taken", "expected"),
+    [
+        (None, 5 * 2**30, 0, 5 * 2**30),
+        ("8", 5 * 2**30, 2**30, 5 * 2**30),
+        ("1.5", 5 * 2**30, 2**30, 2**29),
+        ("1", 5 * 2**30, 2**31, 0),
+    ],
+)
+def test_no_more_memory_is_taken_than_the_environment_allows(
+    monkeypatch, given, free, taken, expected
+):
+    monkeypatch.delenv(BUDGET, raising=False)
+    if given is not None:
+        monkeypatch.setenv(BUDGET, given)
+    assert within_budget(free, taken) == expected
+
+
+@pytest.mark.parametrize("given", ["much", "0", "-1", "nan", "inf"])
+def test_a_budget_that_is_none_is_refused(monkeypatch, given):
+    monkeypatch.setenv(BUDGET, given)
+    with pytest.raises(ValueError, match=rf"TREERANK_GPU_GIB='{given}'.*expected GiB"):
+        within_budget(2**30, 0)
 
 
 def test_small_tables_stay_on_the_processor(monkeypatch):

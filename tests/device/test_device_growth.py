@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from emulated_device import EmulatedDevice, needs_emulation
+from emulated_device import EmulatedDevice, needs_emulation, put_in_blocks
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_examples import examples
 
 from treerank import LeafRank, TreeRank
 from treerank._binning.binning import code_table
+from treerank._device import table as device_table
 from treerank._device.table import Features, put_table
 from treerank._device.trials import Sizes
 from treerank._growth.on_device import DeviceTree, can_grow, grow_on_device
@@ -33,7 +34,7 @@ def table(n, n_classes, seed, n_features=4, n_levels=4):
     return x, y
 
 
-def grow_both(model, x, y, weight, sizes, random_cuts=False, max_bins=255):
+def grow_both(model, x, y, weight, sizes, random_cuts=False, max_bins=255, put=put_table):
     data = validate_training_data(model, x, y, weight, model.categorical_features)
     options = plan_tree(model, data.table)
     if random_cuts:
@@ -44,7 +45,7 @@ def grow_both(model, x, y, weight, sizes, random_cuts=False, max_bins=255):
     [expected] = grow_trees(coded, data, monotonic, options, None, 1, 0)
     binning, weights = coded.binning, data.weights
     features = Features(binning.n_codes, binning.grown_as_sets, monotonic)
-    there = put_table(EmulatedDevice(), coded.codes, data.labels, weights.units, features)
+    there = put(EmulatedDevice(), coded.codes, data.labels, weights.units, features)
     core_options = options.for_core(weights.scale, weights.design_effect)
     assert can_grow(core_options)
     [growth] = grow_on_device(
@@ -105,6 +106,25 @@ def test_the_kernels_grow_the_trees_of_the_core(
     if weight is not None:
         weight[:n_classes] = 1
     assert_same(*grow_both(model, x, y, weight, SIZES[size], random_cuts))
+
+
+@given(
+    options, splitters, weights, st.sampled_from(list(SIZES)), st.integers(2, 3),
+    st.integers(1, 40), st.integers(0, 1000),
+)  # fmt: skip
+@examples(25)
+def test_a_table_in_blocks_grows_the_same_trees(
+    parameters, splitter, kind, size, n_classes, block_rows, seed
+):
+    x, y = table(120, n_classes, seed)
+    model = TreeRank(splitter, pruning=None, **parameters)
+    weight = weight_of(kind, len(y), seed)
+    if weight is not None:
+        weight[:n_classes] = 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(device_table, "LEAST_BLOCK_ROWS", 1)
+        put = put_in_blocks(block_rows)
+        assert_same(*grow_both(model, x, y, weight, SIZES[size], put=put))
 
 
 @pytest.mark.parametrize("size", list(SIZES))

@@ -6,6 +6,7 @@ What comes back are the cuts; which nodes are open, and what becomes of their cu
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,9 +37,9 @@ CUT_BYTES, SUM_BYTES, SQUARES_BYTES, LEVELS_BYTES = 88, 24, 24, 8200
 BOOSTING = np.dtype(
     [
         *_whole_numbers(
-            "codes", "stride", "units", "n_codes", "categorical", "monotonic", "rows0", "rows1",
-            "rows2", "rows3", "gradients", "chosen", "offsets", "n_chosen", "size", "levels",
-            "squares", "square_shift", "min_weight",
+            "codes", "stride", "block", "units", "n_codes", "categorical", "monotonic", "rows0",
+            "rows1", "rows2", "rows3", "gradients", "chosen", "offsets", "n_chosen", "size",
+            "levels", "squares", "square_shift", "min_weight",
         ),
         ("gradient_unit", "<f8"), ("hessian_unit", "<f8"), ("l2", "<f8"),
         ("independent_weight", "<f8"),
@@ -77,16 +78,17 @@ class Groups(NamedTuple):
     shared_bytes: int
 
 
+def memory_of(n_rows: int) -> int:
+    """Bytes that boosting on so many rows takes beside their codes."""
+    return 48 * n_rows + HISTOGRAM_BYTES
+
+
 class DeviceBoosting:
     """The table, the scores and the rows of one tree after another."""
 
     def __init__(self, table: DeviceTable, scores: FloatArray) -> None:
         self.table, self.device = table, table.device
         device, n = table.device, table.n_rows
-        check_room(
-            device, 48 * n + HISTOGRAM_BYTES, f"boosting on {n:,} rows",
-            "Fit to fewer rows, or set device='cpu'.",
-        )  # fmt: skip
         self.scores = upload(device, scores)
         self.gradients = device.empty(8 * n)
         self.rows = [device.empty(4 * n) for _ in range(4)]
@@ -100,7 +102,7 @@ class DeviceBoosting:
         self.levels = device.empty(LEVELS_BYTES * warps) if has_levels else None
         self.boosting = np.zeros(1, dtype=BOOSTING)
         for name, value in {
-            "codes": table.codes, "units": table.units, "n_codes": table.n_codes,
+            "units": table.units, "n_codes": table.n_codes,
             "categorical": table.categorical, "monotonic": table.monotonic,
             "rows0": self.rows[0], "rows1": self.rows[1], "rows2": self.rows[2],
             "rows3": self.rows[3], "gradients": self.gradients, "levels": self.levels,
@@ -197,7 +199,18 @@ class DeviceBoosting:
         """Add the values of trees to the scores of all rows."""
         table = self.table
         placed = PlacedTrees(self.device, trees)
-        placed.walk(table.kernels, table.codes, table.stride, table.n_rows, self.scores)
+        for block in table.blocks():
+            placed.walk(
+                table.kernels, np.uint64(block.codes + block.first * table.row_bytes), table.stride,
+                block.last - block.first, np.uint64(self.scores.address + 8 * block.first),
+            )  # fmt: skip
+
+    def row_blocks(self) -> Iterator[None]:
+        """Set which codes the kernels read: one block of the rows after another."""
+        for block in self.table.blocks():
+            self.boosting["codes"] = block.codes
+            self.boosting["block"] = block.described.view(np.int64)
+            yield
 
 
 def _unit_of(largest: float, bits: int) -> float:
@@ -323,10 +336,11 @@ class _GrowingTree:
             "search_gradients", min(len(nodes), self.at.n_searched), SEARCH_THREADS, boosting,
             places[4], len(nodes), cuts,
         )  # fmt: skip
-        self.launch(
-            "part_boosted", len(node_cut), PART_THREADS, boosting, places[4], cuts, places[5],
-            ROWS_PER_BLOCK,
-        )  # fmt: skip
+        for _ in self.at.row_blocks():
+            self.launch(
+                "part_boosted", len(node_cut), PART_THREADS, boosting, places[4], cuts, places[5],
+                ROWS_PER_BLOCK,
+            )  # fmt: skip
         found = download(self.device, cuts, np.uint8, CUT_BYTES * len(nodes))
         growth.take(found.reshape(len(nodes), CUT_BYTES))
         return True
@@ -353,12 +367,12 @@ class _GrowingTree:
         boosting, groups = self.at.boosting, self.groups
         all_bins = (-(-self.at.histograms.size // THREADS), len(counts))
         self.launch("clear_gradients", all_bins, THREADS, boosting, jobs)
-        row_words = self.at.table.stride * self.at.table.code_bytes // 4
-        self.launch(
-            "count_gradients", (n_stretches, len(groups.groups)), COUNT_THREADS, boosting, jobs,
-            stretches, rows, *self.places, int(groups.is_shared), row_words,
-            shared_bytes=groups.shared_bytes,
-        )  # fmt: skip
+        for _ in self.at.row_blocks():
+            self.launch(
+                "count_gradients", (n_stretches, len(groups.groups)), COUNT_THREADS, boosting,
+                jobs, stretches, rows, *self.places, int(groups.is_shared),
+                self.at.table.row_bytes // 4, shared_bytes=groups.shared_bytes,
+            )  # fmt: skip
         self.launch("subtract_gradients", all_bins, THREADS, boosting, jobs)
 
     def _squares(self, nodes: NDArray[Any], places: list[Any], n_stretches: int) -> Memory:

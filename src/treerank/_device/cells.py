@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -77,13 +78,13 @@ class DeviceCells:
         table = self.table
         jobs["to_first"], jobs["to_last"] = jobs["first"], jobs["last"]
         return self._run(
-            "part_cells", jobs, [table.codes, np.int64(table.stride)],
+            "part_cells", jobs, self._by_block(),
             [upload(table.device, tests), upload(table.device, sets), *self.buffers],
         )  # fmt: skip
 
     def place(self, jobs: NDArray[Any], rows: Any) -> NDArray[Any]:
         """Copy the rows of each trial's classes to `rows`, from `to_first` of the job on."""
-        return self._run("place_trials", jobs, [self.table.labels], [*self.buffers, rows])
+        return self._run("place_trials", jobs, [[self.table.labels]], [*self.buffers, rows])
 
     def trial_weights(
         self,
@@ -96,22 +97,31 @@ class DeviceCells:
         table, device = self.table, self.table.device
         weights = upload(device, np.zeros(len(tests) * n_classes, dtype=np.int64))
         self._run(
-            "weigh_trials", jobs,
-            [table.codes, np.int64(table.stride), table.labels, table.units],
+            "weigh_trials", jobs, self._by_block(table.labels, table.units),
             [upload(device, tests), upload(device, sets), *self.buffers, n_classes, weights],
         )  # fmt: skip
         return download(device, weights, np.int64, len(tests) * n_classes)
 
+    def _by_block(self, *more: Any) -> Iterator[list[Any]]:
+        """Codes as kernels take them, a block of the rows after another."""
+        stride = np.int64(self.table.stride)
+        for block in self.table.blocks():
+            yield [np.uint64(block.codes), stride, block.described, *more]
+
     def _run(
-        self, kernel: str, jobs: NDArray[Any], before: list[Any], after: list[Any]
+        self, kernel: str, jobs: NDArray[Any], before: Iterable[list[Any]], after: list[Any]
     ) -> NDArray[Any]:
-        """Run a kernel on ranges of the jobs' rows; return the jobs as it leaves them."""
+        """Run a kernel on ranges of the jobs' rows; return the jobs as it leaves them.
+
+        `before`: its first arguments, once for each time that it is run.
+        """
         table = self.table
         jobs["n_left"] = jobs["n_right"] = 0
         there = upload(table.device, jobs)
         cut = row_ranges_of(jobs["first"], jobs["last"], ROWS_PER_BLOCK)
-        table.kernels.launch(
-            kernel, len(cut), THREADS, *before, there, upload(table.device, cut), ROWS_PER_BLOCK,
-            *after,
-        )  # fmt: skip
+        row_ranges = upload(table.device, cut)
+        for some in before:
+            table.kernels.launch(
+                kernel, len(cut), THREADS, *some, there, row_ranges, ROWS_PER_BLOCK, *after
+            )
         return download(table.device, there, CELL_ROWS, len(jobs))

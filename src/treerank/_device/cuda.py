@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._device.device import Kernels, Memory
+from treerank._device.device import Kernels, Memory, within_budget
 from treerank._device.source import KERNELS, definitions, source
 
 MOST_SHARED_BYTES = 96 * 1024  # that a kernel may ask for
@@ -161,7 +161,7 @@ class CudaDevice:
 
     @property
     def free_bytes(self) -> int:
-        """Memory that nobody has taken, with what is kept for the next who asks."""
+        """Memory that may be taken: kept for the next who asks, or free, within the budget."""
         self.enter()
         driver, kinds = self.driver, self.driver.CUmemPool_attribute
         held, used = (
@@ -170,7 +170,7 @@ class CudaDevice:
                 kinds.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, kinds.CU_MEMPOOL_ATTR_USED_MEM_CURRENT,
             )
         )  # fmt: skip
-        return int(self.check(driver.cuMemGetInfo())[0]) + held - used
+        return within_budget(int(self.check(driver.cuMemGetInfo())[0]) + held - used, used)
 
     def enter(self) -> None:
         """Make the context current: threads other than the first have none."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+
+BUDGET = "TREERANK_GPU_GIB"  # in the environment: memory that may be taken at most
 
 
 class Memory(Protocol):
@@ -100,6 +104,20 @@ def row_ranges_of(
     within = np.arange(len(jobs)) - np.repeat(np.cumsum(n_blocks) - n_blocks, n_blocks)
     rows = firsts.astype(np.int64)[jobs] + within * rows_per_block
     return np.ascontiguousarray(np.column_stack([jobs, rows]).astype(np.uint32))
+
+
+def within_budget(free: int, taken: int) -> int:
+    """Memory that may still be taken: what is free, within what the environment allows."""
+    given = os.environ.get(BUDGET, "")
+    if not given:
+        return free
+    try:
+        budget = float(given)
+    except ValueError:
+        budget = math.nan
+    if not 0 < budget < math.inf:
+        raise ValueError(f"Got {BUDGET}={given!r} in the environment; expected GiB, such as 8.")
+    return max(0, min(free, int(budget * 2**30) - taken))
 
 
 def check_room(device: Device, needed: int, what: str, remedy: str) -> None:

@@ -20,6 +20,7 @@ TREE_BYTES = 2**33  # of trees at a time
 # A launch walks through as many trees as stay close to the processors together.
 NEAR_BYTES = 24 * 2**20
 SLOT_BYTES = 12  # with its step
+Place = Memory | np.uint64  # or the address within it
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class PlacedTrees:
         self.walk(kernels, there, stride, n, totals)
         sums[:] = download(self.device, totals, np.float64, n)
 
-    def walk(self, kernels: Kernels, codes: Memory, stride: int, n: int, sums: Memory) -> None:
+    def walk(self, kernels: Kernels, codes: Place, stride: int, n: int, sums: Place) -> None:
         """Add the values of rows whose codes are there, row by row, to their sums."""
         for first, last in _groups(self.trees.starts, NEAR_BYTES):
             kernels.launch(

@@ -8,6 +8,7 @@ each, and of a node with at most 32 rows one warp grows all that is below.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._device.device import Device, addresses, check_room, download, row_ranges_of, upload
-from treerank._device.table import DeviceTable
+from treerank._device.table import DeviceTable, RowBlock
 
 TRIAL = np.dtype(
     [
@@ -33,10 +34,10 @@ NODE = np.dtype(
 RECORD_BYTES, SET_BYTES, LARGE_BYTES, LEVELS_BYTES = 32, 32, 312, 18456
 TREE_RECORDS = np.dtype([("first", "<i8"), ("capacity", "<i8")])
 _POINTERS = (
-    "codes", "stride", "units", "n_codes", "categorical", "monotonic", "n_features", "max_codes",
-    "rows0", "rows1", "trials", "trial_features", "trees", "n_records", "records", "sets",
-    "set_capacity", "counters", "next_mid", "next_large", "tiny", "tiny_rows", "mid_rows", "draws",
-    "levels", "wide_histograms", "criterion", "max_depth", "max_features",
+    "codes", "stride", "block", "units", "n_codes", "categorical", "monotonic", "n_features",
+    "max_codes", "rows0", "rows1", "trials", "trial_features", "trees", "n_records", "records",
+    "sets", "set_capacity", "counters", "next_mid", "next_large", "tiny", "tiny_rows", "mid_rows",
+    "draws", "levels", "wide_histograms", "criterion", "max_depth", "max_features",
 )  # fmt: skip
 GROWTH = np.dtype(
     [(name, "<i8") for name in _POINTERS]
@@ -48,6 +49,7 @@ MID_THREADS, TINY_THREADS, LARGE_THREADS = 128, 128, 256
 ROWS_PER_BLOCK = 8192  # of a large node
 SHARED_BYTES, MOST_SHARED_BYTES = 28 * 1024, 48 * 1024  # of counters: for several features, for one
 HISTOGRAM_BYTES = 512 * 2**20  # of large nodes at a time
+OTHER_BYTES = 256 * 2**20  # at most, of what every warp needs
 BLOCKS_PER_PROCESSOR = 16
 SHALLOW = 24  # LeafRank trees up to this depth: how many nodes they can have
 
@@ -99,12 +101,15 @@ class TrialGrower:
         warps = self.n_blocks * LARGE_THREADS // 32
         self.max_codes = int(table.features.n_codes.max())
         most_mid = n_rows // (self.sizes.tiny_rows + 1) + 1
-        most_large = n_rows // (self.sizes.mid_rows + 1) + 1
+        most_large = n_rows // (min(self.sizes.mid_rows, table.block_rows) + 1) + 1
         self.tiny_room = self.sizes.tiny_at_once + 2 * (most_mid + most_large)
         check_room(
-            device, memory_of(table, n_rows, self.sizes), f"trees of {n_rows:,} rows together",
-            "Fit to fewer rows, or set device='cpu'.",
+            device, memory_of(n_rows, self.sizes) + sum(table.gathered_bytes),
+            f"trees of {n_rows:,} rows together", "Fit to fewer rows, or set device='cpu'.",
         )  # fmt: skip
+        self.gathered = [
+            device.empty(n_bytes) if n_bytes else None for n_bytes in table.gathered_bytes
+        ]
         self.rows = [device.empty(4 * n_rows) for _ in range(2)]
         self.mid = [device.empty(NODE.itemsize * most_mid) for _ in range(2)]
         self.large = [device.empty(NODE.itemsize * most_large) for _ in range(2)]
@@ -141,19 +146,22 @@ class TrialGrower:
         The records are this thread's until it grows the next.
         """
         level = _Level(self, trials)
-        while level.n_mid or level.n_large:
-            level.step()
-        level.grow_tiny()
+        if self.table.is_whole:
+            level.grow(trials.roots)
+        else:
+            for some in level.split_in_blocks(trials.roots):
+                level.gather(some)
+                level.grow(some)
         return level.result()
 
 
-def memory_of(table: DeviceTable, n_rows: int, sizes: Sizes | None = None) -> int:
+def memory_of(n_rows: int, sizes: Sizes | None = None) -> int:
     """Bytes that growing trees of so many rows together takes, their records left out."""
     sizes = Sizes() if sizes is None else sizes
     nodes = sizes.tiny_at_once + 4 * (
         n_rows // (sizes.tiny_rows + 1) + n_rows // (sizes.mid_rows + 1)
     )
-    return 8 * n_rows + NODE.itemsize * nodes + HISTOGRAM_BYTES + 2**28
+    return 8 * n_rows + NODE.itemsize * nodes + HISTOGRAM_BYTES + OTHER_BYTES
 
 
 class _Level:
@@ -162,21 +170,75 @@ class _Level:
     def __init__(self, grower: TrialGrower, trials: Trials) -> None:
         self.grower, self.trials = grower, trials
         self.device, self.kernels = grower.table.device, grower.table.kernels
-        self.side = 0  # which of the two lists of nodes is at hand
-        device, roots = self.device, trials.roots
-        n_rows = roots["last"].astype(np.int64) - roots["first"]
-        tiny, mid = grower.sizes.tiny_rows, grower.sizes.mid_rows
-        parts = [
-            roots[(n_rows > tiny) & (n_rows <= mid)], roots[n_rows > mid], roots[n_rows <= tiny],
-        ]  # fmt: skip
-        self.n_mid, self.n_large, self.n_tiny = (len(part) for part in parts)
-        for memory, part in zip((grower.mid[0], grower.large[0], grower.tiny), parts, strict=True):
-            if len(part):
-                device.write(memory, part)
-        self._make_records(n_rows)
+        self.side = self.n_mid = self.n_large = self.n_tiny = 0
+        self.blocks: Callable[[], Iterable[RowBlock]] = grower.table.blocks
+        device = self.device
+        self._make_records(_n_rows(trials.roots))
         self.memory = [upload(device, trials.trials), upload(device, trials.features)]
         self.growth = self._describe()
         device.fill(grower.counters, 0, 4 * N_COUNTERS)
+
+    def grow(self, nodes: NDArray[Any]) -> None:
+        """Grow all that is below nodes whose rows have their codes on the device."""
+        grower = self.grower
+        n_rows, tiny, mid = _n_rows(nodes), grower.sizes.tiny_rows, grower.sizes.mid_rows
+        parts = [
+            nodes[(n_rows > tiny) & (n_rows <= mid)], nodes[n_rows > mid], nodes[n_rows <= tiny],
+        ]  # fmt: skip
+        self.side = 0  # which of the two lists of nodes is at hand
+        self.n_mid, self.n_large, self.n_tiny = (len(part) for part in parts)
+        for memory, part in zip((grower.mid[0], grower.large[0], grower.tiny), parts, strict=True):
+            if len(part):
+                self.device.write(memory, np.ascontiguousarray(part))
+        self.growth["tiny_rows"], self.growth["mid_rows"] = tiny, mid
+        [block] = self.blocks()
+        self._set_block(block)
+        while self.n_mid or self.n_large:
+            self.step()
+        self.grow_tiny()
+
+    def split_in_blocks(self, nodes: NDArray[Any]) -> list[NDArray[Any]]:
+        """Split nodes until the rows of each are no more than a block; such nodes, in groups.
+
+        All rows go through, a block after another, to be counted and once more to be parted.
+        """
+        grower, most = self.grower, self.grower.table.block_rows
+        is_large = _n_rows(nodes) > most
+        large, small = nodes[is_large], [nodes[~is_large]]
+        self.growth["tiny_rows"] = self.growth["mid_rows"] = most  # no node is of middle size
+        self.growth["next_large"] = grower.large[0].address
+        while len(large):
+            self.device.write(grower.counters, np.zeros(3, dtype=np.uint32))
+            self._split_all(large)
+            found = download(self.device, grower.counters, np.uint32, N_COUNTERS)
+            self._check(found)
+            large = download(self.device, grower.large[0], NODE, int(found[N_LARGE]))
+            small.append(download(self.device, grower.tiny, NODE, int(found[N_TINY])))
+        return _groups(np.concatenate(small), most)
+
+    def gather(self, nodes: NDArray[Any]) -> None:
+        """Bring the codes of the nodes' rows together, in a table that is theirs alone."""
+        grower, table, launch = self.grower, self.grower.table, self.kernels.launch
+        codes, units = grower.gathered
+        assert codes is not None
+        n_rows = _n_rows(nodes)
+        starts = upload(self.device, (np.cumsum(n_rows) - n_rows).astype(np.uint32))
+        at_hand = upload(self.device, nodes)
+        cut = row_ranges_of(nodes["first"], nodes["last"], ROWS_PER_BLOCK)
+        given = at_hand, upload(self.device, cut), ROWS_PER_BLOCK, starts
+        self.growth["units"] = addresses([table.units])[0]
+        for block in table.blocks():
+            self._set_block(block)
+            launch(
+                "gather_codes", len(cut), LARGE_THREADS, self.growth, *given, table.row_bytes // 4,
+                codes,
+            )  # fmt: skip
+        launch("number_gathered", len(cut), LARGE_THREADS, self.growth, *given, units)
+        self.growth["units"] = addresses([units])[0]
+        self.blocks = lambda: [RowBlock(codes.address, 0, int(n_rows.sum()))]
+
+    def _set_block(self, block: RowBlock) -> None:
+        self.growth["codes"], self.growth["block"] = block.codes, block.described.view(np.int64)
 
     def _make_records(self, n_rows: NDArray[np.int64]) -> None:
         """Room for what becomes of the nodes: a node with a record has a leaf's weight twice."""
@@ -210,15 +272,14 @@ class _Level:
         grower, table, limits = self.grower, self.grower.table, self.grower.limits
         growth = np.zeros(1, dtype=GROWTH)
         values: dict[str, Any] = {
-            "codes": table.codes, "stride": table.stride, "units": table.units,
+            "stride": table.stride, "units": table.units,
             "n_codes": table.n_codes, "categorical": table.categorical,
             "monotonic": table.monotonic, "n_features": table.n_features,
             "max_codes": grower.max_codes, "rows0": grower.rows[0], "rows1": grower.rows[1],
             "trials": self.memory[0], "trial_features": self.memory[1],
             "trees": self.tree_records, "n_records": self.n_records, "records": self.records,
             "sets": self.sets, "set_capacity": self.set_capacity, "counters": grower.counters,
-            "tiny": grower.tiny, "tiny_rows": grower.sizes.tiny_rows,
-            "mid_rows": grower.sizes.mid_rows, "draws": grower.draws, "levels": grower.levels,
+            "tiny": grower.tiny, "draws": grower.draws, "levels": grower.levels,
             "wide_histograms": grower.wide_histograms, **vars(limits),
         }  # fmt: skip
         for name, value in values.items():
@@ -236,7 +297,7 @@ class _Level:
             self.grow_tiny()
         self.device.write(grower.counters, np.array([0, 0, self.n_tiny], dtype=np.uint32))
         if self.n_large:
-            self._split_large()
+            self._split_all(download(self.device, grower.large[side], NODE, self.n_large))
         if self.n_mid:
             self.kernels.launch(
                 "grow_mid", min(self.n_mid, grower.n_blocks), MID_THREADS, self.growth,
@@ -247,13 +308,12 @@ class _Level:
         self.n_mid, self.n_large, self.n_tiny = (int(found[i]) for i in (N_MID, N_LARGE, N_TINY))
         self.side = 1 - side
 
-    def _split_large(self) -> None:
-        """Split the large nodes, as many at a time as the budget has counters for."""
+    def _split_all(self, nodes: NDArray[Any]) -> None:
+        """Split large nodes, as many at a time as the budget has counters for."""
         grower = self.grower
-        nodes = download(self.device, grower.large[self.side], NODE, self.n_large)
         one = grower._most_drawn * grower.max_codes * grower.table.count_bytes
         at_once = max(1, HISTOGRAM_BYTES // one)
-        for first in range(0, self.n_large, at_once):
+        for first in range(0, len(nodes), at_once):
             self._split_some(nodes[first : first + at_once], one)
 
     def _split_some(self, nodes: NDArray[Any], histogram_bytes: int) -> None:
@@ -270,16 +330,20 @@ class _Level:
         warps = LARGE_THREADS // 32
         blocks = min(-(-n // warps), grower.n_blocks)
         launch("draw_large", blocks, LARGE_THREADS, growth, at_hand, n, large, drawn, most)
-        launch(
-            "count_large", (len(cut), -(-most // max(together, 1))), LARGE_THREADS, growth, large,
-            drawn, most, row_ranges, ROWS_PER_BLOCK, together, histograms,
-            shared_bytes=grower._shared_bytes,
-        )  # fmt: skip
+        for block in self.blocks():
+            self._set_block(block)
+            launch(
+                "count_large", (len(cut), -(-most // max(together, 1))), LARGE_THREADS, growth,
+                large, drawn, most, row_ranges, ROWS_PER_BLOCK, together, histograms,
+                shared_bytes=grower._shared_bytes,
+            )  # fmt: skip
         launch(
             "search_large", min(n, grower.n_blocks), LARGE_THREADS, growth, large, drawn, most, n,
             histograms,
         )  # fmt: skip
-        launch("part_large", len(cut), LARGE_THREADS, growth, large, row_ranges, ROWS_PER_BLOCK)
+        for block in self.blocks():
+            self._set_block(block)
+            launch("part_large", len(cut), LARGE_THREADS, growth, large, row_ranges, ROWS_PER_BLOCK)
         launch("open_large", -(-n // LARGE_THREADS), LARGE_THREADS, growth, large, n)
 
     def grow_tiny(self) -> None:
@@ -308,6 +372,21 @@ class _Level:
         if len(sets):
             self.device.read(self.sets, sets)
         return records, sets
+
+
+def _n_rows(nodes: NDArray[Any]) -> NDArray[np.int64]:
+    return np.asarray(nodes["last"].astype(np.int64) - nodes["first"])
+
+
+def _groups(nodes: NDArray[Any], most: int) -> list[NDArray[Any]]:
+    """Cut nodes into groups of at most so many rows together, which each has alone."""
+    ends = np.cumsum(_n_rows(nodes))
+    groups, first, done = [], 0, 0
+    while first < len(nodes):
+        last = int(np.searchsorted(ends, done + most, side="right"))
+        groups.append(nodes[first:last])
+        first, done = last, int(ends[last - 1])
+    return groups
 
 
 _rooms = threading.local()

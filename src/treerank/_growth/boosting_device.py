@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._binning.binning import Codes
-from treerank._device.boosting import DeviceBoosting
+from treerank._device.boosting import DeviceBoosting, memory_of
 from treerank._device.device import Device
 from treerank._device.scoring import PackedTrees
 from treerank._device.table import Features, put_table
@@ -32,7 +32,9 @@ class DeviceRounds:
         features: Features,
         scores: FloatArray,
     ) -> None:
-        table = put_table(device, codes, rank.astype(np.uint8), units, features)
+        table = put_table(
+            device, codes, rank.astype(np.uint8), units, features, memory_of(len(rank))
+        )
         self._rounds = DeviceBoosting(table, scores)
         self._growth = _core.BoostedGrowth(
             features.n_codes, features.categorical, features.monotonic

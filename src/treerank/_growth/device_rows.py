@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -39,28 +38,36 @@ class DeviceRows:
     binning: Binning
     monotonic: NDArray[np.int8]
     units: NDArray[np.int64] | None  # of the rows; None: trees say how often each counts
+    _tables: list[DeviceTable] = field(default_factory=list)  # one, once it is there
 
     def can_grow(self, options: Sequence[dict[str, Any]]) -> bool:
         """Whether trees of these options are grown here; the core grows the same."""
         return len(self.data.labels) >= LEAST_ROWS and all(can_grow(some) for some in options)
 
-    @cached_property
-    def table(self) -> DeviceTable:
-        """The table on the device."""
-        features = Features(self.binning.n_codes, self.binning.grown_as_sets, self.monotonic)
-        return put_table(self.device, self.codes, self.data.labels, self.units, features)
+    def table_for(self, options: dict[str, Any]) -> DeviceTable:
+        """Return the table on the device, where there is room for a tree of these options too."""
+        if not self._tables:
+            features = Features(self.binning.n_codes, self.binning.grown_as_sets, self.monotonic)
+            beside = memory_of(0) + self._tree_bytes(options)
+            self._tables.append(
+                put_table(self.device, self.codes, self.data.labels, self.units, features, beside)
+            )
+        return self._tables[0]
 
-    def batches(self, n_trees: int, options: dict[str, Any]) -> list[range]:
-        """Numbers of the trees that grow together, as many as the memory holds."""
-        table, n_rows = self.table, len(self.data.labels)
-        n_classes = len(self.data.classes)
+    def _tree_bytes(self, options: dict[str, Any]) -> int:
+        """Bytes that one more of the trees that grow together takes."""
+        n_rows, n_classes = len(self.data.labels), len(self.data.classes)
         n_pairs = 1 if n_classes == 2 else n_classes * (n_classes - 1) // 2
         leaf_rows = options["leafrank"]["min_weight_leaf"] / options["leafrank"]["row_weight"]
         n_records = 2 * n_rows * n_pairs / max(leaf_rows, 1.0)
-        one = memory_of(table, 2 * n_rows) - memory_of(table, n_rows)
-        one = n_pairs * one + 8 * n_rows + int(2 * RECORD_BYTES * n_records)
-        free = MEMORY_SHARE * self.device.free_bytes / AT_ONCE - memory_of(table, 0)
-        size = int(np.clip(free // one, 1, BATCH))
+        one = memory_of(2 * n_rows) - memory_of(n_rows)
+        return n_pairs * one + 9 * n_rows + int(2 * RECORD_BYTES * n_records)
+
+    def batches(self, n_trees: int, options: dict[str, Any], at_once: int) -> list[range]:
+        """Numbers of the trees that grow together, as many as the memory holds."""
+        free = self.device.free_bytes - sum(self.table_for(options).gathered_bytes)
+        of_trees = MEMORY_SHARE * free / at_once - memory_of(0)
+        size = int(np.clip(of_trees // self._tree_bytes(options), 1, BATCH))
         return [range(first, min(first + size, n_trees)) for first in range(0, n_trees, size)]
 
     def grow(
@@ -74,7 +81,9 @@ class DeviceRows:
     ) -> None:
         """Grow trees, a batch after another; `take` gets those of each as they are done."""
         n_classes = len(self.data.classes)
-        batches = self.batches(len(repeats), options[0])
+        table = self.table_for(options[0])
+        at_once = AT_ONCE if table.is_whole else 1  # a table in blocks has room for one of them
+        batches = self.batches(len(repeats), options[0], at_once)
 
         def grown(batch: range) -> list[_core.LevelGrowth]:
             rows = list(threads.map(lambda t: repeats[t](), batch))
@@ -82,15 +91,14 @@ class DeviceRows:
                 DeviceTree(some, options[t], numbers[t])
                 for some, t in zip(rows, batch, strict=True)
             ]
-            return grow_on_device(self.table, trees, n_classes, n_jobs)
+            return grow_on_device(table, trees, n_classes, n_jobs)
 
-        _ = self.table  # before the threads need it
-        with ThreadPoolExecutor(max(n_jobs, 1)) as threads, ThreadPoolExecutor(AT_ONCE) as growers:
-            growing = [growers.submit(grown, batch) for batch in batches[:AT_ONCE]]
+        with ThreadPoolExecutor(max(n_jobs, 1)) as threads, ThreadPoolExecutor(at_once) as growers:
+            growing = [growers.submit(grown, batch) for batch in batches[:at_once]]
             for number, batch in enumerate(batches):
                 done = growing[number].result()
-                if number + AT_ONCE < len(batches):
-                    growing.append(growers.submit(grown, batches[number + AT_ONCE]))
+                if number + at_once < len(batches):
+                    growing.append(growers.submit(grown, batches[number + at_once]))
                 take(done)
                 if progress is not None:
                     progress(batch.stop / len(repeats))

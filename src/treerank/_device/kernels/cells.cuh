@@ -69,10 +69,11 @@ DEVICE i32 walk(const CODE* codes, const Test* tests, const CategorySet* sets) {
     return at;
 }
 
-// Parts the rows of split cells by the side of the leaf that each row comes to.
-KERNEL part_cells(const CODE* codes, i64 stride, CellRows* jobs, const uint2* stretches,
-                  i32 rows_per_block, const Test* tests, const CategorySet* sets, u32* cells0,
-                  u32* cells1) {
+// Parts the rows of split cells, those whose codes are there, by the side of the leaf that each row
+// comes to.
+KERNEL part_cells(const CODE* codes, i64 stride, RowBlock block, CellRows* jobs,
+                  const uint2* stretches, i32 rows_per_block, const Test* tests,
+                  const CategorySet* sets, u32* cells0, u32* cells1) {
     const uint2 stretch = stretches[blockIdx.x];
     CellRows& job = jobs[stretch.x];
     const u32* from = job.buffer ? cells1 : cells0;
@@ -80,8 +81,8 @@ KERNEL part_cells(const CODE* codes, i64 stride, CellRows* jobs, const uint2* st
     const u32 end = stretch.y + rows_per_block < job.last ? stretch.y + rows_per_block : job.last;
     for (u32 base = stretch.y + (threadIdx.x & ~31u); base < end; base += blockDim.x) {
         const u32 i = base + lane_of();
-        const bool is_row = i < end;
-        const u32 row = is_row ? from[i] : 0;
+        const u32 row = i < end ? from[i] : 0;
+        const bool is_row = i < end && is_in(block, row >> ROW_SHIFT);
         const Test* own = tests + job.first_test;
         bool left = false;
         if (is_row)
@@ -95,16 +96,17 @@ KERNEL part_cells(const CODE* codes, i64 stride, CellRows* jobs, const uint2* st
 }
 
 // Adds the weight of every row of a cell to its class in the leaf of a trial that it comes to.
-KERNEL weigh_trials(const CODE* codes, i64 stride, const u8* labels, const i64* units,
-                    const CellRows* jobs, const uint2* stretches, i32 rows_per_block,
-                    const Test* tests, const CategorySet* sets, const u32* cells0,
-                    const u32* cells1, i32 n_classes, u64* weights) {
+KERNEL weigh_trials(const CODE* codes, i64 stride, RowBlock block, const u8* labels,
+                    const i64* units, const CellRows* jobs, const uint2* stretches,
+                    i32 rows_per_block, const Test* tests, const CategorySet* sets,
+                    const u32* cells0, const u32* cells1, i32 n_classes, u64* weights) {
     const uint2 stretch = stretches[blockIdx.x];
     const CellRows& job = jobs[stretch.x];
     const u32* from = job.buffer ? cells1 : cells0;
     const u32 end = stretch.y + rows_per_block < job.last ? stretch.y + rows_per_block : job.last;
     for (u32 i = stretch.y + threadIdx.x; i < end; i += blockDim.x) {
         const u32 row = from[i], id = row >> ROW_SHIFT;
+        if (!is_in(block, id)) continue;
         const i32 at = walk(codes + (i64)id * stride, tests + job.first_test, sets + job.first_set);
         const u64 repeat = row & REPEAT_MASK;
         atomicAdd(weights + (i64)(job.first_test + at) * n_classes + labels[id],

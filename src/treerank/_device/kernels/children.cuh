@@ -111,11 +111,13 @@ DEVICE void open_children(const Growth& g, Children& children, u32 first, u32 mi
     if (children.has_right) open_node(g, children.right);
 }
 
-// Adds rows [first, last) of a node to the counters of some features, `max_codes` apart.
+// Adds rows [first, last) of a node to the counters of some features, `max_codes` apart; of a table
+// in blocks, those whose codes are there.
 DEVICE void count_rows(const Growth& g, const u32* rows, u32 first, u32 last, const u16* features,
-                       i32 n_features, Count* counters) {
+                       i32 n_features, Count* counters, bool in_blocks = false) {
     for (u32 i = first + threadIdx.x; i < last; i += blockDim.x) {
         const u32 row = rows[i];
+        if (in_blocks && !is_in(g.block, row >> ROW_SHIFT)) continue;
         const CODE* codes = codes_of(g, row);
         const Units units = units_of(g, row);
         const i32 label = (row & LABEL_BIT) != 0;
@@ -133,12 +135,13 @@ DEVICE void clear(Count* counters, i64 n) {
 // `to_right`; the cursors say how many there are already. Their order within a part decides
 // nothing: all that is made of rows are sums of whole numbers.
 DEVICE void part_rows(const Growth& g, const u32* from, u32* to, u32 first, u32 last,
-                      const Split& split, u32 to_left, u32 to_right, u32* n_left, u32* n_right) {
+                      const Split& split, u32 to_left, u32 to_right, u32* n_left, u32* n_right,
+                      bool in_blocks = false) {
     const u32 start = first + (threadIdx.x & ~31u);
     for (u32 base = start; base < last; base += blockDim.x) {
         const u32 i = base + lane_of();
-        const bool is_row = i < last;
-        const u32 row = is_row ? from[i] : 0;
+        const u32 row = i < last ? from[i] : 0;
+        const bool is_row = i < last && (!in_blocks || is_in(g.block, row >> ROW_SHIFT));
         const bool left = is_row && goes_left(split, codes_of(g, row)[split.feature]);
         const u32 lefts = __ballot_sync(FULL_WARP, left);
         const u32 rights = __ballot_sync(FULL_WARP, is_row && !left);

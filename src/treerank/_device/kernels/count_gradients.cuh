@@ -103,6 +103,7 @@ KERNEL BOUNDS(COUNT_WARPS * 32, 2) count_gradients(
     GradientSum* target = job.counted + group.first_bin;
     for (i64 i = (i64)stretch.y + threadIdx.x; i < end; i += blockDim.x) {
         const u32 row = rows[i];
+        if (!is_in(b.block, row)) continue;
         const Gradient gradient = b.gradients[row];
         const CODE* codes = b.codes + (i64)row * b.stride + group.first_chunk * CHUNK_CODES;
         const i64 weight = weight_of_row(b, row);

@@ -42,6 +42,7 @@ struct NewtonLevels;
 struct Boosting {
     const CODE* codes;  // row by row, `stride` to a row
     i64 stride;
+    RowBlock block;
     const i64* units;  // by row, with WIDE
     const i32* n_codes;
     const u8* categorical;
@@ -187,8 +188,8 @@ KERNEL part_boosted(Boosting b, const BoostedNode* nodes, BoostedCut* cuts, cons
         u32 n_left = 0, n_right = 0;
         for (int j = 0; j < PART_ROWS; ++j) {
             const i64 i = tile + (i64)(warp * PART_ROWS + j) * 32 + lane;
-            const bool is_row = i < end;
-            row[j] = is_row ? from[i] : 0;
+            row[j] = i < end ? from[i] : 0;
+            const bool is_row = i < end && is_in(b.block, row[j]);
             const bool left = is_row && goes_left(cut, b.codes[(i64)row[j] * b.stride + cut.feature]);
             left_lanes[j] = __ballot_sync(FULL_WARP, left);
             right_lanes[j] = __ballot_sync(FULL_WARP, is_row && !left);

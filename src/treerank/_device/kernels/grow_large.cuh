@@ -46,13 +46,13 @@ KERNEL count_large(Growth g, const LargeNode* large, const u16* drawn_features, 
     const u32 end = stretch.y + rows_per_block < node.last ? stretch.y + rows_per_block : node.last;
     Count* target = histograms + ((i64)stretch.x * max_drawn + first) * g.max_codes;
     if (n_together == 0) {
-        count_rows(g, g.rows[node.buffer], stretch.y, end, features, k, target);
+        count_rows(g, g.rows[node.buffer], stretch.y, end, features, k, target, true);
         return;
     }
     Count* counters = (Count*)shared_words;
     clear(counters, k * g.max_codes);
     __syncthreads();
-    count_rows(g, g.rows[node.buffer], stretch.y, end, features, k, counters);
+    count_rows(g, g.rows[node.buffer], stretch.y, end, features, k, counters, true);
     __syncthreads();
     const Atom* words = (const Atom*)counters;
     for (i64 i = threadIdx.x; i < 2 * k * g.max_codes; i += blockDim.x)
@@ -96,7 +96,7 @@ KERNEL part_large(Growth g, LargeNode* large, const uint2* stretches, i32 rows_p
     const Node& node = at.node;
     const u32 end = stretch.y + rows_per_block < node.last ? stretch.y + rows_per_block : node.last;
     part_rows(g, g.rows[node.buffer], g.rows[1 - node.buffer], stretch.y, end, at.split, node.first,
-              node.last, &at.n_left, &at.n_right);
+              node.last, &at.n_left, &at.n_right, true);
 }
 
 KERNEL open_large(Growth g, LargeNode* large, i32 n_nodes) {
@@ -109,5 +109,38 @@ KERNEL open_large(Growth g, LargeNode* large, i32 n_nodes) {
         Node node = at.node;
         ++node.attempt;
         open_node(g, node);
+    }
+}
+
+// The rows of nodes brought together in a table of their own, whose rows are numbered from `starts`
+// of their node on. First their codes, a block after another; `row_words`: of 4 bytes to a row.
+KERNEL gather_codes(Growth g, const Node* nodes, const uint2* stretches, i32 rows_per_block,
+                    const u32* starts, i32 row_words, u32* out) {
+    const uint2 stretch = stretches[blockIdx.x];
+    const Node& node = nodes[stretch.x];
+    const u32 end = stretch.y + rows_per_block < node.last ? stretch.y + rows_per_block : node.last;
+    const u32* rows = g.rows[node.buffer];
+    const i64 n_words = (i64)(end - stretch.y) * row_words;
+    for (i64 i = threadIdx.x; i < n_words; i += blockDim.x) {
+        const u32 at = stretch.y + (u32)(i / row_words);
+        const u32 row = rows[at];
+        if (!is_in(g.block, row >> ROW_SHIFT)) continue;
+        const i32 word = (i32)(i % row_words);
+        out[(i64)(starts[stretch.x] + at - node.first) * row_words + word] =
+            ((const u32*)codes_of(g, row))[word];
+    }
+}
+
+// Then their units, and their new numbers.
+KERNEL number_gathered(Growth g, const Node* nodes, const uint2* stretches, i32 rows_per_block,
+                       const u32* starts, i64* units) {
+    const uint2 stretch = stretches[blockIdx.x];
+    const Node& node = nodes[stretch.x];
+    const u32 end = stretch.y + rows_per_block < node.last ? stretch.y + rows_per_block : node.last;
+    u32* rows = g.rows[node.buffer];
+    for (u32 i = stretch.y + threadIdx.x; i < end; i += blockDim.x) {
+        const u32 row = rows[i], number = starts[stretch.x] + i - node.first;
+        if (units) units[number] = g.units[row >> ROW_SHIFT];
+        rows[i] = (number << ROW_SHIFT) | (row & (LABEL_BIT | REPEAT_MASK));
     }
 }

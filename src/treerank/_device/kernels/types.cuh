@@ -83,6 +83,13 @@ struct CategorySet {
     u64 words[MAX_LEVELS / 64];
 };
 
+// Rows [first, last) of a table, whose codes are there: all of them, or a block of a table that goes
+// through in blocks. Codes are addressed as if those of all rows were there.
+struct RowBlock {
+    u32 first, last;
+};
+DEVICE bool is_in(RowBlock block, u32 id) { return id - block.first < block.last - block.first; }
+
 struct TreeRecords {
     i64 first, capacity;  // a stretch of all records
 };
@@ -93,6 +100,7 @@ enum Counter { N_MID, N_LARGE, N_TINY, N_SETS, N_LOST, N_COUNTERS = 16 };
 struct Growth {
     const CODE* codes;  // row by row, `stride` to a row
     i64 stride;
+    RowBlock block;
     const i64* units;  // by row, with WIDE
     const i32* n_codes;
     const u8* categorical;

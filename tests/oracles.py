@@ -856,32 +856,48 @@ def boosted_tree_values(data, rows, chosen):
     """Value of every row of the table in the tree grown on `rows`."""
     everyone = np.arange(data.codes.shape[1])
     values = np.empty(len(everyone))
-
-    def cell(mine, reaching, bounds, depth):
-        """Grow a cell; a row's value is that of the last leaf, or stratum, it came by."""
-        if depth == data.options["max_depth"]:
-            return
-        leaves, tested = [], set()
-        _gradient_leaves(data, (mine, reaching, bounds), chosen, 0, leaves, tested)
-        constrained = any(data.monotonic[feature] for feature in tested)
-        halves = _gradient_halves(data, leaves, bounds, constrained)
-        if halves is None:
-            return
-        mine_of = [np.concatenate([leaf[0] for leaf in half]) for half in halves]
-        of_half = (bounds, bounds)
-        if constrained:
-            of_half = data.bounds_between(mine_of[1], mine_of[0], bounds)[::-1]
-        for half, here, limits in zip(halves, mine_of, of_half, strict=True):
-            for leaf, there, of_leaf in half:
+    free = (-np.inf, np.inf)
+    values[:] = data.value(np.asarray(rows), free)
+    cells = [(np.asarray(rows), everyone, free, 0)]
+    splits = [_gradient_split(data, *cells[0], chosen)]
+    waiting = [0]
+    # Which cell comes first matters only where there may be so many strata and no more.
+    for _ in range(1, data.options.get("max_leaf_nodes") or 10**9):
+        waiting = [number for number in waiting if splits[number] is not None]
+        if not waiting:
+            break
+        best = max(waiting, key=lambda number: (splits[number][0], -number))
+        waiting.remove(best)
+        _, halves, of_half = splits[best]
+        for half, limits in zip(halves, of_half, strict=True):
+            here, there = (np.concatenate([leaf[k] for leaf in half]) for k in range(2))
+            # A row's value is that of the last leaf, or stratum, it came by.
+            for leaf, reaching, of_leaf in half:
                 step = data.value(leaf, of_leaf)
                 if data.options["by_stratum"]:
                     step = data.value(here, limits)
-                values[there] = np.clip(step, *limits)
-            cell(here, np.concatenate([leaf[1] for leaf in half]), limits, depth + 1)
-
-    values[:] = data.value(np.asarray(rows), (-np.inf, np.inf))
-    cell(np.asarray(rows), everyone, (-np.inf, np.inf), 0)
+                values[reaching] = np.clip(step, *limits)
+            waiting.append(len(cells))
+            cells.append((here, there, limits, cells[best][3] + 1))
+            splits.append(_gradient_split(data, *cells[-1], chosen))
     return values
+
+
+def _gradient_split(data, mine, reaching, bounds, depth, chosen):
+    """How a cell may be split: (gain of all tests inside, halves, their bounds), or None."""
+    if depth == data.options["max_depth"]:
+        return None
+    leaves, tested = [], []
+    _gradient_leaves(data, (mine, reaching, bounds), chosen, 0, leaves, tested)
+    constrained = any(data.monotonic[feature] for feature, _ in tested)
+    halves = _gradient_halves(data, leaves, bounds, constrained)
+    if halves is None:
+        return None
+    better, worse = (np.concatenate([leaf[0] for leaf in half]) for half in halves)
+    of_half = (bounds, bounds)
+    if constrained:
+        of_half = data.bounds_between(worse, better, bounds)[::-1]
+    return sum(gain for _, gain in tested), halves, of_half
 
 
 def _gradient_halves(data, leaves, bounds, constrained):
@@ -909,8 +925,8 @@ def _gradient_leaves(data, at, chosen, depth, leaves, tested):
     if found is None:
         leaves.append(at)
         return
-    feature, goes_left = found
-    tested.add(feature)
+    feature, goes_left, gain = found
+    tested.append((feature, gain))
     is_left, reaches_left = (goes_left[data.codes[feature, rows]] for rows in (mine, reaching))
     limits = (bounds, bounds)
     if data.monotonic[feature] > 0:
@@ -923,7 +939,7 @@ def _gradient_leaves(data, at, chosen, depth, leaves, tested):
 
 
 def _best_gradient_test(data, rows, chosen, bounds):
-    """The test of the highest gain, as (feature, whether each code goes left)."""
+    """The test of the highest gain, as (feature, whether each code goes left, gain)."""
     best, found = 1e-10, None
     for feature in chosen:
         slope = data.believed_slopes(feature, rows)[0] if data.categorical[feature] else None
@@ -937,7 +953,7 @@ def _best_gradient_test(data, rows, chosen, bounds):
                 rows[is_left], rows[~is_left], bounds, data.monotonic[feature], slopes
             )
             if gain > best:
-                best, found = gain, (feature, goes_left)
+                best, found = gain, (feature, goes_left, gain)
     return found
 
 

@@ -528,6 +528,7 @@ def boosted(rng):
         "learning_rate": [0.05, 1.0, 1e-300, 1e3],
         "loss": ["auto", "logistic", "pairwise", "rankboost"],
         "max_depth": [1, 2, 20],
+        "max_leaf_nodes": [None, 2, 9],
         "leafrank_depth": ["auto", 1, 5],
         "min_samples_leaf": [1, 5, 0.1, 2.5, 2**40],
         "l2_regularization": [0.0, 5.0, 1e-300, 1e300],

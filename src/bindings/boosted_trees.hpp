@@ -12,6 +12,8 @@ namespace treerank {
 inline BoostingOptions boosting_options(const nb::dict& d) {
     BoostingOptions options;
     options.max_depth = nb::cast<std::int32_t>(d["max_depth"]);
+    if (d.contains("max_leaf_nodes"))
+        options.max_leaf_nodes = nb::cast<std::int32_t>(d["max_leaf_nodes"]);
     options.leafrank_depth = nb::cast<std::int32_t>(d["leafrank_depth"]);
     options.min_weight_leaf = nb::cast<std::int64_t>(d["min_weight_leaf"]);
     options.independent_weight = nb::cast<double>(d["independent_weight"]);

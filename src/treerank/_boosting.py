@@ -64,6 +64,10 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     max_depth : int or "auto", default="auto"
         Depth of the ranking trees, in splits of cells. "auto": 1 to 4, where held-out rows choose
         both depths, else 2.
+    max_leaf_nodes : int or None, default=None
+        Split the cell of the highest Newton gain first, of equal ones that made first, until a tree
+        has so many strata: with `leafrank_depth` 1, the "auto" then, leaf-wise trees, of more or
+        less depth; `max_depth` limits it only if given. None: cells are split depth by depth.
     leafrank_depth : int or "auto", default="auto"
         Depth of the tree inside a split. With 1 a ranking tree is an ordinary one. "auto": 1 to 4,
         where held-out rows choose both depths; else 2, and 3 from 20,000 rows on or beyond two
@@ -112,8 +116,8 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     n_estimators_ : int
         Number of trees kept.
     plan_ : BoostingChoice
-        Which trees were chosen: `max_depth`, `leafrank_depth`, and in `held_out_loss` and `n_trees`
-        what was tried and how it did; with a focus, `held_out_top_loss` has how each loss did.
+        Trees chosen: `max_depth`, `leafrank_depth`, `max_leaf_nodes`; `held_out_loss` and
+        `n_trees` say what was tried; with a focus, `held_out_top_loss` has how each loss did.
     validation_scores_ : array
         With early stopping or `X_val`: AUC (VUS) on the held-out rows after each tree.
     feature_importances_ : array of shape (n_features,)
@@ -151,6 +155,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         learning_rate: Any = "auto",
         loss: str = "auto",
         max_depth: Any = "auto",
+        max_leaf_nodes: int | None = None,
         leafrank_depth: Any = "auto",
         min_samples_leaf: Any = 5,
         l2_regularization: Any = "auto",
@@ -178,6 +183,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         self.learning_rate = learning_rate
         self.loss = loss
         self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
         self.leafrank_depth = leafrank_depth
         self.min_samples_leaf = min_samples_leaf
         self.l2_regularization = l2_regularization
@@ -255,8 +261,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     ) -> None:
         """Fit to rows that are coded already."""
         units, scale = boosting_units(data.weights)
-        rank = data.labels.astype(np.intp)
-        effect = data.weights.design_effect
+        rank, effect = data.labels.astype(np.intp), data.weights.design_effect
         rows = BoostingRows(coded.codes, rank, units, scale, effect, len(data.classes))
         settings = plan_boosting(self, size_of(data), coded.binning, validation[0] is not None)
         before = self._before(data, coded.binning)
@@ -272,7 +277,9 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         before: Boosted | None,
     ) -> Boosted:
         """Choose the trees, if that is asked for, and grow them on rows not held out."""
-        self.plan_ = BoostingChoice(plan.max_depth, plan.leafrank_depth, {}, {})
+        self.plan_ = BoostingChoice(
+            plan.max_depth, plan.leafrank_depth, {}, {}, max_leaf_nodes=plan.max_leaf_nodes or None
+        )
         if plan.choice is not None:
             with stage("choose the trees"), progress_bar("choosing", self.verbose) as report:
                 plan, self.plan_ = choose_trees(rows, self._binning, plan, report)
@@ -288,8 +295,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         """Trees of the last fit to go on from, with a warm start."""
         if not self.warm_start or not hasattr(self, "_trees"):
             return None
-        same = binning.equals(self._binning) and np.array_equal(data.classes, self.classes_)
-        if not same:
+        if not (binning.equals(self._binning) and np.array_equal(data.classes, self.classes_)):
             raise ValueError(
                 "Got other data with warm_start=True; expected the rows and classes of the first "
                 "fit."
@@ -326,13 +332,11 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         self._trees, self._start = boosted.trees, boosted.start
         n_trees = 0 if boosted.trees is None else boosted.trees.n_trees
         self.n_estimators_ = n_trees // self.n_bags
-        if hasattr(self, "validation_scores_"):
-            del self.validation_scores_
+        self.__dict__.pop("validation_scores_", None)
         if len(boosted.validation_scores):
             self.validation_scores_ = boosted.validation_scores
-        gains = np.zeros(self.n_features_in_)
-        if boosted.trees is not None:
-            gains = boosted.trees.importance.sum(axis=0)
+        trees, gains = boosted.trees, np.zeros(self.n_features_in_)
+        gains = gains if trees is None else trees.importance.sum(axis=0)
         self.feature_importances_ = gains / gains.sum() if gains.any() else gains
         self._slopes, self._intercepts = np.ones(1), np.zeros(1)
         n_classes = len(self.classes_)

@@ -178,6 +178,14 @@ void add_boosting(Results& results) {
     coded.features.monotonic[0] = 1;
     results.add("boosting-monotone",
                 [&](ThreadPool& pool) { return boost(coded, options, false, pool); });
+    options.max_depth = 12;
+    options.max_leaf_nodes = 9;
+    results.add("boosting-best-first-monotone",
+                [&](ThreadPool& pool) { return boost(coded, options, false, pool); });
+    coded.features.monotonic[0] = 0;
+    options.leafrank_depth = 1;
+    results.add("boosting-best-first",
+                [&](ThreadPool& pool) { return boost(coded, options, true, pool); });
 }
 
 }  // namespace treerank

@@ -57,6 +57,7 @@ def assert_same_model(one, other, folder):
 options = st.fixed_dictionaries(
     {
         "max_depth": st.integers(1, 3),
+        "max_leaf_nodes": st.sampled_from([None, None, 3, 6]),
         "leafrank_depth": st.integers(1, 3),
         "leaf_values": st.sampled_from(["leaf", "stratum"]),
         "subsample": st.sampled_from([1.0, 0.6]),

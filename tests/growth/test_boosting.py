@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_examples import examples
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
 
+import treerank
 from treerank import BoostedTreeRank, _core
 from treerank._growth.boosting import boosting_units
 from treerank._growth.losses import PAIR_LOSSES, CumulativeLogistic
@@ -61,13 +63,15 @@ def grow(
 @given(
     n=st.integers(2, 50), seed=st.integers(0, 10_000), n_codes=st.integers(2, 14),
     max_depth=st.integers(1, 3), leafrank_depth=st.integers(1, 3), by_stratum=st.booleans(),
+    max_leaf_nodes=st.sampled_from([0, 0, 2, 3, 5, 9]),
     weighted=st.booleans(), least=st.integers(1, 4), l2=st.sampled_from([0.0, 0.5]),
     monotonic=st.sampled_from([(0, 0, 0), (1, 0, 0), (-1, 1, 0)]),
 )  # fmt: skip
 @examples(200)
 def test_tree_equals_its_slow_twin(
-    n, seed, n_codes, max_depth, leafrank_depth, by_stratum, weighted, least, l2, monotonic
-):
+    n, seed, n_codes, max_depth, leafrank_depth, by_stratum, max_leaf_nodes, weighted, least, l2,
+    monotonic,
+):  # fmt: skip
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, n_codes, size=(3, n)).astype(np.uint8)
     gradient = rng.integers(-1000, 1001, n).astype(np.int32)
@@ -78,7 +82,8 @@ def test_tree_equals_its_slow_twin(
         rows = np.sort(rng.choice(n, max(1, 3 * n // 4), replace=False)).astype(np.uint32)
     chosen = np.array([0, 2] if seed % 2 else [0, 1, 2], dtype=np.int32)
     options = {
-        "max_depth": max_depth, "leafrank_depth": leafrank_depth, "min_weight_leaf": least,
+        "max_depth": max_depth + (3 if max_leaf_nodes else 0), "max_leaf_nodes": max_leaf_nodes,
+        "leafrank_depth": leafrank_depth, "min_weight_leaf": least,
         "independent_weight": 1.0, "l2": l2, "gradient_unit": UNIT, "hessian_unit": UNIT,
         "learning_rate": 1.0, "by_stratum": by_stratum,
     }  # fmt: skip
@@ -346,6 +351,57 @@ def test_order_of_the_rows_does_not_matter():
     np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("leafrank_depth", [1, 2])
+@pytest.mark.parametrize("monotonic_cst", [None, [1, 0, 0, -1, 0, 0]])
+def test_cells_split_best_first_are_the_same_for_any_number_of_threads(
+    leafrank_depth, monotonic_cst
+):
+    X, y = sample(40_000)
+    settings = {
+        "max_leaf_nodes": 13, "leafrank_depth": leafrank_depth, "monotonic_cst": monotonic_cst,
+        "random_state": 0,
+    }  # fmt: skip
+    alone = BoostedTreeRank(3, n_jobs=1, **settings).fit(X, y)
+    shared = BoostedTreeRank(3, n_jobs=3, **settings).fit(X, y)
+    assert np.array_equal(alone._trees.slots, shared._trees.slots)
+    assert np.array_equal(alone.score_samples(X), shared.score_samples(X))
+
+
+def test_best_first_trees_survive_clone_and_a_model_file(tmp_path):
+    X, y = sample(700)
+    model = BoostedTreeRank(2, max_leaf_nodes=300, min_samples_leaf=1, random_state=0).fit(X, y)
+    assert model.plan_.max_depth == 256  # no more levels than this, where max_depth does not say
+    treerank.save(model, tmp_path / "model.treerank")
+    loaded = treerank.load(tmp_path / "model.treerank")
+    assert loaded.plan_ == model.plan_
+    assert loaded.max_leaf_nodes == 300
+    assert np.array_equal(loaded.score_samples(X), model.score_samples(X))
+    again = clone(model).fit(X, y)
+    assert np.array_equal(again.score_samples(X), model.score_samples(X))
+
+
+def test_a_number_of_strata_leaves_the_number_of_trees_to_rows_held_out():
+    X, y = sample(600)
+    model = BoostedTreeRank(max_leaf_nodes=6, random_state=0).fit(X, y)
+    assert list(model.plan_.n_trees.items()) == [((5, 1), model.n_estimators_)]
+    assert model.plan_.max_leaf_nodes == 6
+
+
+def test_best_first_stops_at_so_many_strata_and_without_a_limit_is_depth_by_depth():
+    X, y = sample(2_000)
+    settings = {"n_estimators": 1, "leaf_values": "stratum", "random_state": 0}
+    for n_strata in (2, 5, 12):
+        model = BoostedTreeRank(max_leaf_nodes=n_strata, **settings).fit(X, y)
+        assert len(np.unique(model.score_samples(X))) == n_strata
+        assert model.plan_.max_leaf_nodes == n_strata
+    for leafrank_depth in (1, 2):
+        depths = {"max_depth": 3, "leafrank_depth": leafrank_depth}
+        plain = BoostedTreeRank(**settings, **depths).fit(X, y)
+        limitless = BoostedTreeRank(max_leaf_nodes=100, **settings, **depths).fit(X, y)
+        assert np.array_equal(plain._trees.slots, limitless._trees.slots)
+        assert np.array_equal(plain.score_samples(X), limitless.score_samples(X))
+
+
 def test_with_leafrank_of_depth_one_a_ranking_tree_is_an_ordinary_one():
     X, y = sample()
     settings = {"n_estimators": 20, "leaf_values": "leaf"}
@@ -497,6 +553,8 @@ def test_failed_fit_leaves_the_model_as_it_was():
         ({"subsample": 1.5}, "Got subsample=1.5; expected a share"),
         ({"max_features": 7}, "Got max_features=7; expected at most"),
         ({"leaf_values": "cell"}, "Got leaf_values='cell'"),
+        ({"max_leaf_nodes": 1}, "Got max_leaf_nodes=1"),
+        ({"max_leaf_nodes": "many"}, "Got max_leaf_nodes='many'"),
         ({"early_stopping": "yes"}, "Got early_stopping='yes'"),
         ({"validation_fraction": 1.0}, "Got validation_fraction=1.0"),
         ({"n_iter_no_change": 0}, "Got n_iter_no_change=0"),

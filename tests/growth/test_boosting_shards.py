@@ -91,6 +91,7 @@ def assert_same_boosting(one, other):
     st.fixed_dictionaries(
         {
             "max_depth": st.integers(1, 3),
+            "max_leaf_nodes": st.sampled_from([None, None, 3, 7]),
             "leafrank_depth": st.integers(1, 3),
             "subsample": st.sampled_from([1.0, 0.6]),
             "max_features": st.sampled_from([None, 2]),

@@ -31,6 +31,7 @@ class TreeShape(NamedTuple):
 
     max_depth: int
     leafrank_depth: int
+    max_leaf_nodes: int = 0  # the best cells are split first, up to so many strata; 0: all cells
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class BoostingPlan:
     seed: int
     n_jobs: int
     focus: Focus | None = None  # of the loss, and of where to stop
+    max_leaf_nodes: int = 0  # strata of a tree, the best cells split first; 0: depth by depth
     device: Device | None = None  # where trees are grown; None: on the processor
 
 

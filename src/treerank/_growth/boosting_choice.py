@@ -56,6 +56,8 @@ class BoostingChoice:
         With a focus and ``loss="auto"``, by loss: 1 minus the local (partial) AUC on rows held out,
         with the number of trees that suits the loss. Where pairs of the top were taken, `n_trees`
         has their number for their size.
+    max_leaf_nodes : int or None
+        Strata of a tree whose best cells are split first; None: they are split depth by depth.
     """
 
     max_depth: int
@@ -63,6 +65,7 @@ class BoostingChoice:
     held_out_loss: dict[tuple[int, int], float]
     n_trees: dict[tuple[int, int], int]
     held_out_top_loss: dict[str, float] = field(default_factory=dict)
+    max_leaf_nodes: int | None = None
 
 
 class _Tried(NamedTuple):
@@ -132,6 +135,7 @@ def choose_trees(
         {(s.max_depth, s.leafrank_depth): of_size.loss for s, of_size in tried.items()},
         {(s.max_depth, s.leafrank_depth): n for s, n in n_trees.items()},
         {loss: float(np.mean(mean)) for loss, mean in ranking_losses.items()} if others else {},
+        best.max_leaf_nodes or None,
     )  # fmt: skip
 
 
@@ -232,4 +236,4 @@ def _rows_of_race(rows: RowsToBoost, plan: BoostingPlan) -> RowsToBoost:
 
 
 def _of_shape(plan: BoostingPlan, shape: TreeShape) -> BoostingPlan:
-    return replace(plan, max_depth=shape.max_depth, leafrank_depth=shape.leafrank_depth)
+    return replace(plan, **shape._asdict())

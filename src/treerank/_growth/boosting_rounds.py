@@ -86,6 +86,7 @@ def tree_options(
     """Options of a tree for the core; `weight` is that of all rows, in units."""
     return {
         "max_depth": plan.max_depth,
+        "max_leaf_nodes": plan.max_leaf_nodes,
         "leafrank_depth": plan.leafrank_depth,
         "min_weight_leaf": min(max(1, round(plan.min_samples_leaf * scale)), weight + 1),
         "independent_weight": scale * design_effect,

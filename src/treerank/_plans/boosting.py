@@ -27,6 +27,8 @@ from treerank._input.seed import seed_of
 from treerank._input.validation import TrainingData, TrainingSize
 
 MAX_DEPTH = 20
+# Of trees whose best cells are split first, where `max_depth` does not say; and of their strata.
+MOST_DEPTH, MOST_LEAF_NODES = 256, 2**30
 # Below so many rows five folds take turns to choose the trees; then three, and then one.
 MANY_ROWS, VAST_ROWS, FOLDS_OF_MANY = 5_000, 50_000, 3
 # Where nothing is said: so many trees and such steps where no rows can be held out; else as many
@@ -100,6 +102,7 @@ def plan_boosting(
         learning_rate=rate,
         max_depth=shape.max_depth,
         leafrank_depth=shape.leafrank_depth,
+        max_leaf_nodes=shape.max_leaf_nodes,
         min_samples_leaf=least if least >= 1 else least * data.weight,
         l2=_auto_number("l2_regularization", model.l2_regularization,
                         L2_OF_TWO if two_classes else L2_OF_MORE),
@@ -158,6 +161,7 @@ def _choice(model: Any, data: BoostingSize, stops: bool, focus: Focus | None) ->
         chooses_shape
         and _is_auto("max_depth", model.max_depth)
         and _is_auto("leafrank_depth", model.leafrank_depth)
+        and model.max_leaf_nodes is None
     ):
         shapes, usual = SHAPES, USUAL_SHAPE
     rate = _auto_number("learning_rate", model.learning_rate, MANY_ROWS_RATE)
@@ -186,10 +190,16 @@ def _shape(model: Any, data: BoostingSize) -> TreeShape:
     """Size of the trees that is given, or usual."""
     is_deep = data.table.n_rows >= DEEP_ROWS or len(data.classes) > 2
     usual = DEEP_SHAPE if is_deep else SHAPES[USUAL_SHAPE]
-    return TreeShape(*(
-        u if _is_auto(name, getattr(model, name)) else check_depth(name, getattr(model, name))
-        for name, u in zip(TreeShape._fields, usual, strict=True)
-    ))  # fmt: skip
+    n_leaves = check_integer("max_leaf_nodes", model.max_leaf_nodes, 2, none=True)
+    if n_leaves is not None:  # ordinary trees, as deep as they become
+        usual = TreeShape(min(n_leaves - 1, MOST_DEPTH), 1, min(n_leaves, MOST_LEAF_NODES))
+    depths = {
+        name: getattr(usual, name)
+        if _is_auto(name, getattr(model, name))
+        else check_depth(name, getattr(model, name))
+        for name in ("max_depth", "leafrank_depth")
+    }
+    return usual._replace(**depths)
 
 
 def _is_auto(name: str, given: Any) -> bool:

@@ -24,7 +24,7 @@ class DaskBoostedTreeRank(OnCluster, BoostedTreeRank):
     The trees are, to the bit, those that :class:`~treerank.BoostedTreeRank` learns from the same
     rows in memory, whatever their partitions, the number of workers, and what happens to these.
     Each tree waits for the cluster once for the gradients and once for each depth of its cells
-    and of the trees inside them.
+    and of the trees inside them; with `max_leaf_nodes`, for each cell that it splits.
 
     Parameters
     ----------

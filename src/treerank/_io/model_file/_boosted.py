@@ -16,7 +16,7 @@ from treerank._io.model_file._features import (
 from treerank._io.model_file._forests import pack_trees, unpack_trees
 from treerank._io.model_file._nodes import Node
 from treerank._io.model_file._values import pack_classes, unpack_classes
-from treerank._plans.boosting import MAX_DEPTH
+from treerank._plans.boosting import MOST_DEPTH, MOST_LEAF_NODES
 
 
 def pack_boosted(model: BoostedTreeRank) -> dict[str, Any]:
@@ -71,12 +71,14 @@ def _pack_choice(model: BoostedTreeRank) -> dict[str, Any] | None:
         {"size": list(size), "loss": loss, "trees": choice.n_trees[size]}
         for size, loss in choice.held_out_loss.items()
     ]
-    packed = {"size": [choice.max_depth, choice.leafrank_depth], "tried": tried}
+    packed: dict[str, Any] = {"size": [choice.max_depth, choice.leafrank_depth], "tried": tried}
+    if choice.max_leaf_nodes is not None:
+        packed["leaves"] = choice.max_leaf_nodes
     return packed | ({"top": choice.held_out_top_loss} if choice.held_out_top_loss else {})
 
 
 def _unpack_choice(node: Node) -> BoostingChoice:
-    fields = node.fields("size", "tried", optional=["top"])
+    fields = node.fields("size", "tried", optional=["top", "leaves"])
     tried = [item.fields("size", "loss", "trees") for item in fields["tried"].items()]
     sizes = [_unpack_size(item["size"]) for item in tried]
     return BoostingChoice(
@@ -84,6 +86,7 @@ def _unpack_choice(node: Node) -> BoostingChoice:
         {size: item["loss"].number(0.0) for size, item in zip(sizes, tried, strict=True)},
         {size: item["trees"].integer(1, 2**31) for size, item in zip(sizes, tried, strict=True)},
         _unpack_top_losses(fields["top"]) if "top" in fields else {},
+        fields["leaves"].integer(2, MOST_LEAF_NODES) if "leaves" in fields else None,
     )
 
 
@@ -94,7 +97,7 @@ def _unpack_top_losses(node: Node) -> dict[str, float]:
 
 
 def _unpack_size(node: Node) -> tuple[int, int]:
-    depths = [item.integer(1, MAX_DEPTH) for item in node.items()]
+    depths = [item.integer(1, MOST_DEPTH) for item in node.items()]
     if len(depths) != 2:
         raise node.error("two depths")
     return depths[0], depths[1]

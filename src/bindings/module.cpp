@@ -1,6 +1,7 @@
 #include "bindings/arrays.hpp"
 #include "core/data/types.hpp"
 #include "core/histogram/kernels.hpp"
+#include "core/util/instruction_set.hpp"
 
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core: binning, growing, pruning and scoring of ranking trees.";

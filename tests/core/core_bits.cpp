@@ -2,7 +2,7 @@
 // processor and instruction set must print the lines of expected.txt.
 #include <cstring>
 
-#include "core/histogram/kernels.hpp"
+#include "core/util/instruction_set.hpp"
 #include "digest.hpp"
 
 int main(int argc, char** argv) {

@@ -79,6 +79,36 @@ def test_large_nodes_decide_as_small_ones_do(max_bins, weighted):
     audit(model, x, y, weight, splitter)
 
 
+@examples(30)
+@given(st.integers(4, 64), st.integers(17, 40), st.integers(0, 2**32 - 1), st.integers(1, 4),
+       st.sampled_from([0.0, 0.1]), st.booleans())  # fmt: skip
+def test_many_features_of_a_small_node_are_searched_at_once(n, p, seed, least, missing, levels):
+    """More features than are searched side by side, some with missing values or levels."""
+    x, y = table(n, p, seed, missing=missing, n_levels=6 * levels)
+    splitter = LeafRank(max_depth=3, min_samples_leaf=least)
+    categorical = [p - 1] if levels else []
+    model = grown(
+        x, y, splitter=splitter, max_depth=2, min_samples_leaf=1, categorical_features=categorical
+    )
+    audit(model, x, y, np.ones(n), splitter, categorical=set(categorical))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_small_node_takes_the_first_of_equal_cuts(seed):
+    """Weights that do not fit a byte are searched feature by feature, code by code."""
+    x, y = table(60, 12, seed, missing=0.05)
+    x = np.column_stack([x, x[:, ::-1], -x])
+    weight = np.random.default_rng(seed).integers(1, 4, size=len(y)).astype(float)
+    splitter = LeafRank(max_depth=None)
+    trees = [
+        grown(x, y, factor * weight, splitter=splitter, min_samples_leaf=1).tree_
+        for factor in (1.0, 64.0)
+    ]
+    narrow, wide = trees
+    for field in ("feature", "cut", "missing_left", "left"):
+        np.testing.assert_array_equal(narrow.tests[field], wide.tests[field])
+
+
 @examples(40)
 @given(st.integers(4, 200), st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 4]))
 def test_auc_is_one_half_plus_half_the_sum_of_deltas(n, seed, depth):

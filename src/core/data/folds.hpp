@@ -1,4 +1,4 @@
-// Folds: rows are dealt out by their content, so that their order does not matter.
+// Folds: rows are assigned by their content, so that their order does not matter.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ std::vector<std::uint64_t> row_hashes(const CodeMatrix<Code>& codes, const std::
                                       std::uint64_t seed, ThreadPool& pool);
 
 // Places of rows among those of a class, which are in the order of their hashes, of equal ones the
-// lighter first. Equal rows are neighbours there: dealt out one by one they would be spread evenly,
+// lighter first. Equal rows are neighbours there: assigned one by one they would be spread evenly,
 // the rows held out would have the very shares of the others, noise included, and a tree that
 // learns the noise would look good. So where there are equal rows the places are shuffled.
 std::uint64_t place_in_class(std::uint64_t place, std::uint64_t class_size, bool has_copies,
                              std::uint64_t seed, std::size_t class_number);
 
-// The fold that holds each row out: the rows of a class are dealt to fold 0, 1, ... by their
+// The fold that holds each row out: the rows of a class are assigned to fold 0, 1, ... by their
 // places. `units` may be null.
 template <class Code>
 std::vector<std::int32_t> assign_folds(const CodeMatrix<Code>& codes, const std::uint8_t* labels,

@@ -11,8 +11,8 @@
 
 namespace treerank {
 
-// Parts rows[0, n) by partition(rows, n, scratch), which puts its left rows first and
-// returns their number. `pool` may be null; else each thread parts a block, and the
+// Partitions rows[0, n) by partition(rows, n, scratch), which puts its left rows first and
+// returns their number. `pool` may be null; else each thread partitions a block, and the
 // blocks' two sides are then put together in order.
 template <class Partition>
 std::size_t partition_stably(Row* rows, std::size_t n, Row* scratch, ThreadPool* pool,
@@ -41,8 +41,8 @@ std::size_t partition_stably(Row* rows, std::size_t n, Row* scratch, ThreadPool*
     return n_left;
 }
 
-// Parts rows by one test of LeafRank, those that pass it first, or last if `passing_last`; how many
-// come first. `set` is the test's own where it is categorical.
+// Partitions rows by one test of LeafRank, those that pass it first, or last if `passing_last`; how
+// many come first. `set` is the test's own where it is categorical.
 template <class Code, class Count>
 std::size_t partition_by_condition(const SplitCondition& condition, const CategorySet& set,
                                    const CodeMatrix<Code>& codes, Row* rows, std::size_t n,

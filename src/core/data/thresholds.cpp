@@ -1,5 +1,5 @@
 // Thresholds of a column without sorting it: values are put into ascending
-// stretches, and only the stretches that a threshold may fall into are cut further.
+// ranges, and only the ranges that a threshold may fall into are cut further.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -17,7 +17,7 @@ constexpr std::size_t kRowsPerTask = 4096;
 constexpr std::size_t kRowsInCache = 128;  // gathered for one column after another
 constexpr std::size_t kColumnsAtOnce = 4;  // half a cache line; more would cost more in fresh pages
 constexpr std::size_t kMostColumnsAtOnce = 32;
-constexpr std::size_t kSortBelow = 64;       // a stretch this small is sorted outright
+constexpr std::size_t kSortBelow = 64;       // a range this small is sorted outright
 constexpr std::size_t kFewValuesPerBin = 4;  // up to here all values are told apart at once
 constexpr int kBucketBits = 5;               // buckets are to hold so many bits' worth of values
 constexpr int kFewBits = 9;                  // so many buckets fit on the stack
@@ -51,9 +51,9 @@ double weight_of(const WeightedValue* values, std::size_t n) {
 }
 
 // Neighbouring values of the column, not in order among themselves. All values of
-// one stretch lie below all values of the next.
+// one range lie below all values of the next.
 template <class Value>
-struct Stretch {
+struct Range {
     Value* values;
     Value* spare;  // as much room
     std::size_t n;
@@ -63,7 +63,7 @@ struct Stretch {
     std::size_t n_lowest;   // the lowest value is among so many at the front
     std::size_t n_highest;  // and the highest among so many at the back
 
-    void append(const Stretch& next) {
+    void append(const Range& next) {
         n += next.n;
         weight += next.weight;
         one_value = false;
@@ -82,30 +82,30 @@ struct Stretch {
 };
 
 template <class Value>
-using Stretches = std::vector<Stretch<Value>>;
+using Ranges = std::vector<Range<Value>>;
 
 template <class Value>
-Stretch<Value> make_stretch(Value* values, Value* spare, std::size_t n, bool one_value) {
+Range<Value> make_range(Value* values, Value* spare, std::size_t n, bool one_value) {
     return {values, spare, n, weight_of(values, n), one_value, n, n};
 }
 
-// Calls visit(part) for each distinct value of a stretch, in ascending order.
+// Calls visit(part) for each distinct value of a range, in ascending order.
 template <class Value, class Visit>
-void sort_stretch(const Stretch<Value>& whole, Visit& visit) {
+void sort_range(const Range<Value>& whole, Visit& visit) {
     const auto less = [](const Value& a, const Value& b) { return a.key < b.key; };
     std::sort(whole.values, whole.values + whole.n, less);
     for (std::size_t first = 0, end; first < whole.n; first = end) {
         end = first + 1;
         while (end < whole.n && whole.values[end].key == whole.values[first].key) ++end;
-        visit(make_stretch(whole.values + first, whole.spare + first, end - first, true));
+        visit(make_range(whole.values + first, whole.spare + first, end - first, true));
     }
 }
 
-// Parts a stretch by the highest bits in which its values differ: values and spare
+// Partitions a range by the highest bits in which its values differ: values and spare
 // room change places. `ends` has a counter for each bucket.
 template <class Value, class Visit>
-void partition_stretch(const Stretch<Value>& whole, std::uint64_t differing, int bits,
-                       std::uint32_t* ends, Visit& visit) {
+void partition_range(const Range<Value>& whole, std::uint64_t differing, int bits,
+                     std::uint32_t* ends, Visit& visit) {
     const int shift = std::max(static_cast<int>(std::bit_width(differing)) - bits, 0);
     const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
     std::fill_n(ends, mask + 1, 0);
@@ -120,35 +120,35 @@ void partition_stretch(const Stretch<Value>& whole, std::uint64_t differing, int
     for (std::uint64_t b = 0; b <= mask; ++b) {
         const std::uint32_t n = ends[b] - first;
         if (n == 0) continue;
-        visit(make_stretch(whole.spare + first, whole.values + first, n, shift == 0 || n == 1));
+        visit(make_range(whole.spare + first, whole.values + first, n, shift == 0 || n == 1));
         first = ends[b];
     }
 }
 
-// Cuts a stretch into parts, unless all of its values are equal.
+// Cuts a range into parts, unless all of its values are equal.
 template <class Value, class Visit>
-void cut_stretch(const Stretch<Value>& whole, Visit& visit) {
-    if (whole.n <= kSortBelow) return sort_stretch(whole, visit);
+void cut_range(const Range<Value>& whole, Visit& visit) {
+    if (whole.n <= kSortBelow) return sort_range(whole, visit);
     std::uint64_t differing = 0;
     for (std::size_t i = 0; i < whole.n; ++i)
         differing |= whole.values[i].key ^ whole.values[0].key;
-    if (differing == 0) return visit(make_stretch(whole.values, whole.spare, whole.n, true));
+    if (differing == 0) return visit(make_range(whole.values, whole.spare, whole.n, true));
     const int bits = static_cast<int>(std::bit_width(whole.n)) - kBucketBits;
     if (bits <= kFewBits) {
         std::uint32_t ends[std::size_t{1} << kFewBits];
-        return partition_stretch(whole, differing, bits, ends, visit);
+        return partition_range(whole, differing, bits, ends, visit);
     }
     std::vector<std::uint32_t> ends(std::size_t{1} << std::min(bits, kMostBits));
-    partition_stretch(whole, differing, std::min(bits, kMostBits), ends.data(), visit);
+    partition_range(whole, differing, std::min(bits, kMostBits), ends.data(), visit);
 }
 
-// Cuts a stretch for which `wanted` holds, and its parts, as far as they go; `keep`
-// is given what remains. Both see stretches in ascending order.
+// Cuts a range for which `wanted` holds, and its parts, as far as they go; `keep`
+// is given what remains. Both see ranges in ascending order.
 template <class Value, class Wanted, class Keep>
-void refine(const Stretch<Value>& stretch, const Wanted& wanted, const Keep& keep) {
-    if (stretch.one_value || !wanted(stretch)) return keep(stretch);
-    const auto visit = [&](const Stretch<Value>& part) { refine(part, wanted, keep); };
-    cut_stretch(stretch, visit);
+void refine(const Range<Value>& range, const Wanted& wanted, const Keep& keep) {
+    if (range.one_value || !wanted(range)) return keep(range);
+    const auto visit = [&](const Range<Value>& part) { refine(part, wanted, keep); };
+    cut_range(range, visit);
 }
 
 // How the weight is shared out. A value heavier than two bins gets one of its own; it
@@ -168,39 +168,38 @@ struct Shares {
 };
 
 template <class Value>
-Shares share_out(const Stretches<Value>& stretches, std::size_t max_bins) {
+Shares share_out(const Ranges<Value>& ranges, std::size_t max_bins) {
     double total = 0;
-    for (const auto& stretch : stretches) total += stretch.weight;
+    for (const auto& range : ranges) total += range.weight;
     Shares shares;
     shares.heavy = 2 * total / static_cast<double>(max_bins);
     std::size_t n_heavy = 0;
-    for (const auto& stretch : stretches) {
-        if (stretch.weight >= shares.heavy)
+    for (const auto& range : ranges) {
+        if (range.weight >= shares.heavy)
             ++n_heavy;
         else
-            shares.light_total += stretch.weight;
+            shares.light_total += range.weight;
     }
     shares.light_bins = static_cast<double>(max_bins - std::min(2 * n_heavy, max_bins - 1));
     return shares;
 }
 
-// Positions i such that a threshold lies between stretches i and i + 1.
+// Positions i such that a threshold lies between ranges i and i + 1.
 template <class Value>
-std::vector<std::size_t> choose_boundaries(const Stretches<Value>& stretches,
-                                           std::size_t max_bins) {
-    const std::size_t n = stretches.size();
+std::vector<std::size_t> choose_boundaries(const Ranges<Value>& ranges, std::size_t max_bins) {
+    const std::size_t n = ranges.size();
     std::vector<std::size_t> boundaries;
     if (n <= max_bins) {
         for (std::size_t i = 0; i + 1 < n; ++i) boundaries.push_back(i);
         return boundaries;
     }
-    const Shares shares = share_out(stretches, max_bins);
+    const Shares shares = share_out(ranges, max_bins);
     double cumulated = 0, bins_done = 0;
     for (std::size_t i = 0; i + 1 < n; ++i) {
-        const bool is_heavy = stretches[i].weight >= shares.heavy;
-        if (!is_heavy) cumulated += stretches[i].weight;
+        const bool is_heavy = ranges[i].weight >= shares.heavy;
+        if (!is_heavy) cumulated += ranges[i].weight;
         const double bins = shares.bins(cumulated);
-        if (is_heavy || stretches[i + 1].weight >= shares.heavy || bins > bins_done)
+        if (is_heavy || ranges[i + 1].weight >= shares.heavy || bins > bins_done)
             boundaries.push_back(i);
         bins_done = std::max(bins, bins_done);
     }
@@ -210,51 +209,51 @@ std::vector<std::size_t> choose_boundaries(const Stretches<Value>& stretches,
 // Cuts a column just so fine that choose_boundaries finds what it would find among
 // its distinct values. First the values that may be heavy are set apart ...
 template <class Value>
-Stretches<Value> set_heavy_apart(const Stretch<Value>& column, std::size_t max_bins) {
-    Stretches<Value> stretches;
+Ranges<Value> set_heavy_apart(const Range<Value>& column, std::size_t max_bins) {
+    Ranges<Value> ranges;
     const double heavy = 2 * column.weight / static_cast<double>(max_bins);
     refine(
-        column, [&](const auto& stretch) { return stretch.weight >= heavy; },
-        [&](const auto& stretch) { stretches.push_back(stretch); });
-    return stretches;
+        column, [&](const auto& range) { return range.weight >= heavy; },
+        [&](const auto& range) { ranges.push_back(range); });
+    return ranges;
 }
 
-// ... then a stretch is cut if a boundary lies inside. Its parts between two boundaries
+// ... then a range is cut if a boundary lies inside. Its parts between two boundaries
 // are joined again: together they weigh less than a bin, so they do not look heavy.
 template <class Value>
-Stretches<Value> cut_at_boundaries(const Stretches<Value>& stretches, std::size_t max_bins) {
-    const Shares shares = share_out(stretches, max_bins);
+Ranges<Value> cut_at_boundaries(const Ranges<Value>& ranges, std::size_t max_bins) {
+    const Shares shares = share_out(ranges, max_bins);
     double cumulated = 0, bins_done = 0;
     bool may_join = false;
-    Stretches<Value> finer;
-    const auto holds_boundary = [&](const auto& stretch) {
-        return shares.bins_exceed(bins_done, cumulated + stretch.weight);
+    Ranges<Value> finer;
+    const auto holds_boundary = [&](const auto& range) {
+        return shares.bins_exceed(bins_done, cumulated + range.weight);
     };
-    const auto keep = [&](const auto& stretch) {
-        const bool light = stretch.weight < shares.heavy;
-        if (light) cumulated += stretch.weight;
+    const auto keep = [&](const auto& range) {
+        const bool light = range.weight < shares.heavy;
+        if (light) cumulated += range.weight;
         const bool boundary = !light || shares.bins_exceed(bins_done, cumulated);
         if (boundary) bins_done = std::max(shares.bins(cumulated), bins_done);
-        if (may_join && !boundary && finer.back().values + finer.back().n == stretch.values)
-            finer.back().append(stretch);
+        if (may_join && !boundary && finer.back().values + finer.back().n == range.values)
+            finer.back().append(range);
         else
-            finer.push_back(stretch);
+            finer.push_back(range);
         may_join = !boundary;
     };
-    for (const auto& stretch : stretches) refine(stretch, holds_boundary, keep);
+    for (const auto& range : ranges) refine(range, holds_boundary, keep);
     return finer;
 }
 
 template <class Value>
-Stretches<Value> stretches_of(const Stretch<Value>& column, std::size_t max_bins) {
-    Stretches<Value> stretches{column};
+Ranges<Value> ranges_of(const Range<Value>& column, std::size_t max_bins) {
+    Ranges<Value> ranges{column};
     if (column.n > kFewValuesPerBin * max_bins)
-        stretches = cut_at_boundaries(set_heavy_apart(column, max_bins), max_bins);
-    if (stretches.size() > max_bins) return stretches;
-    Stretches<Value> finest;  // few values: each may have a bin
-    for (const auto& stretch : stretches)
+        ranges = cut_at_boundaries(set_heavy_apart(column, max_bins), max_bins);
+    if (ranges.size() > max_bins) return ranges;
+    Ranges<Value> finest;  // few values: each may have a bin
+    for (const auto& range : ranges)
         refine(
-            stretch, [](const auto&) { return true; },
+            range, [](const auto&) { return true; },
             [&](const auto& value) { finest.push_back(value); });
     return finest;
 }
@@ -270,10 +269,9 @@ std::vector<double> thresholds_of(Value* values, Value* spare, std::size_t n,
                                   std::size_t max_bins) {
     std::vector<double> thresholds;
     if (n == 0) return thresholds;
-    const Stretches<Value> stretches =
-        stretches_of(make_stretch(values, spare, n, false), max_bins);
-    for (const std::size_t i : choose_boundaries(stretches, max_bins))
-        thresholds.push_back(between(stretches[i].highest(), stretches[i + 1].lowest()));
+    const Ranges<Value> ranges = ranges_of(make_range(values, spare, n, false), max_bins);
+    for (const std::size_t i : choose_boundaries(ranges, max_bins))
+        thresholds.push_back(between(ranges[i].highest(), ranges[i + 1].lowest()));
     return thresholds;
 }
 

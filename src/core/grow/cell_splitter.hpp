@@ -1,4 +1,5 @@
-// Candidates for the split of a cell whose rows are in memory, and its rows parted by the winner.
+// Candidates for the split of a cell whose rows are in memory, and its rows partitioned by the
+// winner.
 //
 // In each cell LeafRank runs on the rows of one pair of classes after the other; all rows of
 // the cell are routed through each result. Histograms and split search stay affairs of two
@@ -20,7 +21,7 @@
 
 namespace treerank {
 
-// A cell that may still be split: a stretch of the rows.
+// A cell that may still be split: a range of the rows.
 template <class Code, class Count>
 struct OpenCell : OpenSplit {
     std::shared_ptr<View<Code>> view;
@@ -43,7 +44,7 @@ class CellSplitter {
 
     void find_candidates(Open& open);
     // Children of a cell whose winner is known, the better one first. Of two classes only the
-    // cell whose candidate was found last can be parted.
+    // cell whose candidate was found last can be partitioned.
     std::pair<Open, Open> partition(Open& open);
 
     GrowingCells grown;

@@ -117,7 +117,7 @@ void number_cells(Growing& root) {
 
 void from_preorder(const RankTree& tree, std::int32_t number, Growing& cell, GrowingCells& grown) {
     const auto n_classes = static_cast<std::size_t>(tree.n_classes);
-    const auto stretch = [&](const std::vector<double>& of, std::int32_t first, std::int32_t last) {
+    const auto range = [&](const std::vector<double>& of, std::int32_t first, std::int32_t last) {
         return std::vector<double>(of.begin() + first * tree.n_classes,
                                    of.begin() + last * tree.n_classes);
     };
@@ -126,7 +126,7 @@ void from_preorder(const RankTree& tree, std::int32_t number, Growing& cell, Gro
         const auto [at, to] = stack.back();
         stack.pop_back();
         const Cell& from = to->cell = tree.cells[at];
-        to->class_weight = stretch(tree.cell_weight, at, at + 1);
+        to->class_weight = range(tree.cell_weight, at, at + 1);
         to->number = at;
         if (from.left < 0) continue;
         std::int32_t first_set = std::numeric_limits<std::int32_t>::max(), last_set = 0;
@@ -142,7 +142,7 @@ void from_preorder(const RankTree& tree, std::int32_t number, Growing& cell, Gro
             to->category_sets.assign(tree.category_sets.begin() + first_set,
                                      tree.category_sets.begin() + last_set);
         if (n_classes > 2)
-            to->test_weight = stretch(tree.test_weight, from.first_test, from.last_test);
+            to->test_weight = range(tree.test_weight, from.first_test, from.last_test);
         to->left = &grown.emplace_back();
         to->right = &grown.emplace_back();
         stack.push_back({from.right, to->right});

@@ -51,7 +51,7 @@ bool is_sound(const RankTree& tree, std::size_t n_features);
 struct RowBuffers {
     explicit RowBuffers(std::vector<Row> sample);
 
-    std::vector<Row> rows;           // cells are stretches of this, each in ascending order
+    std::vector<Row> rows;           // cells are ranges of this, each in ascending order
     std::unique_ptr<Row[]> work;     // LeafRank's copy, permuted into its leaves
     std::unique_ptr<Row[]> scratch;  // room for stable partitions
 };
@@ -62,9 +62,9 @@ template <class Code>
 std::shared_ptr<View<Code>> compact_view(const View<Code>& old, Row* rows, std::size_t n,
                                          ThreadPool* pool);
 
-// Parts rows[0, n), in ascending order, by the sides of the leaves that hold them, each
+// Partitions rows[0, n), in ascending order, by the sides of the leaves that hold them, each
 // part staying in ascending order: LeafRank's leaves are scattered, and sorted rows make
-// every later pass over the codes run forward. `leaves` are stretches of `work`; `side_of`
+// every later pass over the codes run forward. `leaves` are ranges of `work`; `side_of`
 // is by node: 0 for the left. Returns the number of rows on the left.
 std::size_t partition_by_side(const std::vector<LeafRows>& leaves,
                               const std::vector<std::uint8_t>& side_of, const Row* work,

@@ -37,8 +37,8 @@ LeafOrder order_leaves(const std::vector<LeafRankNode>& nodes,
         return size.empty() ? nodes[leaf].weight.total() : size[leaf];
     };
     if (!by_value) {
-        LeafOrder parted = partition_leaves(nodes, leaves, cell, min_weight, size_of);
-        if (parted.n_left > 0) return parted;
+        LeafOrder split = partition_leaves(nodes, leaves, cell, min_weight, size_of);
+        if (split.n_left > 0) return split;
     }
     double whole = 0, left_size = 0;
     for (const std::int32_t leaf : leaves) whole += size_of(leaf);

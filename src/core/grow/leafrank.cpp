@@ -251,14 +251,14 @@ bool LeafRank<Code, Count>::is_better(std::int32_t node) const {
     return weight.positive * cell_.negative >= weight.negative * cell_.positive;
 }
 
-// A node's rows are one stretch, so those of the leaves below it make up one.
+// A node's rows are one range, so those of the leaves below it make up one.
 template <class Code, class Count>
 void LeafRank<Code, Count>::collapse(const std::vector<std::uint8_t>& keep_split) {
-    std::vector<LeafRows> stretch(nodes.size());
-    for (const LeafRows& leaf : leaves) stretch[leaf.node] = leaf;
+    std::vector<LeafRows> range(nodes.size());
+    for (const LeafRows& leaf : leaves) range[leaf.node] = leaf;
     for (std::size_t i = nodes.size(); i-- > 0;)
         if (nodes[i].left >= 0)
-            stretch[i] = {0, stretch[nodes[i].left].first, stretch[nodes[i].right].last};
+            range[i] = {0, range[nodes[i].left].first, range[nodes[i].right].last};
     std::vector<std::int32_t> kept{0}, number(nodes.size(), -1);  // children beside each other
     leaves.clear();
     for (std::size_t i = 0; i < kept.size(); ++i) {
@@ -268,7 +268,7 @@ void LeafRank<Code, Count>::collapse(const std::vector<std::uint8_t>& keep_split
             kept.push_back(nodes[old].left);
             kept.push_back(nodes[old].right);
         } else {
-            leaves.push_back({number[old], stretch[old].first, stretch[old].last});
+            leaves.push_back({number[old], range[old].first, range[old].last});
         }
     }
     renumber(kept, number);

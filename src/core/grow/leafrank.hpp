@@ -15,7 +15,7 @@
 
 namespace treerank {
 
-// The rows that ended up in a leaf: a stretch.
+// The rows that ended up in a leaf: a range.
 struct LeafRows {
     std::int32_t node;
     std::size_t first;
@@ -30,7 +30,7 @@ class LeafRank : public LeafRankTree {
              ThreadPool* pool);
 
     // Grows a tree on rows[0, n), which it permutes: each leaf ends up as one
-    // stretch of rows, in their old order. Its root is that of a cell, or a node further down,
+    // range of rows, in their old order. Its root is that of a cell, or a node further down,
     // of weight `weight`. `histogram` is the root's when it is known (it is overwritten), else
     // null.
     void grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassWeight cell,

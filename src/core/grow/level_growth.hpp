@@ -35,7 +35,7 @@ struct TrialRoot {
     std::int32_t better_class;
 };
 
-// What happens to the rows of one slot: they are dropped, stay, or are parted by a test; the
+// What happens to the rows of one slot: they are dropped, stay, or are split by a test; the
 // parts go on, are gathered, or are dropped.
 struct Step {
     static constexpr std::int32_t kDrop = -1;

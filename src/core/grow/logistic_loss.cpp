@@ -1,29 +1,16 @@
 // Chooses among the compiled kernels.
 #include "core/grow/logistic_loss.hpp"
 
-#include <string_view>
+#include "core/util/instruction_set.hpp"
 
-#include "core/grow/logistic_kernel_isa.hpp"
-#include "core/histogram/kernels.hpp"
-#ifdef TREERANK_HAS_X86_KERNELS
-#undef TREERANK_ISA
-#define TREERANK_ISA avx2
-#include "core/grow/logistic_kernel_isa.hpp"
-#undef TREERANK_ISA
-#define TREERANK_ISA avx512
-#include "core/grow/logistic_kernel_isa.hpp"
-#endif
+#define TREERANK_ISA_HEADER "core/grow/logistic_kernel_isa.hpp"
+#include "core/util/each_isa.hpp"
 
 namespace treerank {
 
 void logistic_derivatives(const double* scores, const std::uint8_t* labels, std::size_t n,
                           double* first, double* second) {
-#ifdef TREERANK_HAS_X86_KERNELS
-    const std::string_view isa = instruction_set();
-    if (isa == "avx512") return avx512::logistic_derivatives(scores, labels, n, first, second);
-    if (isa == "avx2") return avx2::logistic_derivatives(scores, labels, n, first, second);
-#endif
-    base::logistic_derivatives(scores, labels, n, first, second);
+    TREERANK_CHOOSE(logistic_derivatives)(scores, labels, n, first, second);
 }
 
 }  // namespace treerank

@@ -11,7 +11,7 @@ namespace treerank {
 
 namespace {
 
-// Trials of each cell: a stretch of the list, which has those of one cell side by side.
+// Trials of each cell: a range of the list, which has those of one cell side by side.
 struct TrialsOfCell {
     std::vector<std::int32_t> first, last;
 

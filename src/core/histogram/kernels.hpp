@@ -1,5 +1,5 @@
 // The three loops that a fit spends its time in: counting, scanning for the best
-// cut, and parting rows. Each is compiled for several instruction sets from one
+// cut, and partitioning rows. Each is compiled for several instruction sets from one
 // source (kernels_isa.cpp); all give the same bits.
 #pragma once
 
@@ -30,7 +30,7 @@ struct CutSearch {
 };
 
 // The best cut of one feature: codes up to `cut` go left. `gap_end` is the next
-// occupied code: any cut in [cut, gap_end) parts the rows in the same way.
+// occupied code: any cut in [cut, gap_end) splits the rows in the same way.
 struct BestCut {
     double gain = 0;  // 0: no cut
     std::int32_t cut = -1;
@@ -88,9 +88,5 @@ struct Kernels {
 
 template <class Code, class Count>
 const Kernels<Code, Count>& kernels();
-
-// "avx512", "avx2" or "base": the fastest that the processor has, or what the
-// environment variable TREERANK_ISA asks for.
-const char* instruction_set();
 
 }  // namespace treerank

@@ -132,8 +132,8 @@ class Sums {
 template <>
 class Sums<PackedCount> {
   public:
-    static constexpr std::int32_t kBlocks = 2, kStretch = kBlocks * kWidth;  // codes of a stretch
-    static constexpr std::int32_t kAhead = kWidth * kStretch;                // looked at together
+    static constexpr std::int32_t kBlocks = 2, kRange = kBlocks * kWidth;  // codes of a range
+    static constexpr std::int32_t kAhead = kWidth * kRange;                // looked at together
 
     TREERANK_INLINE Sums make(const PackedCount* histogram, std::int32_t n_codes, bool missing_left,
                               PackedCount*) {
@@ -161,14 +161,14 @@ class Sums<PackedCount> {
         to_weights((Words)words, negative, positive);
     }
 
-    // What lies left of the next stretches of codes, and left of their ends; those without rows.
+    // What lies left of the next ranges of codes, and left of their ends; those without rows.
     struct Ahead {
         __m512i begins, ends;
         unsigned occupied;
     };
     TREERANK_INLINE Ahead look_ahead(const Sums& sums, std::int32_t first) {
         const __m512i zero = _mm512_setzero_si512();
-        const __m512i totals = stretch_totals(sums, first);
+        const __m512i totals = range_totals(sums, first);
         __m512i words = totals;
         words = _mm512_add_epi64(words, _mm512_alignr_epi64(words, zero, 7));
         words = _mm512_add_epi64(words, _mm512_alignr_epi64(words, zero, 6));
@@ -176,9 +176,9 @@ class Sums<PackedCount> {
         const __m512i ends = _mm512_add_epi64(words, sums.before_);
         return {_mm512_sub_epi64(ends, totals), ends, _mm512_test_epi64_mask(totals, totals)};
     }
-    // Goes on from where a stretch begins, or behind all of them.
-    TREERANK_INLINE void begin_stretch(Sums& sums, const Ahead& ahead, int stretch) {
-        sums.before_ = _mm512_permutexvar_epi64(_mm512_set1_epi64(stretch), ahead.begins);
+    // Goes on from where a range begins, or behind all of them.
+    TREERANK_INLINE void begin_range(Sums& sums, const Ahead& ahead, int range) {
+        sums.before_ = _mm512_permutexvar_epi64(_mm512_set1_epi64(range), ahead.begins);
     }
     TREERANK_INLINE void skip(Sums& sums, const Ahead& ahead) {
         sums.before_ = _mm512_permutexvar_epi64(_mm512_set1_epi64(kWidth - 1), ahead.ends);
@@ -186,12 +186,12 @@ class Sums<PackedCount> {
 
   private:
     // One total a lane: lanes of two vectors are added crosswise, then those of the sums.
-    TREERANK_INLINE __m512i stretch_totals(const Sums& sums, std::int32_t first) {
+    TREERANK_INLINE __m512i range_totals(const Sums& sums, std::int32_t first) {
         __m512i v[kWidth];
         for (int k = 0; k < kWidth; ++k) {
-            v[k] = load(sums, first + k * kStretch);
+            v[k] = load(sums, first + k * kRange);
             for (int block = 1; block < kBlocks; ++block)
-                v[k] = _mm512_add_epi64(v[k], load(sums, first + k * kStretch + block * kWidth));
+                v[k] = _mm512_add_epi64(v[k], load(sums, first + k * kRange + block * kWidth));
         }
         for (int k = 0; k < kWidth; k += 2)
             v[k] = _mm512_add_epi64(_mm512_unpacklo_epi64(v[k], v[k + 1]),
@@ -279,12 +279,12 @@ TREERANK_INLINE void scan_block(GiniScan& scan, Sums<Count>& sums, std::int32_t 
 }
 
 #if defined(__AVX512DQ__)
-// Looks at stretches of codes before it looks at their cuts. The gain is a convex function of the
-// weights on the left (a square over a linear function, twice), so that no cut of a stretch beats
+// Looks at ranges of codes before it looks at their cuts. The gain is a convex function of the
+// weights on the left (a square over a linear function, twice), so that no cut of a range beats
 // all corners of the rectangle between what lies left of its begin and of its end: one corner is
 // its last cut, one the last cut before it, in the others one class comes before the other.
-TREERANK_INLINE void scan_stretches(GiniScan& scan, Sums<PackedCount>& sums, std::int32_t first,
-                                    std::int32_t last, BestCut& best) {
+TREERANK_INLINE void scan_ranges(GiniScan& scan, Sums<PackedCount>& sums, std::int32_t first,
+                                 std::int32_t last, BestCut& best) {
     using Packed = Sums<PackedCount>;
     const Packed::Ahead ahead = Packed::look_ahead(sums, first);
     Doubles begin_negative, begin_positive, end_negative, end_positive;
@@ -293,12 +293,12 @@ TREERANK_INLINE void scan_stretches(GiniScan& scan, Sums<PackedCount>& sums, std
     const Mask may_win = GiniScan::promising(scan, begin_negative, end_positive) |
                          GiniScan::promising(scan, end_negative, begin_positive) |
                          GiniScan::promising(scan, end_negative, end_positive);
-    unsigned stretches = _mm512_movepi64_mask((__m512i)may_win) & ahead.occupied;
-    for (; stretches != 0; stretches &= stretches - 1) {
-        const int stretch = __builtin_ctz(stretches);
-        Packed::begin_stretch(sums, ahead, stretch);
-        const std::int32_t from = first + stretch * Packed::kStretch;
-        for (std::int32_t at = from; at < from + Packed::kStretch && at <= last; at += kWidth)
+    unsigned ranges = _mm512_movepi64_mask((__m512i)may_win) & ahead.occupied;
+    for (; ranges != 0; ranges &= ranges - 1) {
+        const int range = __builtin_ctz(ranges);
+        Packed::begin_range(sums, ahead, range);
+        const std::int32_t from = first + range * Packed::kRange;
+        for (std::int32_t at = from; at < from + Packed::kRange && at <= last; at += kWidth)
             scan_block(scan, sums, at, best);
     }
     Packed::skip(sums, ahead);
@@ -324,7 +324,7 @@ void scan_gini(const Count* histogram, std::int32_t n_codes, bool missing_left,
     if constexpr (std::is_same_v<Count, PackedCount>)
         if (is_exact(scan))
             for (; last - first >= Sums<Count>::kAhead / 2; first += Sums<Count>::kAhead)
-                scan_stretches(scan, sums, first, last, best);
+                scan_ranges(scan, sums, first, last, best);
 #endif
     for (; first <= last; first += kWidth) scan_block(scan, sums, first, best);
 }

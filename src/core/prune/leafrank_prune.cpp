@@ -55,14 +55,14 @@ PruningSequence LeafRankPruner<Code, Count>::sequence_of(const LeafRank<Code, Co
     return sequence;
 }
 
-// Parts the cell's rows into those that the fold holds out and the rest, whose weight it
-// returns. Each class is dealt out on its own; the order of the rows is that of a hash of
+// Splits the cell's rows into those that the fold holds out and the rest, whose weight it
+// returns. Each class is assigned on its own; the order of the rows is that of a hash of
 // their content, so that equal rows are spread evenly. A row goes to one fold with all its
 // weight: it must not judge itself.
 template <class Code, class Count>
 ClassWeight LeafRankPruner<Code, Count>::deal(const GrownCell<Code>& cell, std::size_t fold) {
     const std::int64_t* weights = cell.view.weights;
-    std::size_t dealt[2] = {0, 0};
+    std::size_t assigned[2] = {0, 0};
     std::int64_t weight[2] = {0, 0};
     train_.clear();
     held_out_.clear();
@@ -71,7 +71,7 @@ ClassWeight LeafRankPruner<Code, Count>::deal(const GrownCell<Code>& cell, std::
         const Row row = cell.rows[i];
         const bool positive = (row & kLabelBit) != 0;
         const std::int64_t units = weights != nullptr ? weights[row_id(row)] : row & kRepeatMask;
-        if (dealt[positive]++ % kLeafRankFolds == fold) {
+        if (assigned[positive]++ % kLeafRankFolds == fold) {
             held_out_.push_back(row);
             held_out_weights_.push_back(units);
         } else {

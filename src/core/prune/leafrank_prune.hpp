@@ -23,7 +23,7 @@ inline constexpr std::size_t kLeafRankFolds = 5;
 template <class Code>
 struct GrownCell {
     const View<Code>& view;
-    const Row* rows;  // as before the growth; dealt out to the folds in this order
+    const Row* rows;  // as before the growth; assigned to the folds in this order
     std::size_t n;
     ClassWeight weight;
     const std::vector<std::int32_t>& features;

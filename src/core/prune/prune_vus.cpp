@@ -55,7 +55,7 @@ class Subtree {
     }
 
   private:
-    struct Inner {  // an inner cell and the stretch of leaves below it
+    struct Inner {  // an inner cell and the range of leaves below it
         std::int32_t cell;
         std::size_t first;
         std::size_t last;

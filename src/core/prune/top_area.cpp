@@ -12,7 +12,7 @@ AreaAtTop::AreaAtTop(std::size_t n_places, const std::int64_t* total, const Focu
       nodes_(2 * n_leaves_) {}
 
 void AreaAtTop::place(std::size_t place, const std::int64_t* weight) {
-    Stretch& at = nodes_[n_leaves_ + place];
+    Range& at = nodes_[n_leaves_ + place];
     for (const int k : {0, 1}) at.weight[k] += weight[k];
     at.area = static_cast<Whole>(at.weight[0]) * at.weight[1];
 }
@@ -29,15 +29,15 @@ void AreaAtTop::change(std::size_t place, std::int64_t negative, std::int64_t po
 }
 
 void AreaAtTop::join(std::size_t node) {
-    const Stretch& worse = nodes_[2 * node];
-    const Stretch& better = nodes_[2 * node + 1];
-    Stretch& both = nodes_[node];
+    const Range& worse = nodes_[2 * node];
+    const Range& better = nodes_[2 * node + 1];
+    Range& both = nodes_[node];
     for (const int k : {0, 1}) both.weight[k] = worse.weight[k] + better.weight[k];
     both.area =
         worse.area + better.area + static_cast<Whole>(2 * better.weight[1]) * worse.weight[0];
 }
 
-// Down from the root, past all stretches that lie within the share.
+// Down from the root, past all ranges that lie within the share.
 AreaAtTop::Point AreaAtTop::point_at(double share) const {
     const double end = share * focus_.counted(total_);
     std::int64_t negative = 0, positive = 0;
@@ -45,7 +45,7 @@ AreaAtTop::Point AreaAtTop::point_at(double share) const {
     double counted = 0;
     std::size_t node = 1;
     while (node < n_leaves_) {
-        const Stretch& better = nodes_[2 * node + 1];
+        const Range& better = nodes_[2 * node + 1];
         if (counted + focus_.counted(better.weight) > end) {
             node = 2 * node + 1;
             continue;
@@ -56,7 +56,7 @@ AreaAtTop::Point AreaAtTop::point_at(double share) const {
         counted += focus_.counted(better.weight);
         node = 2 * node;
     }
-    const Stretch& last = nodes_[node];
+    const Range& last = nodes_[node];
     const double size = focus_.counted(last.weight);
     const double part = size > 0 ? std::clamp((end - counted) / size, 0.0, 1.0) : 0.0;
     const double x = part * static_cast<double>(last.weight[0]);

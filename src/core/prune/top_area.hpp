@@ -8,7 +8,7 @@
 
 namespace treerank {
 
-// A segment tree over the places knows how many pairs are in order within each stretch of them, so
+// A segment tree over the places knows how many pairs are in order within each range of them, so
 // that the area from the top to any place is had in O(log places). All sums are whole numbers; the
 // place across the end of what counts is cut by interpolation.
 class AreaAtTop {
@@ -27,7 +27,7 @@ class AreaAtTop {
 
   private:
     __extension__ using Whole = __int128;  // weights are below 2^52
-    struct Stretch {
+    struct Range {
         std::int64_t weight[2] = {0, 0};  // negatives, positives
         Whole area = 0;                   // twice the pairs in order, ties halved
     };
@@ -42,8 +42,8 @@ class AreaAtTop {
 
     Focus focus_;
     std::int64_t total_[2];
-    std::size_t n_leaves_;        // of the segment tree: a power of two
-    std::vector<Stretch> nodes_;  // node i has the children 2 i, worse, and 2 i + 1, better
+    std::size_t n_leaves_;      // of the segment tree: a power of two
+    std::vector<Range> nodes_;  // node i has the children 2 i, worse, and 2 i + 1, better
 };
 
 }  // namespace treerank

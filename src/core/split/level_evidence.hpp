@@ -34,7 +34,7 @@ struct LevelEvidence {
 
     // Rows of an average level that each level is mixed with, when the deviation of a row has
     // this variance: 0 for few levels, infinity where levels differ no more than by chance.
-    // If rows were dealt out to levels at random, the mean of between / variance would be
+    // If rows were assigned to levels at random, the mean of between / variance would be
     // (levels - 1) rows / (rows - 1), exactly, whatever the sizes of the levels.
     double smoothing(double variance) const {
         const double charged = levels - 1 - kFreeLevels;

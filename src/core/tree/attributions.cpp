@@ -199,7 +199,7 @@ Attributions attribute_paths(const AttributedForest& forest, const CodeMatrix<Co
     std::vector<double> features(n * p, 0.0);
     if (options.interactions) found.values.assign(n * p * p, 0.0);
     double* pairs = options.interactions ? found.values.data() : nullptr;
-    // Rows are dealt out to all threads alike; a row's sums do not depend on how.
+    // Rows are assigned to all threads alike; a row's sums do not depend on how.
     const std::size_t rounds = (n + kMostRows * pool.size() - 1) / (kMostRows * pool.size());
     const std::size_t n_tasks = std::max<std::size_t>(rounds * pool.size(), 1);
     std::vector<double> expected(n_tasks, 0.0);

@@ -34,8 +34,8 @@ std::vector<GridSet> left_places(const FlatTree& tree, const Varied& varied) {
 GridSet all_places(const Varied& varied) { return ~GridSet{0} >> (kMaxGrid - varied.codes.size()); }
 
 // Rows that walk together, each with all places in `first` x `second` at once. A test
-// on another feature parts the rows; one on a varied feature parts the places, and
-// both parts keep all rows: they share a stretch, which each only permutes.
+// on another feature splits the rows; one on a varied feature splits the places, and
+// both parts keep all rows: they share a range, which each only permutes.
 template <class Code>
 class GroupWalk {
   public:

@@ -1,46 +1,21 @@
 // Chooses among the compiled kernels.
-#include <string_view>
+#include "core/util/instruction_set.hpp"
 
-#include "core/histogram/kernels.hpp"
-#include "core/tree/path_kernel_isa.hpp"
-#ifdef TREERANK_HAS_X86_KERNELS
-#undef TREERANK_ISA
-#define TREERANK_ISA avx2
-#include "core/tree/path_kernel_isa.hpp"
-#undef TREERANK_ISA
-#define TREERANK_ISA avx512
-#include "core/tree/path_kernel_isa.hpp"
-#endif
+#define TREERANK_ISA_HEADER "core/tree/path_kernel_isa.hpp"
+#include "core/util/each_isa.hpp"
 
 namespace treerank {
 
-AttributeBlock attribute_block() {
-#ifdef TREERANK_HAS_X86_KERNELS
-    const std::string_view isa = instruction_set();
-    if (isa == "avx512") return avx512::attribute_path_block;
-    if (isa == "avx2") return avx2::attribute_path_block;
-#endif
-    return base::attribute_path_block;
-}
+AttributeBlock attribute_block() { return TREERANK_CHOOSE(attribute_path_block); }
 
 template <>
 UpdateValues<float> update_values() {
-#ifdef TREERANK_HAS_X86_KERNELS
-    const std::string_view isa = instruction_set();
-    if (isa == "avx512") return avx512::update_singles;
-    if (isa == "avx2") return avx2::update_singles;
-#endif
-    return base::update_singles;
+    return TREERANK_CHOOSE(update_singles);
 }
 
 template <>
 UpdateValues<double> update_values() {
-#ifdef TREERANK_HAS_X86_KERNELS
-    const std::string_view isa = instruction_set();
-    if (isa == "avx512") return avx512::update_doubles;
-    if (isa == "avx2") return avx2::update_doubles;
-#endif
-    return base::update_doubles;
+    return TREERANK_CHOOSE(update_doubles);
 }
 
 PathView view_of(const PathTree& tree) {

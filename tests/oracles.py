@@ -287,6 +287,19 @@ def class_weight(labels, weight, rows):
     return np.array([weight[rows][labels[rows] == k].sum() for k in (0, 1)], dtype=float)
 
 
+def number_labels(labels):
+    """Distinct labels in their order, and the place of each; None where they are far apart."""
+    distinct = sorted(set(labels))
+    if distinct and distinct[-1] - distinct[0] >= 256:
+        return None
+    return distinct, [distinct.index(label) for label in labels]
+
+
+def rows_up_to(hashes, labels, bounds):
+    """Rows whose hashes are up to the bound of their class."""
+    return [i for i, (h, k) in enumerate(zip(hashes, labels, strict=True)) if h <= bounds[k]]
+
+
 def folds(hashes, labels, units, n_folds, seed):
     """Rows of each class dealt to fold 0, 1, ... by hash; of equal ones the lighter, then first.
 

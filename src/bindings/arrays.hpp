@@ -10,6 +10,7 @@
 
 #include "core/data/types.hpp"
 #include "core/tree/flat_tree.hpp"
+#include "core/util/unfilled.hpp"
 
 namespace nb = nanobind;
 
@@ -32,6 +33,13 @@ template <class T>
 nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T>&& values) {
     auto* held = new std::vector<T>(std::move(values));
     nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return {held->data(), {held->size()}, owner};
+}
+
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(Unfilled<T>&& values) {
+    auto* held = new Unfilled<T>(std::move(values));
+    nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Unfilled<T>*>(p); });
     return {held->data(), {held->size()}, owner};
 }
 

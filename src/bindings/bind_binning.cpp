@@ -7,6 +7,7 @@
 #include "bindings/options.hpp"
 #include "core/data/binning.hpp"
 #include "core/data/folds.hpp"
+#include "core/data/labels.hpp"
 
 namespace treerank {
 
@@ -53,24 +54,42 @@ auto py_row_hashes(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels
                    std::uint64_t seed, std::size_t n_jobs) {
     if (labels.size() != codes.shape(1))
         throw nb::value_error("row_hashes: labels of another length");
-    std::vector<std::uint64_t> hashes;
+    Unfilled<std::uint64_t> hashes;
     run_released(n_jobs, [&](ThreadPool& pool) {
         hashes = row_hashes(code_matrix(codes), labels.data(), seed, pool);
     });
     return to_numpy(std::move(hashes));
 }
 
-template <class Code>
-auto py_assign_folds(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
+auto py_rows_up_to(const Vector<std::uint64_t>& hashes, const Vector<std::uint8_t>& labels,
+                   const Vector<std::uint64_t>& bounds, std::size_t n_jobs) {
+    check_classes(labels, bounds.size());
+    if (labels.size() != hashes.size())
+        throw nb::value_error("rows_up_to: labels of another length");
+    std::vector<std::int64_t> rows;
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        rows = rows_up_to(hashes.data(), labels.data(), labels.size(), bounds.data(), pool);
+    });
+    return to_numpy(std::move(rows));
+}
+
+template <class Value>
+nb::object py_number_labels(const Vector<Value>& labels) {
+    auto found = number_labels(labels.data(), labels.size());
+    if (!found) return nb::none();
+    return nb::make_tuple(to_numpy(std::move(found->distinct)), to_numpy(std::move(found->number)));
+}
+
+auto py_assign_folds(const Vector<std::uint64_t>& hashes, const Vector<std::uint8_t>& labels,
                      const std::optional<Vector<std::int64_t>>& units, std::size_t n_classes,
                      std::int32_t n_folds, std::uint64_t seed, std::size_t n_jobs) {
-    const std::size_t n = codes.shape(1);
+    const std::size_t n = hashes.size();
     check_classes(labels, n_classes);
     if (labels.size() != n || (units && units->size() != n) || n > kMaxRows || n_folds < 1)
         throw nb::value_error("assign_folds: arrays of different lengths, or too many rows");
-    std::vector<std::int32_t> fold;
+    Unfilled<std::int32_t> fold;
     run_released(n_jobs, [&](ThreadPool& pool) {
-        fold = assign_folds(code_matrix(codes), labels.data(), units ? units->data() : nullptr,
+        fold = assign_folds(hashes.data(), n, labels.data(), units ? units->data() : nullptr,
                             n_classes, n_folds, seed, pool);
     });
     return to_numpy(std::move(fold));
@@ -95,10 +114,14 @@ void bind_binning(nb::module_& m) {
           "Largest hash of a row's number with which it decides the thresholds.");
     m.def(
         "sampled_rows",
-        [](std::uint64_t first_row, std::size_t n_rows, std::uint64_t bound) {
-            return to_numpy(sampled_rows(first_row, n_rows, bound));
+        [](std::uint64_t first_row, std::size_t n_rows, std::uint64_t bound, std::size_t n_jobs) {
+            std::vector<std::uint32_t> rows;
+            run_released(n_jobs, [&](ThreadPool& pool) {
+                rows = sampled_rows(first_row, n_rows, bound, pool);
+            });
+            return to_numpy(std::move(rows));
         },
-        nb::arg("first_row"), nb::arg("n_rows"), nb::arg("bound"),
+        nb::arg("first_row"), nb::arg("n_rows"), nb::arg("bound"), nb::arg("n_jobs") = 1,
         "The rows of a block that decide the thresholds, counted from its first row.");
     const char* thresholds_doc = "Thresholds of every column, ascending.";
     m.def("find_thresholds", &py_find_thresholds<double>, nb::arg("x").noconvert(),
@@ -129,12 +152,28 @@ void bind_binning(nb::module_& m) {
     const char* folds_doc =
         "The fold of each row: rows of a class are dealt in the order of hashes, shuffled where "
         "some are equal.";
-    m.def("assign_folds", &py_assign_folds<std::uint8_t>, nb::arg("codes").noconvert(),
+    m.def("assign_folds", &py_assign_folds, nb::arg("hashes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("units").noconvert().none(), nb::arg("n_classes"),
           nb::arg("n_folds"), nb::arg("seed"), nb::arg("n_jobs"), folds_doc);
-    m.def("assign_folds", &py_assign_folds<std::uint16_t>, nb::arg("codes").noconvert(),
-          nb::arg("labels").noconvert(), nb::arg("units").noconvert().none(), nb::arg("n_classes"),
-          nb::arg("n_folds"), nb::arg("seed"), nb::arg("n_jobs"), folds_doc);
+    m.def("rows_up_to", &py_rows_up_to, nb::arg("hashes").noconvert(),
+          nb::arg("labels").noconvert(), nb::arg("bounds").noconvert(), nb::arg("n_jobs"),
+          "Rows whose hashes are up to the bound of their class.");
+    const char* labels_doc =
+        "Distinct labels, ascending, and the place of each row's; None where they are far apart.";
+    m.def("number_labels", &py_number_labels<std::int64_t>, nb::arg("labels").noconvert(),
+          labels_doc);
+    m.def("number_labels", &py_number_labels<std::int32_t>, nb::arg("labels").noconvert(),
+          labels_doc);
+    m.def("number_labels", &py_number_labels<std::int8_t>, nb::arg("labels").noconvert(),
+          labels_doc);
+    m.def("number_labels", &py_number_labels<std::uint8_t>, nb::arg("labels").noconvert(),
+          labels_doc);
+    m.def(
+        "count_labels",
+        [](const Vector<std::uint8_t>& labels, std::size_t n_classes) {
+            return to_numpy(count_labels(labels.data(), labels.size(), n_classes));
+        },
+        nb::arg("labels").noconvert(), nb::arg("n_classes"), "Rows of each class number.");
     m.def("places_in_class", &py_places_in_class, nb::arg("places").noconvert(),
           nb::arg("class_size"), nb::arg("has_copies"), nb::arg("seed"), nb::arg("class_number"),
           "Places by which rows of a class are dealt out, from those in the order of hashes.");

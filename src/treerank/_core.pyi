@@ -27,7 +27,7 @@ CRITERIA: tuple = ('gini', 'entropy', 'auc', 'hellinger')
 def sample_bound(n_rows: int, limit: int) -> int:
     """Largest hash of a row's number with which it decides the thresholds."""
 
-def sampled_rows(first_row: int, n_rows: int, bound: int) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+def sampled_rows(first_row: int, n_rows: int, bound: int, n_jobs: int = 1) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
     """
     The rows of a block that decide the thresholds, counted from its first row.
     """
@@ -61,14 +61,31 @@ def row_hashes(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), 
     A hash of each row's codes and label, the same wherever the row stands.
     """
 
-@overload
-def assign_folds(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], units: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_classes: int, n_folds: int, seed: int, n_jobs: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
-
-@overload
-def assign_folds(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], units: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_classes: int, n_folds: int, seed: int, n_jobs: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+def assign_folds(hashes: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], units: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_classes: int, n_folds: int, seed: int, n_jobs: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
     """
     The fold of each row: rows of a class are dealt in the order of hashes, shuffled where some are equal.
     """
+
+def rows_up_to(hashes: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], bounds: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', writable=False)], n_jobs: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """Rows whose hashes are up to the bound of their class."""
+
+@overload
+def number_labels(labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)]) -> object: ...
+
+@overload
+def number_labels(labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]) -> object: ...
+
+@overload
+def number_labels(labels: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)]) -> object: ...
+
+@overload
+def number_labels(labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)]) -> object:
+    """
+    Distinct labels, ascending, and the place of each row's; None where they are far apart.
+    """
+
+def count_labels(labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], n_classes: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """Rows of each class number."""
 
 def places_in_class(places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], class_size: int, has_copies: bool, seed: int, class_number: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
     """

@@ -103,6 +103,7 @@ def test_blocks_of_rows_make_up_the_sample(n_rows, limit, cut):
     parts = [_core.sampled_rows(0, cut, bound), cut + _core.sampled_rows(cut, n_rows - cut, bound)]
     sample = threshold_sample(n_rows, limit)
     assert np.array_equal(np.concatenate(parts), sample)
+    assert np.array_equal(_core.sampled_rows(0, n_rows, bound, 3), sample)
     assert len(sample) == min(n_rows, limit)
 
 
@@ -125,6 +126,48 @@ def test_equal_rows_have_equal_hashes_wherever_they_stand():
     distinct = np.unique(np.vstack([codes, labels]), axis=1).shape[1]
     assert len(np.unique(hashes)) == distinct
     assert not np.array_equal(hashes, _core.row_hashes(codes, labels, 8))
+
+
+@given(
+    st.sampled_from([np.int64, np.int32, np.int8, np.uint8]), st.integers(-(2**31), 2**31 - 1),
+    st.lists(st.integers(0, 300), max_size=40),
+)  # fmt: skip
+def test_labels_are_numbered_like_their_slow_twin(dtype, first, steps):
+    limits = np.iinfo(dtype)
+    first = max(min(first, limits.max), limits.min)
+    labels = np.array([min(first + step, limits.max) for step in steps], dtype=dtype)
+    found, expected = _core.number_labels(labels), oracles.number_labels(labels.tolist())
+    assert (found is None) == (expected is None)
+    if found is not None:
+        assert found[0].dtype == dtype
+        assert [part.tolist() for part in found] == list(expected)
+
+
+def test_labels_at_both_ends_of_their_type_are_numbered():
+    ends = np.iinfo(np.int64)
+    assert _core.number_labels(np.array([ends.min, ends.max])) is None
+    found = _core.number_labels(np.array([ends.max, ends.max - 255]))
+    assert found[0].tolist() == [ends.max - 255, ends.max]
+    assert found[1].tolist() == [1, 0]
+
+
+@given(st.lists(st.integers(0, 4), max_size=50), st.integers(2, 7))
+def test_labels_are_counted(labels, n_classes):
+    expected = np.bincount(np.array(labels, dtype=np.intp), minlength=n_classes)
+    assert np.array_equal(_core.count_labels(np.array(labels, dtype=np.uint8), n_classes), expected)
+
+
+@pytest.mark.parametrize("n", [0, 1, 200_000])
+def test_rows_up_to_a_bound_of_their_class_are_found(n):
+    rng = np.random.default_rng(n)
+    hashes = rng.integers(0, 2**64, n, dtype=np.uint64)
+    labels = rng.integers(0, 3, n).astype(np.uint8)
+    bounds = np.array([2**62, 0, 2**64 - 1], dtype=np.uint64)
+    expected = oracles.rows_up_to(hashes.tolist(), labels.tolist(), bounds.tolist())
+    for n_jobs in (1, 3):
+        assert _core.rows_up_to(hashes, labels, bounds, n_jobs).tolist() == expected
+    with pytest.raises(ValueError, match="another length"):
+        _core.rows_up_to(hashes, np.zeros(n + 1, np.uint8), bounds, 1)
 
 
 def test_shapes_that_do_not_agree_are_refused():

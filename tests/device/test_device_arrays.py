@@ -9,7 +9,9 @@ from emulated_device import EmulatedDevice, needs_emulation
 
 import treerank
 from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank
-from treerank._device import arrays, choice
+from treerank._device import arrays, choice, numbers
+from treerank._device.device import download
+from treerank._device.table import Features, put_table
 from treerank._growth import boosting_rounds, device_rows
 from treerank._input import device_arrays
 
@@ -111,6 +113,38 @@ def test_large_arrays_are_checked_and_coded_on_the_device(emulated, monkeypatch,
     assert [numbers._there for numbers in coded[::2]] == [None] * 3  # of fits: not kept any longer
     model.fit(x[:, ::-1], y)  # neither rows nor columns side by side
     assert len(coded) == 6
+
+
+@needs_emulation
+@pytest.mark.parametrize("free_bytes", [2**34, 1000])
+def test_codes_made_there_are_laid_out_there_or_come_in_parts(free_bytes):
+    x = np.random.default_rng(0).normal(size=(300, 3)).round(1)
+    thresholds = [np.unique(column)[:-1] for column in x.T]
+    device = EmulatedDevice(free_bytes=free_bytes)
+    codes = numbers.DeviceNumbers(device, x).encode_to_host(thresholds, np.dtype(np.uint8))
+    expected = np.array([np.searchsorted(*pair) + 1 for pair in zip(thresholds, x.T, strict=True)])
+    assert np.array_equal(codes, expected)
+    assert (codes.there is not None) == (free_bytes > 1000)
+    assert codes[:, 5:].there is None
+    features = Features(np.full(3, 255, np.int32), np.zeros(3, np.uint8), np.zeros(3, np.int8))
+    labels = np.zeros(300, dtype=np.uint8)
+    placed = []
+    for some in (codes, np.array(codes)):  # the second has to be sent
+        placed.append(put_table(EmulatedDevice(), some, labels, None, features))
+        assert getattr(some, "there", None) is None
+    one, other = (download(table.device, table.codes, np.uint8, 1200) for table in placed)
+    used = np.arange(1200) % 4 < 3  # a row takes four bytes
+    assert np.array_equal(one[used], other[used])
+    assert np.array_equal(one.reshape(300, 4)[:, :3], expected.T)
+
+
+@needs_emulation
+def test_codes_changed_here_are_no_longer_those_there():
+    device = EmulatedDevice()
+    x = np.arange(8.0).reshape(4, 2)
+    codes = numbers.DeviceNumbers(device, x).encode_to_host([np.ones(1)] * 2, np.dtype(np.uint8))
+    codes[1] = 7
+    assert codes.take_there() is None
 
 
 @needs_emulation

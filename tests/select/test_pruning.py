@@ -121,9 +121,10 @@ def test_rows_are_dealt_out_to_folds_in_the_order_of_their_hashes(seed, n_classe
     codes = rng.integers(0, 3, size=(2, n)).astype(np.uint16 if seed % 2 else np.uint8)
     labels = rng.integers(0, n_classes, n).astype(np.uint8)
     units = rng.integers(1, 4, n) if seed % 3 else None
-    expected = oracles.folds(_core.row_hashes(codes, labels, seed), labels, units, n_folds, seed)
+    hashes = _core.row_hashes(codes, labels, seed)
+    expected = oracles.folds(hashes, labels, units, n_folds, seed)
     for n_jobs in (1, 3):
-        found = _core.assign_folds(codes, labels, units, n_classes, n_folds, seed, n_jobs)
+        found = _core.assign_folds(hashes, labels, units, n_classes, n_folds, seed, n_jobs)
         assert np.array_equal(found, expected)
 
 

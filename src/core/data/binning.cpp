@@ -12,6 +12,7 @@ namespace treerank {
 namespace {
 
 constexpr std::size_t kRowsPerTask = 2048;
+constexpr std::size_t kRowsPerSampling = 1 << 16;
 constexpr int kInterleaved = 8;
 
 // Number of thresholds below each of eight values. `table` is padded with +inf to
@@ -69,10 +70,16 @@ std::uint64_t sample_bound(std::size_t n_rows, std::size_t limit) {
 }
 
 std::vector<std::uint32_t> sampled_rows(std::uint64_t first_row, std::size_t n_rows,
-                                        std::uint64_t bound) {
+                                        std::uint64_t bound, ThreadPool& pool) {
+    const std::size_t tasks = (n_rows + kRowsPerSampling - 1) / kRowsPerSampling;
+    std::vector<std::vector<std::uint32_t>> found(tasks);
+    pool.run(tasks, [&](std::size_t t) {
+        const std::size_t last = std::min(n_rows, (t + 1) * kRowsPerSampling);
+        for (std::size_t i = t * kRowsPerSampling; i < last; ++i)
+            if (mix(first_row + i) <= bound) found[t].push_back(static_cast<std::uint32_t>(i));
+    });
     std::vector<std::uint32_t> sample;
-    for (std::size_t i = 0; i < n_rows; ++i)
-        if (mix(first_row + i) <= bound) sample.push_back(static_cast<std::uint32_t>(i));
+    for (const auto& some : found) sample.insert(sample.end(), some.begin(), some.end());
     return sample;
 }
 

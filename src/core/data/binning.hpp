@@ -31,7 +31,7 @@ struct NumberMatrix {
 std::uint64_t sample_bound(std::size_t n_rows, std::size_t limit);
 // Which rows of a block are in the sample, counted from the block's first row.
 std::vector<std::uint32_t> sampled_rows(std::uint64_t first_row, std::size_t n_rows,
-                                        std::uint64_t bound);
+                                        std::uint64_t bound, ThreadPool& pool);
 
 // At most max_bins - 1 thresholds for each column, ascending. Few distinct values:
 // one between each two neighbours. Many: bins of about equal weight, values that

@@ -61,10 +61,10 @@ class BucketSort {
 };
 
 // Rows by class and the first bits of their hashes; `starts`: where each bucket begins.
-std::vector<HashedRow> into_buckets(const std::vector<std::uint64_t>& hashes,
-                                    const std::uint8_t* labels, std::size_t n_classes,
-                                    std::vector<std::size_t>& starts, ThreadPool& pool) {
-    const std::size_t n = hashes.size(), n_buckets = n_classes * kBuckets;
+Unfilled<HashedRow> into_buckets(const std::uint64_t* hashes, std::size_t n,
+                                 const std::uint8_t* labels, std::size_t n_classes,
+                                 std::vector<std::size_t>& starts, ThreadPool& pool) {
+    const std::size_t n_buckets = n_classes * kBuckets;
     const std::size_t n_blocks = (n + kRowsPerBlock - 1) / kRowsPerBlock;
     const auto bucket_of = [&](std::size_t row) {
         return labels[row] * kBuckets + (hashes[row] >> (64 - kBucketBits));
@@ -85,7 +85,7 @@ std::vector<HashedRow> into_buckets(const std::vector<std::uint64_t>& hashes,
             sum += std::exchange(next[block * n_buckets + bucket], sum);
     }
     starts[n_buckets] = sum;
-    std::vector<HashedRow> rows(n);
+    Unfilled<HashedRow> rows(n);
     pool.run(n_blocks, [&](std::size_t block) {
         each_row(block, [&](std::size_t row) {
             rows[next[block * n_buckets + bucket_of(row)]++] = {hashes[row],
@@ -98,9 +98,9 @@ std::vector<HashedRow> into_buckets(const std::vector<std::uint64_t>& hashes,
 }  // namespace
 
 template <class Code>
-std::vector<std::uint64_t> row_hashes(const CodeMatrix<Code>& codes, const std::uint8_t* labels,
-                                      std::uint64_t seed, ThreadPool& pool) {
-    std::vector<std::uint64_t> hashes(codes.rows);
+Unfilled<std::uint64_t> row_hashes(const CodeMatrix<Code>& codes, const std::uint8_t* labels,
+                                   std::uint64_t seed, ThreadPool& pool) {
+    Unfilled<std::uint64_t> hashes(codes.rows);
     pool.run((codes.rows + kRowsPerHashing - 1) / kRowsPerHashing, [&](std::size_t t) {
         const std::size_t first = t * kRowsPerHashing;
         const std::size_t last = std::min(codes.rows, first + kRowsPerHashing);
@@ -120,13 +120,27 @@ std::uint64_t place_in_class(std::uint64_t place, std::uint64_t class_size, bool
     return shuffled(place, class_size, key_of(key_of(seed, kShuffleBranch), class_number));
 }
 
-template <class Code>
-std::vector<std::int32_t> assign_folds(const CodeMatrix<Code>& codes, const std::uint8_t* labels,
-                                       const std::int64_t* units, std::size_t n_classes,
-                                       std::int32_t n_folds, std::uint64_t seed, ThreadPool& pool) {
+std::vector<std::int64_t> rows_up_to(const std::uint64_t* hashes, const std::uint8_t* labels,
+                                     std::size_t n, const std::uint64_t* bounds, ThreadPool& pool) {
+    const std::size_t n_blocks = (n + kRowsPerBlock - 1) / kRowsPerBlock;
+    std::vector<std::vector<std::int64_t>> found(n_blocks);
+    pool.run(n_blocks, [&](std::size_t block) {
+        const std::size_t last = std::min(n, (block + 1) * kRowsPerBlock);
+        for (std::size_t row = block * kRowsPerBlock; row < last; ++row)
+            if (hashes[row] <= bounds[labels[row]])
+                found[block].push_back(static_cast<std::int64_t>(row));
+    });
+    std::vector<std::int64_t> rows;
+    for (const auto& some : found) rows.insert(rows.end(), some.begin(), some.end());
+    return rows;
+}
+
+Unfilled<std::int32_t> assign_folds(const std::uint64_t* hashes, std::size_t n_rows,
+                                    const std::uint8_t* labels, const std::int64_t* units,
+                                    std::size_t n_classes, std::int32_t n_folds,
+                                    std::uint64_t seed, ThreadPool& pool) {
     std::vector<std::size_t> starts;
-    std::vector<HashedRow> rows =
-        into_buckets(row_hashes(codes, labels, seed, pool), labels, n_classes, starts, pool);
+    Unfilled<HashedRow> rows = into_buckets(hashes, n_rows, labels, n_classes, starts, pool);
     std::vector<std::uint8_t> copies(n_classes * kBuckets);
     pool.run(copies.size(), [&](std::size_t bucket) {
         HashedRow *first = rows.data() + starts[bucket], *last = rows.data() + starts[bucket + 1];
@@ -134,7 +148,7 @@ std::vector<std::int32_t> assign_folds(const CodeMatrix<Code>& codes, const std:
         const auto equal = [](const HashedRow& x, const HashedRow& y) { return x.hash == y.hash; };
         copies[bucket] = std::adjacent_find(first, last, equal) != last;
     });
-    std::vector<std::int32_t> fold(codes.rows);
+    Unfilled<std::int32_t> fold(n_rows);
     for (std::size_t k = 0; k < n_classes; ++k) {
         const auto of_class = copies.begin() + static_cast<std::ptrdiff_t>(k * kBuckets);
         const bool has_copies = std::find(of_class, of_class + kBuckets, 1) != of_class + kBuckets;
@@ -150,14 +164,9 @@ std::vector<std::int32_t> assign_folds(const CodeMatrix<Code>& codes, const std:
     return fold;
 }
 
-#define TREERANK_INSTANTIATE(Code)                                                                \
-    template std::vector<std::uint64_t> row_hashes(const CodeMatrix<Code>&, const std::uint8_t*,  \
-                                                   std::uint64_t, ThreadPool&);                   \
-    template std::vector<std::int32_t> assign_folds(const CodeMatrix<Code>&, const std::uint8_t*, \
-                                                    const std::int64_t*, std::size_t,             \
-                                                    std::int32_t, std::uint64_t, ThreadPool&);
-TREERANK_INSTANTIATE(std::uint8_t)
-TREERANK_INSTANTIATE(std::uint16_t)
-#undef TREERANK_INSTANTIATE
+template Unfilled<std::uint64_t> row_hashes(const CodeMatrix<std::uint8_t>&, const std::uint8_t*,
+                                            std::uint64_t, ThreadPool&);
+template Unfilled<std::uint64_t> row_hashes(const CodeMatrix<std::uint16_t>&, const std::uint8_t*,
+                                            std::uint64_t, ThreadPool&);
 
 }  // namespace treerank

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank import _core
-from treerank._device.numbers import DeviceCodes, read_codes
+from treerank._device.numbers import DeviceCodes
 from treerank._input import column_stats
 from treerank._input.categories import SharedLevels
 from treerank._input.column_stats import BinningSample, ColumnStats, collect_stats
@@ -81,9 +81,7 @@ class Binning:
         if isinstance(table, BinnedTable) and table.binning is self:
             return table.codes
         if isinstance(table, DeviceRowsTable):
-            there = self.encode_there(table)
-            table.numbers.release()
-            return read_codes(table.numbers.device, there)
+            return table.numbers.encode_to_host(self.thresholds, self.code_type)
         codes = np.empty((table.n_features, table.n_rows), dtype=self.code_type)
         if table.matrix is not None:
             _core.encode(table.matrix, self.thresholds, codes, n_jobs)
@@ -134,7 +132,7 @@ def code_table(table: Table, weights: Weights, max_bins: int, n_jobs: int) -> Co
     """Bin a table that is in memory."""
     units = weights.as_units
     bound = _core.sample_bound(table.n_rows, column_stats.SAMPLE_ROWS)
-    rows = _core.sampled_rows(0, table.n_rows, bound)
+    rows = _core.sampled_rows(0, table.n_rows, bound, n_jobs)
     if isinstance(table, DeviceRowsTable):
         sample = _sample_there(table, rows, units)
         nothing: list[Counter[Any] | None] = [None] * table.n_features

@@ -73,7 +73,8 @@ def order_by_statistic(
         return coded
     content = content_keys(coded.codes, numbers, data.labels)
     units, n_classes = data.weights.as_units, len(data.classes)
-    fold = _core.assign_folds(content, data.labels, units, n_classes, N_FOLDS, FOLD_SEED, n_jobs)
+    hashes = _core.row_hashes(content, data.labels, FOLD_SEED, n_jobs)
+    fold = _core.assign_folds(hashes, data.labels, units, n_classes, N_FOLDS, FOLD_SEED, n_jobs)
     orders = []
     for j, number in zip(features, numbers, strict=True):
         known = flat_levels(coded.binning.levels[j] or [])

@@ -19,6 +19,8 @@ NUMBERS = np.dtype(
 SEEN = np.dtype([("n_missing", "<u8"), ("n_infinite", "<u8"), ("first_infinite", "<u8")])
 THREADS, BLOCKS_PER_COLUMN = 256, 64
 COPIES_AT_ONCE = 4
+READS_AT_ONCE = 16  # to memory that is new: threads share the work of having it
+MEMORY_SHARE = 0.5  # of what is free, that codes may take
 
 
 class DeviceCodes(NamedTuple):
@@ -85,27 +87,53 @@ class DeviceNumbers:
             self.device.read(out, values)
         return values
 
-    def encode(self, thresholds: list[NDArray[np.float64]], dtype: np.dtype[Any]) -> DeviceCodes:
-        """Code all rows by the thresholds of their columns."""
+    def encode(
+        self,
+        thresholds: list[NDArray[np.float64]],
+        dtype: np.dtype[Any],
+        rows: slice = slice(None),
+    ) -> DeviceCodes:
+        """Code rows, all or some side by side, by the thresholds of their columns."""
         sizes = [1 << len(some).bit_length() for some in thresholds]
         firsts = np.cumsum([0, *sizes])
         padded = np.full(int(firsts[-1]), np.inf)
         for first, some in zip(firsts, thresholds, strict=False):
             padded[first : first + len(some)] = some
         halves = np.array(sizes) // 2
-        n_rows, n_columns = self.shape
+        numbers = self._described
+        first, last, _ = rows.indices(len(self))
+        numbers["data"] += first * numbers["row_bytes"]
+        numbers["n_rows"] = n_rows = last - first
+        n_columns = self.shape[1]
         needed = n_rows * n_columns * dtype.itemsize
         check_room(
             self.device, needed, f"codes of {n_rows:,} rows and {n_columns:,} features",
-            "Fit to fewer rows, or set device='cpu'.",
+            "Score fewer rows at a time, or set device='cpu'.",
         )  # fmt: skip
         codes = self.device.empty(needed)
         self._kernels(dtype.itemsize).launch(
-            "encode_numbers", self._blocks(n_rows), THREADS, self._described,
+            "encode_numbers", self._blocks(n_rows), THREADS, numbers,
             upload(self.device, padded), upload(self.device, firsts.astype(np.int32)),
             upload(self.device, halves.astype(np.int32)), codes,
         )  # fmt: skip
         return DeviceCodes(codes, (n_columns, n_rows), dtype)
+
+    def encode_to_host(
+        self, thresholds: list[NDArray[np.float64]], dtype: np.dtype[Any]
+    ) -> NDArray[Any]:
+        """Code all rows, as many at a time as fit, and copy the codes to the processor."""
+        n_rows, n_columns = self.shape
+        one = n_columns * dtype.itemsize
+        at_once = int(np.clip(MEMORY_SHARE * self.device.free_bytes // one, 1, n_rows))
+        codes = np.empty((n_columns, n_rows), dtype=dtype).view(ReadCodes)
+        for first in range(0, n_rows, at_once):
+            rows = slice(first, min(first + at_once, n_rows))
+            there = self.encode(thresholds, dtype, rows)
+            if at_once == n_rows and isinstance(self.given, np.ndarray):
+                self.release()
+            read_codes(self.device, there, codes[:, rows])
+            codes.there = there if at_once == n_rows else None
+        return codes
 
     def _kernels(self, code_bytes: int) -> Any:
         return self.device.kernels(code_bytes, False)
@@ -154,18 +182,28 @@ def _place(device: Device, values: NDArray[Any]) -> DeviceArray:
     return DeviceArray(memory.address, values.shape, values.strides, values.dtype, memory)
 
 
-def read_codes(device: Device, codes: DeviceCodes) -> NDArray[Any]:
+class ReadCodes(np.ndarray):
+    """Codes that were made on a device, which has them until they are taken or changed here."""
+
+    there: DeviceCodes | None = None  # nor has it those of a part, or of a copy
+
+    def take_there(self) -> DeviceCodes | None:
+        """Return those on the device, which nobody else gets."""
+        there, self.there = self.there, None
+        return there
+
+    def __setitem__(self, places: Any, values: Any) -> None:
+        self.there = None
+        super().__setitem__(places, values)
+
+
+def read_codes(device: Device, codes: DeviceCodes, values: NDArray[Any]) -> None:
     """Copy codes to the processor, several features at once."""
-    n_features, n_rows = codes.shape
-    values = np.empty(codes.shape, dtype=codes.dtype)
-    row_bytes = n_rows * codes.dtype.itemsize
-    parts = np.array_split(np.arange(n_features), min(COPIES_AT_ONCE, n_features))
+    row_bytes = values.shape[1] * codes.dtype.itemsize
 
-    def read(part: NDArray[np.intp]) -> None:
-        device.read(codes.memory, values[part[0] : part[-1] + 1], int(part[0]) * row_bytes)
+    def read(feature: int) -> None:
+        device.read(codes.memory, values[feature], feature * row_bytes)
 
-    if values.size:
-        device.wait_for(STREAM_HERE)  # the threads have streams of their own
-        with ThreadPoolExecutor(COPIES_AT_ONCE) as threads:
-            list(threads.map(read, parts))
-    return values
+    device.wait_for(STREAM_HERE)  # the threads have streams of their own
+    with ThreadPoolExecutor(READS_AT_ONCE) as threads:
+        list(threads.map(read, range(len(values))))

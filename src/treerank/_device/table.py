@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from treerank._device.arrays import STREAM_HERE
 from treerank._device.device import Device, Kernels, Memory, check_room, upload
+from treerank._device.numbers import ReadCodes
 
 # Codes that are copied at a time, column by column, before they are laid row by row.
 COPIED_BYTES = 2**30
@@ -134,13 +135,17 @@ def put_table(
     step = min(n_rows, max(1, COPIED_BYTES // (n_features * code_bytes)))
     n_bytes = n_rows * stride * code_bytes + step * n_features * code_bytes
     of_rows = n_rows * (1 + (8 if units is not None else 0))
+    there = codes.take_there() if isinstance(codes, ReadCodes) else None
     is_whole = n_bytes + of_rows + beside <= device.free_bytes
     if not is_whole:
+        there = None  # its memory goes first
         step = _block_rows(device, codes, stride, of_rows, beside)
     kernels = device.kernels(code_bytes, units is not None)
     by_row = device.empty((n_rows if is_whole else step) * stride * code_bytes)
     columns = device.empty(step * n_features * code_bytes)
-    for first in range(0, n_rows, step) if is_whole else ():
+    if there is not None:
+        _transpose(kernels, there.memory, codes.shape, stride, by_row, 0)
+    for first in range(0, n_rows, step) if is_whole and there is None else ():
         some = codes[:, first : first + step]
         _lay_rows(device, kernels, some, columns, stride, by_row, first)
     return DeviceTable(
@@ -190,6 +195,18 @@ def _lay_rows(
     device.wait_for(STREAM_HERE)  # the threads have streams of their own
     with ThreadPoolExecutor(COPIES_AT_ONCE) as threads:
         list(threads.map(write, parts))
+    _transpose(kernels, columns, (n_features, n), stride, by_row, first)
+
+
+def _transpose(
+    kernels: Kernels,
+    columns: Memory,
+    shape: tuple[int, ...],
+    stride: int,
+    by_row: Memory,
+    first: int,
+) -> None:
+    n_features, n = shape
     kernels.launch(
         "transpose", -(-n // THREADS), THREADS, columns, np.int64(n), np.int64(first),
         np.int64(n_features), np.int64(stride), np.int64(n), by_row,

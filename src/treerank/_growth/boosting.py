@@ -125,9 +125,8 @@ class BoostingRows(NamedTuple):
 
     def _deal(self, n_folds: int, seed: int, n_jobs: int) -> NDArray[np.int32]:
         labels = self.rank.astype(np.uint8)
-        return _core.assign_folds(
-            self.codes, labels, self.units, self.n_classes, n_folds, seed, n_jobs
-        )
+        hashes = _core.row_hashes(self.codes, labels, seed, n_jobs)
+        return _core.assign_folds(hashes, labels, self.units, self.n_classes, n_folds, seed, n_jobs)
 
     def in_memory(self) -> BoostingRows:
         """Return the rows in this process."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -66,6 +66,7 @@ class LocalRows:
     n_jobs: int
     verbose: int
     device: Device | None = None  # None: the processor
+    _known_hashes: dict[int, NDArray[np.uint64]] = field(default_factory=dict, init=False)
 
     @property
     def names(self) -> list[str]:
@@ -86,10 +87,18 @@ class LocalRows:
         """At most about so many of the rows; the same object if there are no more."""
         if self.data.table.n_rows <= limit:
             return self
-        bounds = sample_bounds(np.bincount(self.data.labels), limit)
-        hashes = _core.row_hashes(self.coded.codes, self.data.labels, seed, self.n_jobs)
-        chosen = np.flatnonzero(hashes <= bounds[self.data.labels])
-        return self.take(chosen)
+        bounds = sample_bounds(self.data.class_rows, limit)
+        return self.take(
+            _core.rows_up_to(self._hashes(seed), self.data.labels, bounds, self.n_jobs)
+        )
+
+    def _hashes(self, seed: int) -> NDArray[np.uint64]:
+        """Return a hash of each row's content."""
+        if seed not in self._known_hashes:
+            self._known_hashes[seed] = _core.row_hashes(
+                self.coded.codes, self.data.labels, seed, self.n_jobs
+            )
+        return self._known_hashes[seed]
 
     def take(self, rows: NDArray[np.intp]) -> LocalRows:
         """Some of the rows."""
@@ -106,7 +115,7 @@ class LocalRows:
 
     def folds(self, cv: Any, seed: int) -> Folds | None:
         """Deal the rows out to folds."""
-        return assign_folds(cv, self.coded.codes, self.data, seed, self.n_jobs)
+        return assign_folds(cv, self._hashes, self.data, seed, self.n_jobs)
 
     def grow(self, options: TreeRankOptions, folds: Folds | None) -> Sequence[CellTree]:
         """Grow a tree on all rows, then one without each fold."""

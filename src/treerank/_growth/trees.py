@@ -97,13 +97,12 @@ def grow_trees(
         rows = _order_of_content(codes, data, options.seed, n_jobs)
         codes, labels = np.ascontiguousarray(codes[:, rows]), labels[rows]
     values = code_values(coded) if options.missing == "cell_mean" else None
+    core_options = options.for_core(weights.scale, weights.design_effect)
+    if device_rows is not None and device_rows.can_grow([core_options]):
+        return _grow_on_device(device_rows, folds, core_options, n_jobs, verbose)
     samples = [weights.where(np.ones(data.table.n_rows, dtype=bool))]
     if folds is not None:
         samples += [weights.where(folds.fold != fold) for fold in range(folds.n_folds)]
-
-    core_options = options.for_core(weights.scale, weights.design_effect)
-    if device_rows is not None and device_rows.can_grow([core_options]):
-        return _grow_on_device(device_rows, samples, core_options, n_jobs, verbose)
 
     def grow(repeats: Any, units: Any, first_tree: int) -> list[RankTree]:
         grown = _core.grow_trees(
@@ -123,23 +122,26 @@ def grow_trees(
 
 
 def _grow_on_device(
-    rows: DeviceRows, samples: list[Weights], options: dict[str, Any], n_jobs: int, verbose: int
+    rows: DeviceRows, folds: Folds | None, options: dict[str, Any], n_jobs: int, verbose: int
 ) -> list[RankTree]:
-    """Grow one tree on each sample; weighted rows are in it or not, by the units that all have."""
+    """Grow the same trees; weighted rows are in one or not, by the units that all have."""
     trees: list[RankTree] = []
-    scale = rows.data.weights.scale
+    weights, scale = rows.data.weights, rows.data.weights.scale
 
     def take(growths: list[_core.LevelGrowth]) -> None:
         grown = [tree_from_core(growth.tree(), scale) for growth in growths]
         trees.extend(tree_with_sets(tree, rows.binning) for tree in grown)
 
-    def repeats(sample: Weights) -> NDArray[np.uint8] | None:
-        return sample.repeats if sample.units is None else (sample.units > 0).astype(np.uint8)
+    def repeats(fold: int | None) -> NDArray[np.uint8] | None:
+        if folds is None or fold is None:
+            return weights.repeats
+        return Weights(repeats=weights.repeats).where(folds.fold != fold).repeats
 
+    left_out = [None, *range(0 if folds is None else folds.n_folds)]
     with progress_bar("growing", verbose) as progress:
         rows.grow(
-            [partial(repeats, sample) for sample in samples], [options] * len(samples),
-            range(len(samples)), n_jobs, take, progress,
+            [partial(repeats, fold) for fold in left_out], [options] * len(left_out),
+            range(len(left_out)), n_jobs, take, progress,
         )  # fmt: skip
     return trees
 

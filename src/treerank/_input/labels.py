@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
+from treerank import _core
 from treerank._input.columns import is_missing
 from treerank._input.types import LabelOrder
 from treerank._input.warn import warn
 
+WHOLE_NUMBERS = [np.dtype(kind) for kind in (np.int64, np.int32, np.int8, np.uint8)]
 FEW_LABELS = 20  # of more, scikit-learn asks how many rows they have
 SEVERAL_TYPES = ValueError(
     "Got labels of several types that have no order; expected numbers or text throughout."
@@ -39,14 +41,27 @@ def check_labels(
     if missing.any():
         raise_missing_labels(int(missing.sum()), n_rows, int(np.argmax(missing)))
     try:
-        distinct = np.unique(values)
-        places = np.searchsorted(distinct, values)
+        distinct, places = _distinct_labels(values)
     except TypeError:
         raise SEVERAL_TYPES from None
     # Few distinct labels are of the kind that all are, and looked at sooner.
     check_classification_targets(distinct if len(distinct) <= FEW_LABELS else values)
     classes = finalize_classes(distinct, declared, label_order, max_classes)
-    return class_numbers(distinct, classes)[places], classes
+    numbers = class_numbers(distinct, classes)
+    if places.dtype == np.uint8 and np.array_equal(numbers, np.arange(len(numbers))):
+        return places, classes
+    return numbers[places], classes
+
+
+def _distinct_labels(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Distinct labels, in the order of their values, and the place of each row's among them."""
+    if values.dtype == bool or values.dtype in WHOLE_NUMBERS:
+        whole = values.view(np.uint8) if values.dtype == bool else values
+        found: Any = _core.number_labels(np.ascontiguousarray(whole))
+        if found is not None:
+            return found[0].astype(values.dtype), found[1]
+    distinct = np.unique(values)
+    return distinct, np.searchsorted(distinct, values)
 
 
 def raise_missing_labels(n_missing: int, n_rows: int, first: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import narwhals as nw
@@ -95,6 +96,11 @@ class TrainingData(TrainingSize):
     given_rows: int
     kept: NDArray[np.intp] | slice  # which of the given rows have weight
 
+    @cached_property
+    def class_rows(self) -> NDArray[np.int64]:
+        """Rows of each class."""
+        return _core.count_labels(self.labels, len(self.classes))
+
 
 def validate_training_data(
     estimator: Any,
@@ -136,7 +142,7 @@ def validate_training_data(
 
 def check_rows_of_classes(labels: NDArray[np.uint8], classes: NDArray[Any]) -> None:
     """Check that every class has rows of positive weight, and that they are not too many."""
-    counts = np.bincount(labels, minlength=len(classes))
+    counts = _core.count_labels(labels, len(classes))
     if not counts.all():
         raise ValueError(
             f"Got no row of positive weight with class {classes[int(np.argmin(counts))]!r}; "
@@ -149,6 +155,8 @@ def check_rows_of_classes(labels: NDArray[np.uint8], classes: NDArray[Any]) -> N
 def class_sizes(data: TrainingData) -> NDArray[np.float64]:
     """Sum of the weights of each class."""
     units = data.weights.as_units
+    if units is None:
+        return data.class_rows.astype(np.float64)
     sizes = np.bincount(data.labels, weights=units, minlength=len(data.classes))
     return np.asarray(sizes, dtype=np.float64)
 

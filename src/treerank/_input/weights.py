@@ -65,7 +65,7 @@ class Weights:
         if self.units is not None:
             return Weights(units=np.where(kept, self.units, 0), scale=self.scale)
         if self.repeats is None:
-            return Weights(repeats=kept.astype(np.uint8))
+            return Weights(repeats=kept.view(np.uint8))
         return Weights(repeats=np.where(kept, self.repeats, np.uint8(0)))
 
 

@@ -61,7 +61,7 @@ def size_of(data: TrainingData) -> BoostingSize:
     """Size of rows in memory."""
     units = data.weights.as_units
     weight = data.table.n_rows if units is None else units.sum() / data.weights.scale
-    return BoostingSize(data.table, data.classes, np.bincount(data.labels), float(weight))
+    return BoostingSize(data.table, data.classes, data.class_rows, float(weight))
 
 
 def plan_boosting(

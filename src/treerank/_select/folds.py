@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from treerank import _core
-from treerank._binning.binning import Codes
 from treerank._input.parameters import check_integer, invalid_parameter
 from treerank._input.validation import TrainingData
 from treerank._input.warn import warn
@@ -27,23 +27,25 @@ class Folds:
     fold: NDArray[np.int32]
 
 
-def assign_folds(cv: Any, codes: Codes, data: TrainingData, seed: int, n_jobs: int) -> Folds | None:
+def assign_folds(
+    cv: Any, hashes: Callable[[int], NDArray[np.uint64]], data: TrainingData, seed: int, n_jobs: int
+) -> Folds | None:
     """Deal the rows out to folds, or return None when a class is too small for any.
 
     Rows of a class are dealt in the order of a hash of their content, so that the order of the
-    rows does not matter. Equal rows are dealt at random: spread evenly, they would let rows held
-    out repeat the noise of the others.
+    rows does not matter; `hashes` gives it by its seed. Equal rows are dealt at random: spread
+    evenly, they would let rows held out repeat the noise of the others.
     """
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
         return _folds_of_splitter(cv, data)
     wanted = check_integer("cv", cv, 2)
     assert wanted is not None
-    n_folds = min(wanted, int(np.bincount(data.labels).min()))
+    n_folds = min(wanted, int(data.class_rows.min()))
     if n_folds < 2:
         warn_of_tiny_class()
         return None
     fold = _core.assign_folds(
-        codes, data.labels, data.weights.as_units, len(data.classes), n_folds, seed, n_jobs
+        hashes(seed), data.labels, data.weights.as_units, len(data.classes), n_folds, seed, n_jobs
     )
     return Folds(n_folds, fold)
 

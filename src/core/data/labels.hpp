@@ -1,0 +1,26 @@
+// Labels that are whole numbers close together: numbered by their order in two passes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/util/unfilled.hpp"
+
+namespace treerank {
+
+template <class Value>
+struct NumberedLabels {
+    std::vector<Value> distinct;  // ascending
+    Unfilled<std::uint8_t> number;  // place of each row's label among them
+};
+
+// Nothing where the smallest and the largest are 256 or more apart.
+template <class Value>
+std::optional<NumberedLabels<Value>> number_labels(const Value* labels, std::size_t n);
+
+// Rows of each number.
+std::vector<std::int64_t> count_labels(const std::uint8_t* labels, std::size_t n,
+                                       std::size_t n_classes);
+
+}  // namespace treerank

@@ -144,7 +144,7 @@ def test_the_parameters_of_a_forest_mean_the_same(threads, n_classes, parameters
     assert_same_forest(RankingForest(n_estimators=2, **parameters).fit(x, y, weight), model)
 
 
-def test_equal_rows_are_dealt_to_the_folds_of_memory(threads):
+def test_equal_rows_are_in_the_folds_of_memory(threads):
     x, y = table(600)
     x = (x > 0).astype(float)  # 32 distinct rows
     model = DaskTreeRank(LeafRank(), client=threads)
@@ -554,11 +554,11 @@ def test_workers_without_the_package_or_with_another_version_are_refused(threads
     x, y = table(100)
     lazy = cut_array(x, []), cut_array(y, [])
 
-    def lacking(*_):
+    def not_installed(*_):
         raise PackageNotFoundError("treerank-ml")
 
-    monkeypatch.setattr(threads, "run", lacking)
-    with pytest.raises(RuntimeError, match="lack treerank-ml"):
+    monkeypatch.setattr(threads, "run", not_installed)
+    with pytest.raises(RuntimeError, match="do not have treerank-ml"):
         DaskTreeRank(client=threads).fit(*lazy)
     monkeypatch.setattr(threads, "run", lambda *_: {"tcp://here": "0.0.1"})
     with pytest.raises(RuntimeError, match=r"tcp://here has treerank-ml 0\.0\.1"):

@@ -59,7 +59,7 @@ class Walks:
 
     @property
     def used_features(self) -> Ints:
-        """Features that are asked for."""
+        """Features that the trees test."""
         return np.unique(self.feature[self.kind != END])
 
     @cached_property

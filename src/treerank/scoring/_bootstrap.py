@@ -1,4 +1,4 @@
-"""Fits of a whole procedure to bootstrap samples, in parallel, and what each is worth where."""
+"""Fits of a whole procedure to bootstrap samples, in parallel, and their figures."""
 
 from __future__ import annotations
 

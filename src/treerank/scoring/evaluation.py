@@ -30,7 +30,7 @@ MAX_BANDS = 10
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a model is worth on some rows; made by :func:`evaluate`.
+    """How well a model ranks some rows; made by :func:`evaluate`.
 
     Printed, it is a list of measures and the gains table.
 

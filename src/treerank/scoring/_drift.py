@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank._report._stability import MOVED, STABLE
 from treerank.scoring._distributions import (
     Columns,
@@ -109,7 +109,7 @@ def score_drift(
 
 
 def column_drifts(
-    model: Any,
+    model: FittedClassifier,
     before: ScoredTable,
     after: ScoredTable,
     period: NDArray[np.intp],

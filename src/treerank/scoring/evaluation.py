@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank.metrics import (
     brier_score_loss,
     calibration_slope,
@@ -159,7 +159,7 @@ class Evaluation:
 
 
 def evaluate(
-    model: Any,
+    model: FittedClassifier,
     X: TableLike,
     y: ArrayLike,
     *,

@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 SOURCES := $(shell find src/core src/bindings -name '*.?pp')
 CORE_TESTS := $(wildcard tests/core/*.?pp)
 
-.PHONY: demo test lint sanitize sanitize-build compilers wheel bench bench-check papers docs stub clean
+.PHONY: demo test suite test-long lint sanitize sanitize-build compilers wheel bench bench-check papers docs stub clean
 
 # Each target has the extras it needs in the environment; a stamp says which are there. Most modules
 # of other packages are never imported; Python compiles those that are.
@@ -38,11 +38,19 @@ $(VENV)/.tools-installed:
 demo: $(VENV)/.demo-installed
 	$(BIN)/python -m treerank._demo demo
 
-# The environment beside the sanitizer build, and lint beside the tests of that. Neighbouring tests,
-# which share what is made for them, go to the same process as long as both have some.
+# All at once, on two cores: a test that waits for a server, a browser or a cluster leaves its core to
+# the linters, to the sanitizers or to a third process of tests. Neighbouring tests, which share what
+# is made for them, go to the same process as long as all have some.
 test:
-	$(MAKE) --no-print-directory -j 2 lint sanitize
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+	$(MAKE) --no-print-directory -j 3 sanitize suite lint
+
+suite: $(VENV)/.dev-installed
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal
+
+# For a night: ten times the examples of each property, and many more odd inputs.
+test-long: $(VENV)/.dev-installed
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 HYPOTHESIS_PROFILE=thorough TREERANK_FUZZ=5000 \
+	  $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check .

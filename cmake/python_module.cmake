@@ -13,8 +13,12 @@ endif()
 # (FREE_THREADED) calls may run at the same time: the module has no state that changes after it
 # was loaded, and the core works on what it was given.
 file(GLOB bindings_sources CONFIGURE_DEPENDS src/bindings/*.cpp)
+# nanobind never changes, so that its sources may as well be compiled as one: a third of the time.
+set(CMAKE_UNITY_BUILD ${TREERANK_PRECOMPILE})
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 0)
 nanobind_add_module(_core NB_STATIC STABLE_ABI FREE_THREADED NB_SUPPRESS_WARNINGS
                     ${bindings_sources})
+set_target_properties(_core PROPERTIES UNITY_BUILD OFF)
 target_link_libraries(_core PRIVATE treerank_core)
 if(TREERANK_PRECOMPILE)
   target_precompile_headers(_core PRIVATE src/bindings/arrays.hpp)

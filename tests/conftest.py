@@ -3,13 +3,27 @@
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 settings.register_profile("quick", parent=settings.get_profile("default"), max_examples=15)
+settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(scope="session")
+def postgres_server():
+    """One server for all tests of a process: it takes seconds to make."""
+    postgres = pytest.importorskip("postgres", exc_type=ImportError)  # needs Unix's users
+
+    reason = postgres.why_not()
+    if reason is not None:
+        pytest.skip(reason)
+    with postgres.running_server() as server:
+        yield server
 
 
 def pytest_report_header():

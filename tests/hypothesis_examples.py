@@ -4,7 +4,11 @@ from hypothesis import settings
 
 
 def examples(number, **other):
-    """So many; a fifth of them, and few at most, where the profile asks for few."""
+    """So many; where the profile asks for fewer or more, a fifth of them or ten times as many."""
     most = settings().max_examples
-    quick = most < settings.get_profile("default").max_examples
-    return settings(max_examples=min(most, -(-number // 5)) if quick else number, **other)
+    usual = settings.get_profile("default").max_examples
+    if most < usual:
+        number = min(most, -(-number // 5))
+    elif most > usual:
+        number = 10 * number
+    return settings(max_examples=number, **other)

@@ -6,7 +6,6 @@ import sqlite3
 
 import numpy as np
 import pandas as pd
-import postgres
 import pytest
 import saved_models
 from onnx_scores import run_onnx
@@ -122,25 +121,22 @@ def duck(rows):
 
 
 @pytest.fixture(scope="module")
-def postgresql(rows):
-    reason = postgres.why_not()
-    if reason is not None:
-        pytest.skip(reason)
-    with postgres.running_server() as server:
-        server.ask(table_definition("double precision", "text", "boolean"))
-        text = io.StringIO()
-        csv.writer(text).writerows(plain_rows(rows))
-        server.ask('COPY "my loans" FROM STDIN (FORMAT csv)', text.getvalue())
-        column = '"' + NASTY.replace('"', '""') + '"'
-        server.ask(
-            f"""UPDATE "my loans" SET {column} = 'NaN' WHERE {column} IS NULL AND id % 2 = 0"""
-        )
+def postgresql(rows, postgres_server):
+    server = postgres_server
+    server.ask(
+        'DROP TABLE IF EXISTS "my loans";' + table_definition("double precision", "text", "boolean")
+    )
+    text = io.StringIO()
+    csv.writer(text).writerows(plain_rows(rows))
+    server.ask('COPY "my loans" FROM STDIN (FORMAT csv)', text.getvalue())
+    column = '"' + NASTY.replace('"', '""') + '"'
+    server.ask(f"""UPDATE "my loans" SET {column} = 'NaN' WHERE {column} IS NULL AND id % 2 = 0""")
 
-        def ask(query):
-            answer = server.ask(f"COPY ({query}) TO STDOUT (FORMAT csv)")
-            return [tuple(map(float, row)) for row in csv.reader(io.StringIO(answer))]
+    def ask(query):
+        answer = server.ask(f"COPY ({query}) TO STDOUT (FORMAT csv)")
+        return [tuple(map(float, row)) for row in csv.reader(io.StringIO(answer))]
 
-        yield ask
+    return ask
 
 
 DATABASES = {"sqlite": "sqlite", "duckdb": "duck", "postgresql": "postgresql"}

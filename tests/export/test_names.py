@@ -7,7 +7,6 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-import postgres
 import pytest
 
 from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank
@@ -17,7 +16,7 @@ from treerank.export import to_dict, to_onnx, to_sql, to_text
 FEATURES = ["score", "tree", "true", "Stratum", "source", "strata", "slot", 'walk"s', "numbered"]
 EXTRA = ["stratum_", "kind", "probability", "row_id", "features", "value", "total", "root", "node"]
 DIALECTS = ["sqlite", "duckdb", "postgresql"]
-N_ROWS = 300
+N_ROWS = 120
 
 
 @cache
@@ -88,21 +87,11 @@ class Postgresql:
         return list(csv.reader(io.StringIO(answer)))
 
 
-@pytest.fixture(scope="module")
-def databases():
-    made = {"sqlite": Sqlite(), "duckdb": Duckdb()}
-    if postgres.why_not() is not None:
-        yield made
-        return
-    with postgres.running_server() as server:
-        yield made | {"postgresql": Postgresql(server)}
-
-
-@pytest.fixture(params=DIALECTS)
-def database(request, databases):
-    if request.param not in databases:
-        pytest.skip(postgres.why_not())
-    return request.param, databases[request.param]
+@pytest.fixture(params=DIALECTS, scope="module")
+def database(request):
+    if request.param == "postgresql":
+        return request.param, Postgresql(request.getfixturevalue("postgres_server"))
+    return request.param, Sqlite() if request.param == "sqlite" else Duckdb()
 
 
 def rows_of(X, extra):

@@ -4,7 +4,6 @@ import sqlite3
 
 import numpy as np
 import pandas as pd
-import postgres
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -53,15 +52,12 @@ def ask_duckdb(query):
 
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "postgresql"])
 @pytest.mark.parametrize("numbers", [NUMBERS, NUMBERS[:3], NUMBERS[:0]], ids=["wide", "one", "no"])
-def test_databases_read_the_numbers_back(dialect, numbers):
+def test_databases_read_the_numbers_back(dialect, numbers, request):
     table = stream("numbers", numbers, DIALECTS[dialect])
     query = f"WITH {table} SELECT place, number FROM numbers ORDER BY place"
     if dialect == "postgresql":
-        reason = postgres.why_not()
-        if reason is not None:
-            pytest.skip(reason)
-        with postgres.running_server() as server:
-            answer = server.ask(f"COPY ({query}) TO STDOUT (FORMAT csv)")
+        server = request.getfixturevalue("postgres_server")
+        answer = server.ask(f"COPY ({query}) TO STDOUT (FORMAT csv)")
         found = [tuple(map(int, line.split(","))) for line in answer.split()]
     else:
         found = {"sqlite": ask_sqlite, "duckdb": ask_duckdb}[dialect](query)

@@ -72,7 +72,7 @@ def test_large_nodes_decide_as_small_ones_do(max_bins, weighted):
     x, y = table(1_200, 3, 5, missing=0.05, digits=2)
     weight = np.random.default_rng(0).integers(1, 40, size=len(y)).astype(float)
     weight = weight if weighted else np.ones(len(y))
-    splitter = LeafRank(max_depth=3)
+    splitter = LeafRank(max_depth=2)
     model = grown(
         x, y, weight, splitter=splitter, max_depth=2, min_samples_leaf=1, max_bins=max_bins
     )

@@ -86,7 +86,7 @@ def test_large_nodes_decide_as_small_ones_do(max_bins, weighted):
     x[:, 2] = np.nan_to_num(x[:, 2])  # never missing: goes through the vector scan
     weight = np.random.default_rng(0).integers(1, 40, size=len(y)).astype(float)
     weight = weight if weighted else np.ones(len(y))
-    splitter = LeafRank(max_depth=3)
+    splitter = LeafRank(max_depth=2)
     model = by_cell_mean(
         x, y, weight, splitter=splitter, max_depth=2, min_samples_leaf=1, max_bins=max_bins
     )
@@ -97,7 +97,7 @@ def test_large_nodes_decide_as_small_ones_do(max_bins, weighted):
             binned[codes[j] == code, j] = np.average(
                 x[codes[j] == code, j], weights=weight[codes[j] == code]
             )
-    options = {"criterion": "gini", "max_depth": 3, "min_samples_leaf": 1, "min_auc_gain": 0.0}
+    options = {"criterion": "gini", "max_depth": 2, "min_samples_leaf": 1, "min_auc_gain": 0.0}
     stand_ins = stand_ins_of(model, binned, codes, weight)
     oracles.audit(model.tree_, codes, y, weight, options, (), stand_ins)
 

@@ -43,14 +43,14 @@ import os, signal, threading
 import numpy as np
 from treerank import LeafRank, TreeRank
 rng = np.random.default_rng(0)
-x = rng.integers(0, 255, size=(200_000, 30)).astype(np.float32)
-y = rng.integers(0, 2, size=200_000)
+x = rng.integers(0, 255, size=(100_000, 20)).astype(np.float32)
+y = rng.integers(0, 2, size=100_000)
 # 250 deep trees: the whole fit takes longer than the process is given.
 model = TreeRank(LeafRank(max_depth=20), max_depth=None, cv=250, n_jobs={n_jobs})
 before = dict(vars(model))
 def press():
     os.kill(os.getpid(), signal.SIGINT)
-threading.Timer(2.0, press).start()
+threading.Timer(1.0, press).start()
 try:
     model.fit(x, y)
 except KeyboardInterrupt:

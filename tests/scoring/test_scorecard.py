@@ -6,7 +6,6 @@ import pickle
 import sqlite3
 
 import numpy as np
-import postgres
 import pytest
 import saved_models
 from sklearn.base import clone
@@ -217,11 +216,16 @@ BREAKS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def saved_card(tmp_path_factory):
+    path = tmp_path_factory.mktemp("card") / "card.json"
+    treerank.save(Scorecard(TreeRank(), points=Points()).fit(*loans(600)), path)
+    return path.read_text()
+
+
 @pytest.mark.parametrize(("path", "value", "message"), BREAKS)
-def test_damaged_scorecards_are_refused(path, value, message, tmp_path):
-    X, y = loans(600)
-    treerank.save(Scorecard(TreeRank(), points=Points()).fit(X, y), tmp_path / "card.json")
-    document = json.loads((tmp_path / "card.json").read_text())
+def test_damaged_scorecards_are_refused(saved_card, path, value, message, tmp_path):
+    document = json.loads(saved_card)
     at = document["scorecard"]
     for step in path[:-1]:
         at = at[step]
@@ -328,25 +332,23 @@ def test_what_was_not_asked_for_is_not_there():
         Scorecard(TreeRank()).predict_points(X)
 
 
-def test_postgresql_gives_the_grades_and_points_of_python(cards):
-    if reason := postgres.why_not():
-        pytest.skip(reason)
+def test_postgresql_gives_the_grades_and_points_of_python(cards, postgres_server):
     rows = saved_models.new_rows(100)
-    with postgres.running_server() as server:
-        kinds = ", ".join(
-            f'"{name}" {"text" if rows[name].dtype.kind not in "fib" else "float8"}'
-            for name in rows
-            if name != "member"
-        )
-        server.ask(f'CREATE TABLE loans (key integer, {kinds}, "member" boolean)')
-        order = [name for name in rows if name != "member"]
-        table = rows.assign(key=np.arange(len(rows)))[["key", *order, "member"]]
-        server.ask(
-            "COPY loans FROM STDIN WITH (FORMAT csv)", table.to_csv(index=False, header=False)
-        )
-        for name in ("tree", "forest"):
-            query = to_sql(cards[name], "loans", columns=["key"])
-            asked = f"COPY (SELECT grade, points FROM ({query}) AS s ORDER BY key) TO STDOUT CSV"
-            found = [line.split(",") for line in server.ask(asked).splitlines()]
-            assert [line[0] for line in found] == cards[name].predict_grade(rows).tolist()
-            assert [int(line[1]) for line in found] == cards[name].predict_points(rows).tolist()
+    kinds = ", ".join(
+        f'"{name}" {"text" if rows[name].dtype.kind not in "fib" else "float8"}'
+        for name in rows
+        if name != "member"
+    )
+    ask = postgres_server.ask
+    ask(
+        f'DROP TABLE IF EXISTS graded; CREATE TABLE graded (key integer, {kinds}, "member" boolean)'
+    )
+    order = [name for name in rows if name != "member"]
+    table = rows.assign(key=np.arange(len(rows)))[["key", *order, "member"]]
+    ask("COPY graded FROM STDIN WITH (FORMAT csv)", table.to_csv(index=False, header=False))
+    for name in ("tree", "forest"):
+        query = to_sql(cards[name], "graded", columns=["key"])
+        asked = f"COPY (SELECT grade, points FROM ({query}) AS s ORDER BY key) TO STDOUT CSV"
+        found = [line.split(",") for line in ask(asked).splitlines()]
+        assert [line[0] for line in found] == cards[name].predict_grade(rows).tolist()
+        assert [int(line[1]) for line in found] == cards[name].predict_points(rows).tolist()

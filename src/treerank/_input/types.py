@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from narwhals.typing import IntoDataFrame
@@ -15,3 +15,18 @@ Label: TypeAlias = str | float | bool | np.generic
 LabelOrder: TypeAlias = Sequence[Label] | NDArray[Any] | None
 RandomStateLike: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 ClassWeight: TypeAlias = Mapping[Label, float] | str | None
+
+
+class FittedClassifier(Protocol):
+    """A fitted classifier, of this library or of another one."""
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Labels, the one that is ranked first last."""
+
+
+class FittedRanker(FittedClassifier, Protocol):
+    """A fitted model that ranks."""
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Return the score of each row; higher is better."""

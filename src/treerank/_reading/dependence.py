@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
 from treerank._input.parameters import check_choice, check_integer, check_n_jobs, invalid_parameter
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank._input.validation import Table, validate_rows
 from treerank._trees.ranking_tree import RankTree, _set_bytes
 
@@ -116,7 +116,7 @@ def partial_dependence(
     )
 
 
-def check_has_tests(model: Any, remedy: str = "") -> None:
+def check_has_tests(model: FittedClassifier, remedy: str = "") -> None:
     """Refuse what is no fitted ranking tree, or not one whose splits are tests on features."""
     if isinstance(model, BaseEstimator):
         check_is_fitted(model)

@@ -15,7 +15,7 @@ from treerank._input.frames import frame_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_integer
 from treerank._input.seed import seed_of
-from treerank._input.types import RandomStateLike, TableLike
+from treerank._input.types import FittedClassifier, FittedRanker, RandomStateLike, TableLike
 from treerank._input.validation import _feature_names
 from treerank._reading.attributions import attributions, rows_of
 from treerank._reading.reasons import check_groups
@@ -69,7 +69,7 @@ class Importance:
 
 
 def attribution_importance(
-    model: Any,
+    model: FittedClassifier,
     X: TableLike,
     baseline: Any = None,
     *,
@@ -128,7 +128,7 @@ def attribution_importance(
 
 
 def auc_importance(
-    model: Any,
+    model: FittedRanker,
     X: TableLike,
     y: ArrayLike,
     *,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treerank._growth.trees import check_monotonic
 from treerank._input.parameters import check_choice, check_integer, check_number, is_whole
-from treerank._input.types import TableLike
+from treerank._input.types import FittedRanker, TableLike
 from treerank._reading.attributions import Attributions, attributions, data_of, rows_of
 from treerank._reading.tree_sums import tree_sum
 from treerank._reading.usual_values import UsualValues, format_value, is_missing, usual_values
@@ -54,7 +54,7 @@ class Reason:
 
 
 def reasons(
-    model: Any,
+    model: FittedRanker,
     X: TableLike,
     n: int = 4,
     *,
@@ -139,7 +139,7 @@ def reasons(
 
 
 def reasons_both_ways(
-    model: Any, X: TableLike, n: int, baseline: Any
+    model: FittedRanker, X: TableLike, n: int, baseline: Any
 ) -> dict[str, list[list[Reason]]]:
     """Reasons to be "up" and to be "down" against all rows of a baseline, computed once."""
     rows, usual = _reference_rows(model, baseline, "population", 0.0, -1.0)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank._input.types import FittedClassifier
 from treerank._report._render import area, number, percent, weight
 from treerank._report._sample import ScoredRows
 
@@ -47,7 +48,7 @@ class Part:
     items: list[Item]
 
 
-def appendix(context: dict[str, Any], model: Any, sample: ScoredRows) -> list[Part]:
+def appendix(context: dict[str, Any], model: FittedClassifier, sample: ScoredRows) -> list[Part]:
     """Fill in the items from what the page shows."""
     known = _known(context, model, sample)
     return [
@@ -90,7 +91,7 @@ def _escape(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>|#&~])", r"\\\1", " ".join(text.split()))
 
 
-def _known(context: dict[str, Any], model: Any, sample: ScoredRows) -> dict[str, str]:
+def _known(context: dict[str, Any], model: FittedClassifier, sample: ScoredRows) -> dict[str, str]:
     """Sentences about the model and its rows."""
     facts = context["facts"]
     return {

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from treerank._base import TreeRanker, rank_leaves
 from treerank._growth.trees import check_monotonic
 from treerank._input.parameters import check_n_jobs
+from treerank._input.types import FittedClassifier
 from treerank._reading.rules import cell_rules, side_rule
 from treerank._report._order import adjusted_level, format_apart, rate_difference
 from treerank._report._sample import Floats, ScoredRows
@@ -84,7 +85,7 @@ class CellView:
 
 
 def view_cells(
-    model: Any, sample: ScoredRows, level: float, is_held_out: bool = False
+    model: FittedClassifier, sample: ScoredRows, level: float, is_held_out: bool = False
 ) -> CellView | None:
     """Return the cells of a ranking tree; None for models that are none.
 

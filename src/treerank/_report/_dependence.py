@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._input.categories import SharedLevels, format_level
+from treerank._input.types import FittedClassifier
 from treerank._reading.dependence import partial_dependence
 from treerank._report._pictures import Picture, nice_ticks, short_name, widened
 from treerank._report._sample import Floats, ScoredRows, responses
@@ -45,7 +46,7 @@ class _Found:
 
 
 def dependence_pictures(
-    model: Any, sample: ScoredRows, features: list[int], seed: int
+    model: FittedClassifier, sample: ScoredRows, features: list[int], seed: int
 ) -> list[dict[str, Any]]:
     """Draw the mean probability of the top class (or the mean score) over each feature."""
     has_probability = sample.probability is not None and len(model.classes_) == 2
@@ -73,7 +74,7 @@ def dependence_pictures(
 
 
 def _sampled_dependence(
-    model: Any, sample: ScoredRows, j: int, has_probability: bool, seed: int
+    model: FittedClassifier, sample: ScoredRows, j: int, has_probability: bool, seed: int
 ) -> tuple[NDArray[Any], Floats]:
     """Partial dependence of any model, over a sample of rows and values that occur."""
     places = _places_of_grid(sample.table.column(j))

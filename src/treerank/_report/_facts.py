@@ -7,13 +7,16 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+from treerank._input.types import FittedClassifier
 from treerank._report._sample import ScoredRows
 
 LIBRARIES = ("treerank-ml", "scikit-learn", "numpy", "scipy")
 MAX_TEXT = 200
 
 
-def facts(model: Any, sample: ScoredRows, training: ScoredRows | None) -> dict[str, Any]:
+def facts(
+    model: FittedClassifier, sample: ScoredRows, training: ScoredRows | None
+) -> dict[str, Any]:
     """Gather the header."""
     parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
     usual = _defaults(model)
@@ -43,7 +46,7 @@ def facts(model: Any, sample: ScoredRows, training: ScoredRows | None) -> dict[s
     }
 
 
-def _seed(model: Any, parameters: dict[str, Any]) -> str:
+def _seed(model: FittedClassifier, parameters: dict[str, Any]) -> str:
     if "random_state" not in parameters:
         return "none: this model draws nothing"
     given = parameters["random_state"]

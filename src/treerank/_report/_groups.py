@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.types import FittedClassifier
 from treerank._report._judged import Judged, PageOptions
 from treerank._report._pictures import Picture
 from treerank._report._sample import ScoredRows
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 MAX_CURVES = 6
 
 
-def sections_of_parts(model: Any, judged: Judged, wanted: PageOptions) -> dict[str, Any]:
+def sections_of_parts(
+    model: FittedClassifier, judged: Judged, wanted: PageOptions
+) -> dict[str, Any]:
     """Sections on parts of the rows."""
     if wanted.groups is None and not wanted.segments and wanted.champion is None:
         return {"groups": None, "segments": None, "challenge": None}
@@ -102,7 +105,7 @@ def segment_section(
 
 
 def challenge_section(
-    champion: Any, model: Any, sample: ScoredRows, level: float
+    champion: Any, model: FittedClassifier, sample: ScoredRows, level: float
 ) -> dict[str, Any] | None:
     """Swap sets and net benefit against the model in use; None if there is none."""
     if champion is None:

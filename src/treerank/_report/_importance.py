@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._binning.binning import BinnedTable
+from treerank._input.types import FittedClassifier
 from treerank._reading.importance import Importance, importance_by_shuffling
 from treerank._reading.tree_sums import tree_sum
 from treerank._report._judged import Judged
@@ -31,7 +32,7 @@ FITTED_ROWS, FITTED_TREES = 20_000, 50
 Score = Callable[[list[int], NDArray[np.intp] | None], Floats]
 
 
-def importances(model: Any, judged: Judged, level: float, seed: int) -> dict[str, Any]:
+def importances(model: FittedClassifier, judged: Judged, level: float, seed: int) -> dict[str, Any]:
     """Name the features, the most important first, with limits of the loss."""
     rng = np.random.default_rng(seed)
     ranker, rows = _unknown_rows(model, judged, rng)
@@ -94,7 +95,7 @@ def draw_of_every_class(
     return np.sort(np.concatenate(drawn))
 
 
-def _columns_to_shuffle(model: Any, sample: ScoredRows) -> tuple[list[int], int]:
+def _columns_to_shuffle(model: FittedClassifier, sample: ScoredRows) -> tuple[list[int], int]:
     """Columns with the largest gains, and how many the model does not use at all."""
     n_columns = len(sample.table.names)
     gains = getattr(model, "feature_importances_", None)
@@ -106,8 +107,8 @@ def _columns_to_shuffle(model: Any, sample: ScoredRows) -> tuple[list[int], int]
 
 
 def _losses(
-    model: Any, sample: ScoredRows, rows: NDArray[np.intp], columns: list[int], level: float,
-    rng: np.random.Generator,
+    model: FittedClassifier, sample: ScoredRows, rows: NDArray[np.intp], columns: list[int],
+    level: float, rng: np.random.Generator,
 ) -> tuple[Importance, int]:  # fmt: skip
     n_repeats = int(np.clip(SHUFFLES // max(len(columns), 1), 1, MOST_REPEATS))
     code, weight = sample.code[rows], sample.weight[rows]
@@ -147,7 +148,7 @@ def _scores_of(model: Any, sample: ScoredRows, rows: NDArray[np.intp]) -> Score:
     return score_rows
 
 
-def _asks_for_single_features(model: Any) -> bool:
+def _asks_for_single_features(model: FittedClassifier) -> bool:
     try:
         tree_sum(model)
     except ValueError:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from treerank._base import TreeRanker
 from treerank._forest import RankingForest
+from treerank._input.types import FittedRanker
 from treerank._report._reasons import moved, spread_over_ranking
 from treerank._report._sample import ScoredRows
 
@@ -71,7 +72,7 @@ def lookup(
 
 
 def _reasons(
-    model: Any, sample: ScoredRows, kept: NDArray[np.intp], chosen: NDArray[np.intp],
+    model: FittedRanker, sample: ScoredRows, kept: NDArray[np.intp], chosen: NDArray[np.intp],
     explained: list[dict[str, Any]] | None,
 ) -> dict[int, tuple[list[str], list[str]]]:  # fmt: skip
     """What moved each row up and down; empty for a model without reasons."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank._input.parameters import check_integer, invalid_parameter
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank._report._appendix import SIGNATURES, to_markdown
 from treerank._report._appendix import appendix as build_appendix
 from treerank._report._by_cut import cuts_between_classes
@@ -47,7 +47,7 @@ from treerank.scoring._validation import Validation
 
 
 def report(
-    model: Any,
+    model: FittedClassifier,
     X: TableLike | None = None,
     y: ArrayLike | None = None,
     *,
@@ -212,7 +212,7 @@ def write_page(model: Any, judged: Judged, wanted: PageOptions) -> Path | str:
     return path
 
 
-def _read_training(model: Any, train: Any) -> ScoredRows | None:
+def _read_training(model: FittedClassifier, train: Any) -> ScoredRows | None:
     if train is None:
         return None
     if not isinstance(train, tuple | list) or len(train) not in (2, 3):
@@ -223,7 +223,7 @@ def _read_training(model: Any, train: Any) -> ScoredRows | None:
     return read_sample(model, train[0], train[1], weight, "y of train")
 
 
-def _features(model: Any, judged: Judged, wanted: PageOptions) -> dict[str, Any]:
+def _features(model: FittedClassifier, judged: Judged, wanted: PageOptions) -> dict[str, Any]:
     described = judged.described
     importance = importances(model, judged, wanted.level, wanted.seed)
     return {
@@ -286,7 +286,11 @@ def _with_name(target: str, label: str) -> str:
 
 
 def _curve(
-    model: Any, sample: ScoredRows, training: ScoredRows | None, view: CellView | None, level: float
+    model: FittedClassifier,
+    sample: ScoredRows,
+    training: ScoredRows | None,
+    view: CellView | None,
+    level: float,
 ) -> dict[str, Any]:
     n_classes = len(model.classes_)
     if n_classes > 2:
@@ -310,7 +314,11 @@ def _curve(
 
 
 def _training_quality(
-    training: ScoredRows | None, view: CellView | None, two_classes: bool, level: float, model: Any
+    training: ScoredRows | None,
+    view: CellView | None,
+    two_classes: bool,
+    level: float,
+    model: FittedClassifier,
 ) -> float | None:
     if view is not None:
         return view.steps[view.chosen].training

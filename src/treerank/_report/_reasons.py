@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._input.parameters import invalid_parameter, is_whole
+from treerank._input.types import FittedRanker
 from treerank._reading.explanation import Explanation, Move, explain
 from treerank._reading.reasons import Reason, reasons_both_ways
 from treerank._reading.tree_sums import tree_sum
@@ -45,7 +46,9 @@ def spread_over_ranking(sample: ScoredRows, n_rows: int) -> NDArray[np.intp]:
     return np.asarray(order[np.rint(at).astype(np.intp)])
 
 
-def reasons(model: Any, sample: ScoredRows, rows: NDArray[np.intp]) -> list[dict[str, Any]] | None:
+def reasons(
+    model: FittedRanker, sample: ScoredRows, rows: NDArray[np.intp]
+) -> list[dict[str, Any]] | None:
     """Explain the rows; None for a model whose score is no sum of trees of tests."""
     try:
         tree_sum(model)
@@ -71,7 +74,7 @@ def reasons(model: Any, sample: ScoredRows, rows: NDArray[np.intp]) -> list[dict
 
 
 def moved(
-    model: Any, sample: ScoredRows, rows: NDArray[np.intp], n: int
+    model: FittedRanker, sample: ScoredRows, rows: NDArray[np.intp], n: int
 ) -> tuple[list[list[str]], list[list[str]]]:
     """What moved each row up and what moved it down, against all rows of the sample."""
     found = reasons_both_ways(model, sample.table.take(rows).native, n, sample.rows)

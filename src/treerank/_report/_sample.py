@@ -13,7 +13,7 @@ from treerank._binning.binning import Binning, bin_table
 from treerank._forest import RankingForest
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_n_jobs
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank._input.validation import validate_rows
 from treerank._report._table import RowTable, fingerprint
 from treerank.metrics._input import check_weights
@@ -68,7 +68,7 @@ class ScoredRows:
 
 
 def read_sample(
-    model: Any, X: TableLike, y: Any, sample_weight: ArrayLike | None, name: str = "y"
+    model: FittedClassifier, X: TableLike, y: Any, sample_weight: ArrayLike | None, name: str = "y"
 ) -> ScoredRows:
     """Check rows against the model and score them."""
     check_is_fitted(model)
@@ -110,7 +110,9 @@ def class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]
     return np.asarray(by_value[np.searchsorted(classes[by_value], labels)])
 
 
-def hold_out(model: Any, training: ScoredRows, cv: Any, seed: int) -> tuple[ScoredRows, HeldOut]:
+def hold_out(
+    model: FittedClassifier, training: ScoredRows, cv: Any, seed: int
+) -> tuple[ScoredRows, HeldOut]:
     """Replace the scores of training rows by those of models that have not seen them."""
     labels = np.asarray(model.classes_)[training.code]
     weight = training.weight if training.is_weighted else None
@@ -172,7 +174,7 @@ def bin_once(model: Any, X: TableLike) -> Any:
     return bin_table(checked, binning, check_n_jobs(model.n_jobs))
 
 
-def class_probabilities(model: Any, rows: Any, score: Floats) -> Floats | None:
+def class_probabilities(model: FittedClassifier, rows: Any, score: Floats) -> Floats | None:
     """Probability of each class; None for a model that gives none."""
     if not hasattr(model, "predict_proba"):
         return None

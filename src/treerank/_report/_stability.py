@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.types import FittedClassifier
 from treerank._report._sample import Floats, ScoredRows
 from treerank._report._table import RowTable, table_names
 from treerank.metrics import population_stability_index
@@ -37,7 +38,7 @@ def stability(
 
 
 def stability_parts(
-    model: Any, sample: ScoredRows, training: ScoredRows | None, X_new: Any
+    model: FittedClassifier, sample: ScoredRows, training: ScoredRows | None, X_new: Any
 ) -> list[dict[str, Any]]:
     """From the training rows to those judged, and from these to new ones, as far as given."""
     names = table_names(sample.table, model)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._input.columns import is_missing
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 
 
 class RowTable:
@@ -73,7 +73,7 @@ def _as_column(values: list[Any], array: NDArray[Any] | None) -> NDArray[Any]:
     return column
 
 
-def table_names(table: RowTable, model: Any) -> list[str]:
+def table_names(table: RowTable, model: FittedClassifier) -> list[str]:
     """Names that the model knows, else those of the table."""
     names = getattr(model, "feature_names_in_", None)
     return table.names if names is None else [str(name) for name in names]

@@ -8,6 +8,7 @@ import numpy as np
 
 from treerank._base import RankingModel
 from treerank._input.focus import Focus, check_focus
+from treerank._input.types import FittedClassifier
 from treerank._report._pictures import Picture
 from treerank._report._sample import ScoredRows
 from treerank.metrics import cap_curve, local_auc_interval, partial_auc_interval, top_measures
@@ -20,7 +21,7 @@ LEAST_ROWS = 5
 BEYOND = 1.25
 
 
-def top_of_list(model: Any, sample: ScoredRows, level: float) -> dict[str, Any] | None:
+def top_of_list(model: FittedClassifier, sample: ScoredRows, level: float) -> dict[str, Any] | None:
     """Measures of the first rows, and the curve of what is found in them; None: too few rows.
 
     A model that was fitted with a focus is judged there, too.

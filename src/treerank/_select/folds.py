@@ -30,10 +30,10 @@ class Folds:
 def assign_folds(
     cv: Any, hashes: Callable[[int], NDArray[np.uint64]], data: TrainingData, seed: int, n_jobs: int
 ) -> Folds | None:
-    """Deal the rows out to folds, or return None when a class is too small for any.
+    """Assign the rows to folds, or return None when a class is too small for any.
 
-    Rows of a class are dealt in the order of a hash of their content, so that the order of the
-    rows does not matter; `hashes` gives it by its seed. Equal rows are dealt at random: spread
+    Rows of a class are assigned in the order of a hash of their content, so that the order of the
+    rows does not matter; `hashes` gives it by its seed. Equal rows are assigned at random: spread
     evenly, they would let rows held out repeat the noise of the others.
     """
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool):

@@ -34,7 +34,7 @@ class PNormPush(RankingClassifier):
         Weight added to both sides of the ratio in the step, which bounds it when a stump makes
         no error.
     max_bins : int, default=1024
-        A feature with more distinct values than this is cut at so many quantiles only.
+        A feature with more distinct values than this is cut at this many quantiles only.
 
     Attributes
     ----------

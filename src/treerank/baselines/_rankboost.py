@@ -32,7 +32,7 @@ class RankBoost(RankingClassifier):
     smoothing : float, default=1e-3
         Weight added to W+ and W- in the step, which bounds it when a stump makes no error.
     max_bins : int, default=1024
-        A feature with more distinct values than this is cut at so many quantiles only.
+        A feature with more distinct values than this is cut at this many quantiles only.
 
     Attributes
     ----------

@@ -119,7 +119,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         return self.score_samples(X)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the class between whose cut-offs each row's score lies.
+        """Return the class whose range of scores contains the score of each row.
 
         Parameters
         ----------

@@ -54,7 +54,7 @@ class RankRLS(KernelRanker):
         Mean squared error of the rows left out, for each of `alphas`.
     loo_scores_ : ndarray of shape (n_rows,)
         Score of each training row of positive weight by the model learnt without it, on the
-        scale 0 .. K-1 of the labels. A row of weight above 1 counts as so many rows, of
+        scale 0 .. K-1 of the labels. A row of weight w > 1 counts as w rows, of
         which one is left out.
     scoring_rule_ : LinearScore or KernelScore
         `coef`, or `basis`, `dual_coef` and `gamma`, for standardised features.

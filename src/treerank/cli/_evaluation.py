@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import treerank
+from treerank._input.types import FittedClassifier, FittedRanker
 from treerank.cli._errors import BadInput
 from treerank.cli._scoring import check_finite, column_types, rows_for
 from treerank.cli._sources import Source
@@ -37,7 +38,7 @@ class Rows(NamedTuple):
 
 
 def read_rows(
-    model: Any,
+    model: FittedClassifier,
     source: Source,
     column_options: ColumnOptions,
     group: str | None = None,
@@ -64,14 +65,17 @@ def read_rows(
     )
 
 
-def read_features(model: Any, source: Source, drop: Sequence[str] = ()) -> Any:
+def read_features(model: FittedClassifier, source: Source, drop: Sequence[str] = ()) -> Any:
     """Read the columns that a model was fitted to, without labels."""
     table, features = _read_table(model, source, set(drop), [])
     return rows_for(model, table, features)
 
 
 def _check_named(
-    model: Any, source: Source, column_options: ColumnOptions, beside: dict[str, str | None]
+    model: FittedClassifier,
+    source: Source,
+    column_options: ColumnOptions,
+    beside: dict[str, str | None],
 ) -> None:
     """Raise for columns that options name and that are missing, or are the model's own."""
     names = source.header()
@@ -88,7 +92,7 @@ def _check_named(
 
 
 def _read_table(
-    model: Any, source: Source, apart: set[str], extra: Sequence[str]
+    model: FittedClassifier, source: Source, apart: set[str], extra: Sequence[str]
 ) -> tuple[Any, list[str]]:
     """Read the features and other columns; return the table and the names of the features."""
     left = [name for name in source.header() if name not in apart]
@@ -112,7 +116,7 @@ def read_finite(source: Source, types: dict[str, Any], features: list[str]) -> A
 
 
 def _known_labels(
-    model: Any, source: Source, column: Any, column_options: ColumnOptions
+    model: FittedClassifier, source: Source, column: Any, column_options: ColumnOptions
 ) -> NDArray[Any]:
     """Labels as the model has them: none that it does not know, and some of every class."""
     name = column_options.target
@@ -158,7 +162,7 @@ def spelling(text: str) -> str:
 
 
 def write_report_of_fit(
-    model: Any,
+    model: FittedRanker,
     data: Training,
     kept_back: Training | None,
     held_out: HeldOut | None,
@@ -197,7 +201,7 @@ def write_report_of_fit(
 
 
 def write_report(
-    model: Any, rows: Rows, out: Path, seed: int, source: Source, more: dict[str, Any]
+    model: FittedClassifier, rows: Rows, out: Path, seed: int, source: Source, more: dict[str, Any]
 ) -> None:
     """Write the report of a model on some rows."""
     try:

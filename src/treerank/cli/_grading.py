@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from treerank._input.types import FittedClassifier
 from treerank.cli._errors import BadInput
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class GradeOptions:
             or self.population_rate
         )
 
-    def scorecard(self, model: Any) -> Scorecard:
+    def scorecard(self, model: FittedClassifier) -> Scorecard:
         """Return a scorecard, yet to be fitted, of a fitted model."""
         from treerank.scoring import Grades, Points, Scorecard  # noqa: PLC0415 (slow)
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from treerank._input.types import FittedRanker
+
 
 def print_json(result: dict[str, Any]) -> None:
     """Print a result; numbers to the bit, NaN and infinities as null."""
@@ -42,7 +44,7 @@ def strata_of(model: Any) -> list[dict[str, Any]]:
     ]
 
 
-def quality_of(model: Any, rows: Any) -> dict[str, Any]:
+def quality_of(model: FittedRanker, rows: Any) -> dict[str, Any]:
     """How well a model ranks rows with labels: AUC, or VUS beyond two classes, and interval."""
     from treerank.metrics import auc_interval, vus_interval  # noqa: PLC0415 (slow to import)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from treerank._input.types import FittedClassifier
 
-def unwrap(model: Any) -> tuple[Any, Any]:
+
+def unwrap(model: FittedClassifier) -> tuple[Any, Any]:
     """Model that ranks, and the scorecard around it, or None."""
     from treerank.scoring._scorecard import unwrap as taken_apart  # noqa: PLC0415
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from treerank._input.types import FittedClassifier
 from treerank.cli._errors import BadInput
 from treerank.cli._evaluation import read_finite, spelling
 from treerank.cli._scoring import column_types, rows_for
@@ -74,7 +75,7 @@ def find_files(patterns: Sequence[str]) -> list[str]:
 
 
 def read_watched(
-    model: Any, source: Source, columns: WatchedColumns, *, is_baseline: bool = False
+    model: FittedClassifier, source: Source, columns: WatchedColumns, *, is_baseline: bool = False
 ) -> WatchedRows:
     """Read one table; new rows need no column of labels."""
     names = source.header()
@@ -113,7 +114,9 @@ def read_watched(
     )
 
 
-def _labels(model: Any, source: Source, column: Any, columns: WatchedColumns) -> NDArray[Any]:
+def _labels(
+    model: FittedClassifier, source: Source, column: Any, columns: WatchedColumns
+) -> NDArray[Any]:
     """Labels as the model has them; None for those that are not known yet."""
     classes = np.asarray(model.classes_)
     coded = pa.chunked_array(column).combine_chunks().dictionary_encode()

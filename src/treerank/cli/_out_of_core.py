@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from treerank._input.types import FittedClassifier
 from treerank._io.parquet_files import ParquetFiles, feature_names, open_parquet
 from treerank.cli._dates import is_date_type
 from treerank.cli._errors import BadInput
@@ -131,7 +132,7 @@ def fit_out_of_core(estimator: Any, data: OutOfCoreTraining, cache_dir: Path | N
     )
 
 
-def held_out_quality(model: Any) -> tuple[float, float] | None:
+def held_out_quality(model: FittedClassifier) -> tuple[float, float] | None:
     """AUC or VUS of the folds by which a tree was pruned, and its standard error."""
     path = getattr(model, "pruning_path_", None)
     if path is None or not hasattr(path, "heldout_auc"):

@@ -8,6 +8,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from treerank._input.types import FittedClassifier
 from treerank.cli._training import Training
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def print_columns(console: Console, data: Training) -> None:
     console.print(table)
 
 
-def print_strata(console: Console, model: Any) -> None:
+def print_strata(console: Console, model: FittedClassifier) -> None:
     if not hasattr(model, "partition_"):
         return
     table = Table("stratum", "score", "rows", f"share of {model.classes_[-1]}", "rule", box=None,
@@ -59,7 +60,7 @@ def print_strata(console: Console, model: Any) -> None:
         )
 
 
-def print_out_of_bag(console: Console, model: Any) -> str:
+def print_out_of_bag(console: Console, model: FittedClassifier) -> str:
     """Say how well a forest ranks rows that a tree has not seen; return the measure's name."""
     measure = "AUC" if len(model.classes_) == 2 else "VUS"
     interval: Any = getattr(model, f"oob_{measure.lower()}_interval_", None)
@@ -107,7 +108,7 @@ def print_kept_back(console: Console, model: Any, kept_back: Training, data: Tra
     console.print(f"{measure} on the rows it was fitted to: {own:.3f}.")
 
 
-def format_quality(model: Any, labels: Any, scores: Any, weights: Any) -> str:
+def format_quality(model: FittedClassifier, labels: Any, scores: Any, weights: Any) -> str:
     """AUC or VUS with its interval, in words."""
     from treerank.metrics import auc_interval, vus_interval  # noqa: PLC0415 (slow)
 

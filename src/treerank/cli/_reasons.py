@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from treerank._input.types import FittedClassifier, FittedRanker
 from treerank.cli._evaluation import read_features
 from treerank.cli._sources import Source
 
@@ -20,7 +21,7 @@ class ReasonColumns:
     options: Mapping[str, Any]  # of `inspection.reasons`
     with_codes: bool
 
-    def columns(self, model: Any, rows: Any) -> dict[str, Any]:
+    def columns(self, model: FittedRanker, rows: Any) -> dict[str, Any]:
         """Make the columns: reason_1, reason_2, …; with codes, reason_code_1, … too."""
         from treerank._reading.reasons import reasons  # noqa: PLC0415 (slow; not for the help)
 
@@ -37,7 +38,7 @@ class ReasonColumns:
 
 
 def reason_columns(
-    model: Any,
+    model: FittedClassifier,
     n: int,
     baseline: Source | None,
     ids: Sequence[str],

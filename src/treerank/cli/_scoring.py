@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from treerank._input.types import FittedClassifier, FittedRanker
 from treerank._io.atomic import atomic_write
 from treerank.cli._dates import date_part
 from treerank.cli._models import unwrap
@@ -25,7 +26,7 @@ Columns = Callable[[Any, Any], dict[str, Any]]
 
 
 def score_file(
-    model: Any,
+    model: FittedRanker,
     source: Source,
     out: str,
     ids: Sequence[str],
@@ -90,7 +91,7 @@ def column_types(
     return types
 
 
-def levels_of(model: Any, names: list[str]) -> dict[str, Any]:
+def levels_of(model: FittedClassifier, names: list[str]) -> dict[str, Any]:
     """Levels of each column of a model: None for a number, False for what it does not ask for."""
     from treerank._geometric import GeometricRanker  # noqa: PLC0415 (slow; not for the help)
 
@@ -171,7 +172,7 @@ def _scored(
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
-def rows_for(model: Any, table: Any, features: list[str]) -> Any:
+def rows_for(model: FittedClassifier, table: Any, features: list[str]) -> Any:
     """Return the rows in the form that the model takes."""
     # The others, of `treerank.baselines`, take numbers alone.
     from treerank import BoostedTreeRank, GeometricRanker, RankingForest  # noqa: PLC0415

@@ -10,6 +10,7 @@ import numpy as np
 from rich.console import Console
 
 import treerank
+from treerank._input.types import FittedClassifier, FittedRanker
 from treerank.cli._cluster import cluster_client, on_cluster
 from treerank.cli._command import command
 from treerank.cli._errors import BadInput, one_line_errors
@@ -127,7 +128,9 @@ def _fit_in_memory(console: Console, options: FitOptions, data: Training, source
     return estimator
 
 
-def _validate(console: Console, options: FitOptions, model: Any, data: Training) -> Validation:
+def _validate(
+    console: Console, options: FitOptions, model: FittedClassifier, data: Training
+) -> Validation:
     """Say how optimistic the figures of the training rows are, and how far predictions move."""
     from treerank.scoring import validate  # noqa: PLC0415 (slow)
 
@@ -143,7 +146,7 @@ def _validate(console: Console, options: FitOptions, model: Any, data: Training)
 def _grade(
     console: Console,
     options: FitOptions,
-    model: Any,
+    model: FittedRanker,
     data: Training,
     kept_back: Training | None,
     held_out: HeldOut | None,
@@ -175,7 +178,7 @@ def _labels_in(order: str, data: Training) -> list[Any]:
     return [known[label] for label in named]
 
 
-def _save(console: Console, model: Any, path: Path | None) -> None:
+def _save(console: Console, model: FittedClassifier, path: Path | None) -> None:
     if path is not None:
         treerank.save(model, path)
         console.print(f"Saved to {path}.")

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import treerank
+from treerank._input.types import FittedClassifier
 from treerank.cli._command import command
 from treerank.cli._errors import BadInput, check_out, one_line_errors
 from treerank.cli._evaluation import read_features, read_rows, write_report
@@ -77,7 +78,7 @@ def report(options: ReportOptions) -> None:
         print(f"Report in {options.out}.", file=sys.stderr)
 
 
-def _other_inputs(options: ReportOptions, model: Any) -> dict[str, Any]:
+def _other_inputs(options: ReportOptions, model: FittedClassifier) -> dict[str, Any]:
     """Read the other tables and models that the report is about."""
     columns = options.columns.with_target(options.target)
     more: dict[str, Any] = {

@@ -34,7 +34,7 @@ class KeptRounds:
 
 
 class BoostingCheckpoint:
-    """Where the trees of a fit are kept while they grow; nowhere if there is no path."""
+    """File that keeps the trees of a fit while they grow; without a path, nothing is kept."""
 
     def __init__(self, path: Any, digest: str) -> None:
         self.path = check_checkpoint(path)

@@ -42,8 +42,8 @@ from treerank.dask._folds import place_in_order
 
 # Of the histograms that a growing tree keeps, and asks for at a time.
 HISTOGRAM_BYTES = 128 * 2**20
-# After so many trees scores are computed anew, from the rows and the trees: the scheduler can then
-# forget how they came about.
+# After this many trees, scores are computed again from the rows and the trees, so that the
+# scheduler can forget how they came about.
 FRESH_TREES = 256
 
 FloatArray = NDArray[np.float64]
@@ -112,18 +112,18 @@ class DaskBoostingRows:
         )
 
     def folds(self, n_folds: int, n_held: int, seed: int, n_jobs: int) -> list[Any]:
-        """Rows to learn from and rows held out, for the first so many folds."""
-        dealt = self._dealt(seed)
+        """Training rows and held-out rows of the first folds."""
+        ordered = self._in_fold_order(seed)
         return [
-            tuple(dealt._fold(n_folds, f, held_out) for held_out in (False, True))
+            tuple(ordered._fold(n_folds, f, held_out) for held_out in (False, True))
             for f in range(n_held)
         ]
 
     def sample(self, n_parts: int, seed: int, n_jobs: int) -> DaskBoostingRows:
-        """One of so many parts of the rows."""
-        return self._dealt(seed)._fold(n_parts, 0, held_out=True)
+        """Return one of `n_parts` parts of the rows."""
+        return self._in_fold_order(seed)._fold(n_parts, 0, held_out=True)
 
-    def _dealt(self, seed: int) -> DaskBoostingRows:
+    def _in_fold_order(self, seed: int) -> DaskBoostingRows:
         placed, _ = place_in_order(self.cluster, self.shards, seed, self.n_classes)
         return replace(self, shards=placed)
 
@@ -342,7 +342,7 @@ def boosting_rows(
 
 
 def _unit_of(largest: float, bits: int) -> float:
-    """What 1 stands for when the largest value takes so many bits: a power of two."""
+    """Scale, a power of two, at which the largest value takes this many bits."""
     return ldexp(1.0, frexp(largest)[1] - bits)
 
 

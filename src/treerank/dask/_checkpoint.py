@@ -26,7 +26,7 @@ ARRAYS = ("cells", "mass", "tests", "sets", "test_weight")
 
 
 class GrowthCheckpoint:
-    """Where the trees of a fit are kept while they grow; nowhere if there is no path."""
+    """File that keeps the trees of a fit while they grow; without a path, nothing is kept."""
 
     def __init__(self, path: Any, digest: str) -> None:
         self.path = check_checkpoint(path)
@@ -63,9 +63,9 @@ class GrowthCheckpoint:
                 arrays |= {f"done-{b}-{t}-{n}": a for n, a in zip(ARRAYS, tree, strict=True)}
         if state is not None:
             head["open"] = len(state)
-            for t, (tree, depth, aside) in enumerate(state):
+            for t, (tree, depth, gathered) in enumerate(state):
                 arrays |= {f"open-{t}-{n}": a for n, a in zip(ARRAYS, tree, strict=True)}
-                arrays |= {f"open-{t}-depth": np.int32(depth), f"open-{t}-aside": aside}
+                arrays |= {f"open-{t}-depth": np.int32(depth), f"open-{t}-gathered": gathered}
         write_arrays(self.path, head, arrays)
 
     def _read(self, path: Path) -> None:
@@ -79,7 +79,7 @@ class GrowthCheckpoint:
                     (
                         tuple(file[f"open-{t}-{n}"] for n in ARRAYS),
                         int(file[f"open-{t}-depth"]),
-                        file[f"open-{t}-aside"],
+                        file[f"open-{t}-gathered"],
                     )
                     for t in range(head["open"])
                 ]

@@ -61,7 +61,7 @@ def check_workers(client: Any) -> None:
         theirs = client.run(version, DISTRIBUTION)
     except PackageNotFoundError:
         raise RuntimeError(
-            f"Workers of the cluster lack {DISTRIBUTION}; expected version {mine}, as here. "
+            f"Workers of the cluster do not have {DISTRIBUTION}; expected version {mine}, as here. "
             "Install it on every worker."
         ) from None
     if not theirs:

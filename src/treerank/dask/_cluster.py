@@ -26,7 +26,7 @@ FEW_TASKS = 4
 
 
 class ClusterError(RuntimeError):
-    """A fit on a cluster has failed for a reason that lies outside of this library."""
+    """A fit on a cluster failed for a reason outside this library."""
 
 
 class Cluster:
@@ -47,7 +47,7 @@ class Cluster:
             return self.client.submit(function, *args, pure=False)
 
     def give(self, value: Any, n_tasks: int) -> Any:
-        """Argument for so many tasks: sent with each, or once as the result of a task."""
+        """Argument for `n_tasks` tasks: sent with each of them, or once as the result of a task."""
         return value if n_tasks <= FEW_TASKS else self.submit(_itself, value)
 
     def sum(self, futures: Sequence[Any]) -> Any:
@@ -89,7 +89,7 @@ class DaskShards:
     def __init__(self, cluster: Cluster, shards: list[Any]) -> None:
         self.cluster = cluster
         self.shards = shards
-        self._answers: list[Any] = []  # futures of (state, answers), one a shard
+        self._answers: list[Any] = []  # futures of (state, answers), one per shard
 
     def added(self, function: Callable[..., Any], *args: Any) -> Any:
         """Ask every shard the same, and add up; the arguments are small."""

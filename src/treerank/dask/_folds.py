@@ -1,8 +1,7 @@
 """Folds on a cluster: rows of all shards are assigned in one order, that of their hashes.
 
-Rows are assigned in the order of class and hash, shuffled where some are equal, as `assign_folds`
-deals them in memory. A bucket has all rows whose hashes begin alike, from all shards: one task puts
-them in order.
+The order is by class and hash, shuffled where rows are equal, as in `assign_folds` in memory. A
+bucket has all rows whose hashes begin alike, from all shards: one task sorts them.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Keys:
 
 @dataclass(frozen=True)
 class Order:
-    """What the places of rows in their buckets become places among all rows of a class by."""
+    """What turns the place of a row in its bucket into its place among all rows of its class."""
 
     seed: int
     offsets: NDArray[np.int64]  # buckets x classes: rows in the buckets before
@@ -42,18 +41,20 @@ class Order:
     has_copies: NDArray[np.bool_]  # classes with equal rows
 
 
-def deal_out(cluster: Cluster, shards: list[Any], cv: Any, seed: int, n_classes: int) -> Any:
-    """Give every shard the places of its rows; (shards, number of folds), which may be below 2."""
+def assign_folds_on_cluster(
+    cluster: Cluster, shards: list[Any], cv: Any, seed: int, n_classes: int
+) -> tuple[list[Any], int]:
+    """Return shards that know the places of their rows, and the number of folds, maybe below 2."""
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
         raise invalid_parameter("cv", cv, "an integer >= 2: rows are on the workers of a cluster")
     wanted = check_integer("cv", cv, 2)
     assert wanted is not None
-    dealt, sizes = place_in_order(cluster, shards, seed, n_classes)
+    placed, sizes = place_in_order(cluster, shards, seed, n_classes)
     n_folds = min(wanted, int(sizes.min()))
     if n_folds < 2:
         warn_of_tiny_class()
         return shards, n_folds
-    return dealt, n_folds
+    return placed, n_folds
 
 
 def place_in_order(

@@ -26,7 +26,7 @@ from treerank._trees.ranking_tree import CellTree, RankTree, tree_from_core
 from treerank.dask._checkpoint import GrowthCheckpoint
 from treerank.dask._cluster import Cluster, DaskShards
 from treerank.dask._collections import CodedShards
-from treerank.dask._folds import deal_out
+from treerank.dask._folds import assign_folds_on_cluster
 
 # Rows of a cell or node that are brought together on one worker, in bytes of codes; but no
 # more than a share of all rows, so that all workers have something to do.
@@ -61,7 +61,7 @@ class DaskRows:
     monotonic: NDArray[np.int8]
     checkpoint: GrowthCheckpoint
     verbose: int
-    _dealt: list[Any] = field(default_factory=list)  # shards that know the folds of their rows
+    _in_folds: list[Any] = field(default_factory=list)  # shards that know the folds of their rows
 
     @property
     def names(self) -> list[str]:
@@ -79,14 +79,15 @@ class DaskRows:
         return self.coded.binning
 
     def folds(self, cv: Any, seed: int) -> int | None:
-        """Deal the rows out to folds; return their number, None when a class is too small."""
+        """Assign the rows to folds; return the number of folds, None if a class is too small."""
         n_classes = len(self.classes)
-        dealt, n_folds = deal_out(self.cluster, self.coded.shards, cv, seed, n_classes)
-        self._dealt = dealt
+        self._in_folds, n_folds = assign_folds_on_cluster(
+            self.cluster, self.coded.shards, cv, seed, n_classes
+        )
         return n_folds if n_folds >= 2 else None
 
     def sample(self, limit: int, seed: int) -> TrainingRows:
-        """At most about so many of the rows, brought into this process."""
+        """Sample of about this many rows at most, brought into this process."""
         n_classes = len(self.classes)
         sizes = self._shards.class_rows(n_classes)
         bounds = sample_bounds(sizes, limit) if sizes.sum() > limit else None
@@ -135,4 +136,4 @@ class DaskRows:
 
     @property
     def _shards(self) -> DaskShards:
-        return DaskShards(self.cluster, self._dealt or self.coded.shards)
+        return DaskShards(self.cluster, self._in_folds or self.coded.shards)

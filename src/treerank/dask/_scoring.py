@@ -1,4 +1,4 @@
-"""Scores of Dask collections: nothing is computed until it is asked for."""
+"""Scores of Dask collections: nothing is computed until it is needed."""
 
 from __future__ import annotations
 

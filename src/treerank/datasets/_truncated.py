@@ -12,7 +12,7 @@ from ._truth import FloatArray, SimulatedSample, SmoothBinaryTruth, two_shares
 
 _PAIRS = {
     # Section 6.2 of Clémençon, Depecker and Vayatis (2011): H (negatives), then G (positives). The
-    # posterior printed there has a factor 1.02 that lacks the ratio of the determinants: it is
+    # posterior printed there has a factor 1.02 without the ratio of the determinants: it is
     # 0.961. The ranking does not feel that.
     "pair": (
         np.array([[2.0, 0.5], [-1.0, 0.5]]),

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from treerank._base import TreeRanker
 from treerank._boosting import BoostedTreeRank
+from treerank._input.types import FittedClassifier
 from treerank.export._onnx_ensemble import ML_OPSET as ENSEMBLE_OPSET
 from treerank.export._onnx_ensemble import (
     Expanded,
@@ -28,7 +29,7 @@ from treerank.export._onnx_walk import sum_of_walks
 from treerank.export._walks import END, Walks, level_kind, members_of, walks_of
 
 
-def to_onnx(model: Any) -> Any:
+def to_onnx(model: FittedClassifier) -> Any:
     """Make an ONNX graph that scores rows.
 
     Parameters

@@ -193,7 +193,7 @@ def operator_attributes(onnx: Any, nodes: Nodes, n_targets: int) -> dict[str, An
 
 
 def set_tables(walks: Walks) -> dict[int, NDArray[np.float64]]:
-    """Of each category that is asked for: 0 where a code is in a set, 1 where not; codes x sets."""
+    """For each category that is tested: 0 where a code is in a set, 1 where not; codes x sets."""
     return {j: (~walks.members[sets]).T.astype(np.float64) for j, sets in _sets(walks).items()}
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from treerank._base import TreeRanker
 from treerank._input.parameters import check_integer
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank._input.validation import Table, validate_rows
 from treerank._trees.ranking_tree import RankTree
 from treerank.export._walks import (
@@ -28,7 +28,7 @@ LEAST_WEIGHT = 1e-9
 
 
 def to_dict(
-    model: Any, X: TableLike | None = None, *, max_nodes: int = 1_000_000
+    model: FittedClassifier, X: TableLike | None = None, *, max_nodes: int = 1_000_000
 ) -> dict[str, Any]:
     """Write the trees out as plain arrays, in the form that `shap.TreeExplainer` accepts.
 

@@ -42,7 +42,7 @@ def to_sql(
         ``schema.table`` is read as a table of a schema.
     dialect : {"postgresql", "duckdb", "sqlite"}, default="postgresql"
     columns : sequence of str, optional
-        Columns of the table to return beside the score. By default all, for a tree; for a
+        Columns of the table to return with the score. By default all, for a tree; for a
         forest and for a deep tree (more than 12 tests one after another in SQLite, 500 in
         DuckDB, 1,000 in PostgreSQL) they have to be named.
 
@@ -91,7 +91,7 @@ def to_sql(
     if isinstance(model, MANY_TREES):
         if not kept:
             raise ValueError(
-                f"Got columns={columns!r}; expected the columns to return beside the score, such "
+                f"Got columns={columns!r}; expected the columns to return with the score, such "
                 "as the key: the query of many trees numbers the rows, and cannot return all "
                 "columns as they are."
             )
@@ -103,7 +103,7 @@ def to_sql(
     if not kept:
         raise ValueError(
             f"Got columns={columns!r} for a tree of {depth} CASE expressions inside one another; "
-            f"expected the columns to return beside the score, such as the key: in {dialect} a "
+            f"expected the columns to return with the score, such as the key: in {dialect} a "
             f"tree of more than {words.max_nesting} becomes a query that numbers the rows. Or fit "
             "with a smaller max_depth."
         )

@@ -43,7 +43,7 @@ def card_columns(card: Scorecard | None, score: str, words: Dialect) -> list[str
 
 
 def _steps(score: str, cuts: Any, values: list[str], words: Dialect) -> str:
-    """Write what a score is worth: that of the highest cut which it reaches."""
+    """Write the value of a score: that of the highest cut which it reaches."""
     if len(cuts) == 0:
         return values[0]
     cases = [

@@ -42,7 +42,7 @@ def tree_query(
 
 
 def score_names(model: TreeRanker, words: Dialect, card: Scorecard | None = None) -> list[str]:
-    """Columns that say what a stratum is worth."""
+    """Columns with the score, the probabilities, the grade and the points of a stratum."""
     return ["score", *probability_names(model.classes_, words), *card_names(card)]
 
 

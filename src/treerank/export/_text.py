@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from treerank._input.types import FittedClassifier
 from treerank.export._walks import check_exportable
 from treerank.scoring._scorecard import Scorecard, unwrap
 
 
-def to_text(model: Any) -> str:
+def to_text(model: FittedClassifier) -> str:
     """Describe a ranking tree in words: its strata, best first, each with its rule.
 
     Parameters

@@ -15,6 +15,7 @@ from treerank._binning.binning import Binning
 from treerank._boosting import BoostedTreeRank
 from treerank._forest import RankingForest
 from treerank._input.categories import SharedLevels
+from treerank._input.types import FittedClassifier
 from treerank._io.model_file._forests import END, IN_SET, MISSING_GOES_LEFT, pack_trees
 from treerank._trees.packed_forest import ForestArrays
 from treerank._trees.ranking_tree import RankTree, _set_bytes
@@ -59,7 +60,7 @@ class Walks:
 
     @property
     def used_features(self) -> Ints:
-        """Features that are asked for."""
+        """Features that the trees test."""
         return np.unique(self.feature[self.kind != END])
 
     @cached_property
@@ -74,7 +75,7 @@ class Walks:
             steps += 1
 
 
-def check_exportable(model: Any) -> None:
+def check_exportable(model: FittedClassifier) -> None:
     """Refuse what is no fitted tree or forest of LeafRank tests."""
     if isinstance(model, TreeRanker | MANY_TREES):
         check_is_fitted(model, "classes_")

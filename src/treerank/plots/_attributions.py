@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from treerank._input.frames import take_rows_of
 from treerank._input.parameters import check_integer, invalid_parameter, is_whole
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank._reading.attributions import Attributions, attributions
 from treerank._reading.dependence import find_features
 from treerank._reading.usual_values import format_value
@@ -264,7 +264,13 @@ class AttributionDependenceDisplay:
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: TableLike, feature: Any, *, baseline: Any = None, ax: Axes | None = None
+        cls,
+        model: FittedClassifier,
+        X: TableLike,
+        feature: Any,
+        *,
+        baseline: Any = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Compute attributions and draw one feature, coloured by its strongest interaction.
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._input.labels import check_known_labels
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank.metrics._input import check_ordered
 from treerank.metrics._ordinal import vus_of_weights
 from treerank.metrics._ties import class_weights
@@ -93,7 +93,7 @@ class ClassRankDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: FittedClassifier,
         X: TableLike,
         y: ArrayLike,
         *,

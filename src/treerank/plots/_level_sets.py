@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from treerank._base import TreeRanker
 from treerank._input.parameters import check_integer, invalid_parameter
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank._trees.ranking_tree import RankTree
 from treerank.plots._axes import LITERAL, add_legend, axes_for, require_pyplot
 from treerank.plots._grid import (
@@ -91,7 +91,7 @@ class LevelSetDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: FittedClassifier,
         X: TableLike,
         features: Any = (0, 1),
         y: ArrayLike | None = None,
@@ -232,14 +232,14 @@ class LevelSetDisplay:
             ax.set_title(f"{other} at the typical value", loc="left", fontsize="small", color="0.4")
 
 
-def _categorical_columns(model: Any, table: Table) -> list[bool]:
+def _categorical_columns(model: FittedClassifier, table: Table) -> list[bool]:
     """Which columns the model takes as categories, else which look like it."""
     if isinstance(model, TreeRanker) and len(model._binning.levels) == len(table.names):
         return [bool(flag) for flag in model._binning.is_categorical]
     return [table.holds_categories(j) for j in range(len(table.names))]
 
 
-def _thresholds(model: Any, feature: int) -> NDArray[np.float64]:
+def _thresholds(model: FittedClassifier, feature: int) -> NDArray[np.float64]:
     """Values at which a ranking tree tests a feature: x goes left if at most the threshold."""
     if not (isinstance(model, TreeRanker) and isinstance(model.tree_, RankTree)):
         return np.empty(0)

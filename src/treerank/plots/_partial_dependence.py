@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treerank._input.categories import format_level
 from treerank._input.parameters import invalid_parameter
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank._reading.dependence import PartialDependence, partial_dependence
 from treerank.plots._axes import LITERAL, require_pyplot
 
@@ -64,7 +64,7 @@ class PartialDependenceDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: FittedClassifier,
         X: TableLike,
         features: Any,
         *,

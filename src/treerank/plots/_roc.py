@@ -11,7 +11,7 @@ from sklearn.metrics import auc as area_under
 from sklearn.metrics import roc_curve
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from treerank._input.types import Label, TableLike
+from treerank._input.types import FittedClassifier, Label, TableLike
 from treerank._reading.partition import OrderedPartition
 from treerank.metrics import RocBand, roc_band
 from treerank.metrics._input import check_rate
@@ -113,7 +113,7 @@ class RocDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: FittedClassifier,
         X: TableLike,
         y: ArrayLike,
         *,

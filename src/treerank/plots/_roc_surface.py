@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._input.labels import check_known_labels
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank._reading.partition import OrderedPartition
 from treerank.metrics import RocSurface, roc_surface
 from treerank.plots._axes import LITERAL, require_pyplot
@@ -81,7 +81,7 @@ class RocSurfaceDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: FittedClassifier,
         X: TableLike,
         y: ArrayLike,
         *,

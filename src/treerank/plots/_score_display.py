@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank.plots._axes import LITERAL, add_legend_below, axes_for
 from treerank.plots._scores import positive_class, probabilities, ranking_scores
 
@@ -31,7 +31,7 @@ class ScoreDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: FittedClassifier,
         X: TableLike,
         y: ArrayLike,
         *,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 
-from treerank._input.types import Label
+from treerank._input.types import FittedClassifier, Label
 from treerank._select.scores import probabilities, ranking_scores
 
 __all__ = ["is_positive", "positive_class", "probabilities", "ranking_scores"]
@@ -28,7 +28,7 @@ def is_positive(y: ArrayLike, pos_label: Label | None = None) -> NDArray[np.bool
     return np.asarray(y == pos_label)
 
 
-def positive_class(model: Any, y: ArrayLike) -> Any:
+def positive_class(model: FittedClassifier, y: ArrayLike) -> Any:
     """Return the class that a fitted model of two classes ranks on top; None if it names none."""
     classes = getattr(model, "classes_", None)
     if classes is None:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank._base import TreeRanker
 from treerank._binning.binning import Binning
 from treerank._input.parameters import check_choice, check_integer, check_number, invalid_parameter
+from treerank._input.types import FittedClassifier
 from treerank._reading.rules import format_boxes, shorter_list, simple_side
 from treerank._trees.boxes import Box
 from treerank._trees.ranking_tree import RankTree
@@ -109,7 +110,7 @@ class TreeDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: FittedClassifier,
         *,
         max_depth: int | None = None,
         max_text: int | None = None,

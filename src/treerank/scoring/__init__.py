@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from treerank.scoring.monitoring import Monitoring, SequentialTest, monitor
     from treerank.scoring.segments import Segment, WeakSegments, weak_segments
 
-# Imported when they are asked for: model files need some of them, and no others.
+# Imported on first use: model files need only some of them.
 _HOME = {
     "Calibrator": "_calibrator",
     "Challenge": "challenger",

@@ -1,4 +1,4 @@
-"""Fits of a whole procedure to bootstrap samples, in parallel, and what each is worth where."""
+"""Fits of a whole procedure to bootstrap samples, in parallel, and their figures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits  # scikit-learn needs it too
 
 from treerank._base import RankingModel
 from treerank._input.frames import take_rows_of
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank._input.weights import weight_argument
 from treerank._select.scores import ranking_scores
 from treerank.metrics import ordinal_vus_score
@@ -100,7 +100,7 @@ def no_information(rows: Rows, said: Predictions) -> Floats:
     return np.array([0.5, rate * (1 - 2 * p) + square, 0.0])
 
 
-def predict(model: Any, rows: Rows) -> Predictions:
+def predict(model: FittedClassifier, rows: Rows) -> Predictions:
     """Score every row."""
     score = ranking_scores(model, rows.X)
     if len(rows.classes) > 2 or not hasattr(model, "predict_proba"):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank._report._stability import MOVED, STABLE
 from treerank.scoring._distributions import (
     Columns,
@@ -20,7 +20,7 @@ from treerank.scoring._distributions import (
 from treerank.scoring._sequential import shift_p_value, spent_level
 
 Floats = NDArray[np.float64]
-MISSING_MOVED = 0.05  # change of the share of missing values that is worth a word
+MISSING_MOVED = 0.05  # change of the share of missing values that is reported
 MAX_LEVELS = 5  # new levels that are named
 
 
@@ -79,7 +79,7 @@ class ColumnDrift:
     moved_from: float = MOVED
 
     def watches(self, names: list[str]) -> list[str]:
-        """Say what is worth a look."""
+        """List what should be looked at."""
         said = []
         if any(self.has_moved):
             k = int(np.argmax(self.has_moved))
@@ -109,7 +109,7 @@ def score_drift(
 
 
 def column_drifts(
-    model: Any,
+    model: FittedClassifier,
     before: ScoredTable,
     after: ScoredTable,
     period: NDArray[np.intp],

@@ -271,7 +271,7 @@ def _chosen(
         )
     if not found:
         warn(
-            "No two ranges of the score have event rates that differ as asked for; there is one "
+            "No two ranges of the score have event rates that differ enough; there is one "
             "grade. Give more rows, or lower level or min_share."
         )
     return np.asarray(cuts[np.asarray(found, dtype=np.intp) - 1])

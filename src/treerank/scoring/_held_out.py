@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 from treerank._forest import RankingForest
 from treerank._input.frames import take_rows_of
 from treerank._input.parameters import check_integer, invalid_parameter, is_whole
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank._input.weights import weight_argument
 from treerank._select.quality import ranking_quality
 from treerank._select.scores import probabilities, ranking_scores
@@ -73,7 +73,7 @@ class HeldOut:
 
 
 def held_out_scores(
-    model: Any,
+    model: FittedClassifier,
     X: TableLike,
     labels: NDArray[Any],
     weight: Floats | None,
@@ -132,7 +132,7 @@ def _folds(
 
 
 def fit_without_a_fold(
-    model: Any,
+    model: FittedClassifier,
     X: TableLike,
     labels: NDArray[Any],
     weight: Floats | None,
@@ -151,7 +151,7 @@ def fit_without_a_fold(
 
 
 def _fit_again(
-    model: Any,
+    model: FittedClassifier,
     X: TableLike,
     labels: NDArray[Any],
     weight: Floats | None,
@@ -164,7 +164,7 @@ def _fit_again(
     return fresh.fit(take_rows_of(X, rows), labels[rows], **weights)
 
 
-def _as_new(model: Any) -> Any:
+def _as_new(model: FittedClassifier) -> Any:
     """Return an unfitted copy that ranks the classes in the same order."""
     fresh = clone(model)
     if "label_order" in fresh.get_params(deep=False):

@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from treerank._base import TreeRanker
 from treerank._forest import RankingForest
+from treerank._input.types import FittedClassifier
 from treerank.scoring._grades import MAX_RANGES
 from treerank.scoring._steps import candidate_cuts, cut_between
 
 Floats = NDArray[np.float64]
 
 
-def partition_of(model: Any) -> Any:
+def partition_of(model: FittedClassifier) -> Any:
     """Strata of a tree; an error for other models."""
     if not isinstance(model, TreeRanker):
         raise ValueError(
@@ -25,13 +26,13 @@ def partition_of(model: Any) -> Any:
     return model.partition_
 
 
-def strata_scores(model: Any) -> Floats | None:
+def strata_scores(model: FittedClassifier) -> Floats | None:
     """Different scores of the strata of a tree, rising; None for other models."""
     return np.unique(model.partition_.scores) if isinstance(model, TreeRanker) else None
 
 
 def grade_cuts(
-    model: Any, steps: tuple[Floats, Any] | None, scores: Floats, weight: Floats
+    model: FittedClassifier, steps: tuple[Floats, Any] | None, scores: Floats, weight: Floats
 ) -> Floats:
     """Scores at which a grade may begin: between strata, and where points change."""
     strata = strata_scores(model)
@@ -43,7 +44,7 @@ def grade_cuts(
     return np.unique(steps[0][np.searchsorted(steps[0], cuts).clip(max=len(steps[0]) - 1)])
 
 
-def scale_of(model: Any) -> str:
+def scale_of(model: FittedClassifier) -> str:
     """What the scores of a model are."""
     if isinstance(model, TreeRanker):
         shares = model._posterior[:, -1]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._input.labels import check_known_labels
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank._report._sample import bin_once, class_codes, class_probabilities
 from treerank.metrics._input import check_weights
 from treerank.plots._scores import ranking_scores
@@ -42,7 +42,7 @@ class LabelledScores:
         return LabelledScores(self.code[rows], self.weight[rows], self.score[rows], probability)
 
 
-def check_two_classes(model: Any, owner: str) -> None:
+def check_two_classes(model: FittedClassifier, owner: str) -> None:
     """Refuse models that do not rank two classes."""
     check_is_fitted(model)
     classes = getattr(model, "classes_", ())
@@ -53,7 +53,7 @@ def check_two_classes(model: Any, owner: str) -> None:
         )
 
 
-def score_rows(model: Any, X: TableLike) -> tuple[Floats, Floats | None]:
+def score_rows(model: FittedClassifier, X: TableLike) -> tuple[Floats, Floats | None]:
     """Score of each row, and the probability of the higher of two classes."""
     rows = bin_once(model, X)
     score = ranking_scores(model, rows)
@@ -64,7 +64,7 @@ def score_rows(model: Any, X: TableLike) -> tuple[Floats, Floats | None]:
 
 
 def read_rows(
-    model: Any, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    model: FittedClassifier, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> LabelledScores:
     """Check labels and weights, and score the rows; all are kept, those without weight too."""
     check_is_fitted(model)

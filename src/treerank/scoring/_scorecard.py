@@ -13,7 +13,7 @@ from treerank._base import RankingModel
 from treerank._input.frames import frame_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_choice, invalid_parameter, is_whole
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank._reading.rules import group_rules
 from treerank._select.scores import ranking_scores
 from treerank._trees.ranking_tree import RankTree
@@ -137,7 +137,7 @@ class Scorecard(RankingModel):
 
     def fit_scores(
         self,
-        model: Any,
+        model: FittedClassifier,
         s: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
@@ -214,7 +214,7 @@ class Scorecard(RankingModel):
             )
 
     def _point_steps(
-        self, model: Any, calibrator: Calibrator | None, scores: Floats
+        self, model: FittedClassifier, calibrator: Calibrator | None, scores: Floats
     ) -> tuple[Floats, NDArray[np.int64]]:
         assert calibrator is not None
         assert self.points is not None
@@ -356,7 +356,7 @@ class Scorecard(RankingModel):
         return group_rules(tree, rules.binning, rules.names, leaves)
 
 
-def unwrap(model: Any) -> tuple[Any, Scorecard | None]:
+def unwrap(model: FittedClassifier) -> tuple[Any, Scorecard | None]:
     """Return the model that ranks, and the scorecard around it where there is one."""
     if not isinstance(model, Scorecard):
         return model, None

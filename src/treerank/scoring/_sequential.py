@@ -26,7 +26,7 @@ from scipy.special import log_ndtr
 from scipy.stats import chi2
 
 Floats = NDArray[np.float64]
-# So many first periods of information the average over sizes of a change is tuned for.
+# The average over sizes of a change is tuned for this many first periods of information.
 TUNED_PERIODS = 6
 # J / rho at which the boundary is tightest for levels about 5 %.
 TIGHTEST = 8.0

@@ -20,7 +20,7 @@ def step_of(cuts: Floats, scores: ArrayLike) -> NDArray[np.intp]:
 
 
 def candidate_cuts(scores: Floats, weight: Floats, n_ranges: int) -> Floats:
-    """Cuts between different scores that make at most so many ranges of about equal weight."""
+    """Cuts between different scores: at most this many ranges, of about equal weight."""
     values, place = np.unique(scores, return_inverse=True)
     cuts = cut_between(values[:-1], values[1:])
     if len(values) <= n_ranges:

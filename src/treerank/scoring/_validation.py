@@ -14,7 +14,7 @@ from treerank._input.frames import frame_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_integer, check_n_jobs
 from treerank._input.seed import seed_of
-from treerank._input.types import RandomStateLike, TableLike
+from treerank._input.types import FittedClassifier, RandomStateLike, TableLike
 from treerank.metrics._input import check_level, check_weights
 from treerank.scoring._bootstrap import (
     Predictions,
@@ -244,7 +244,7 @@ def validate(
     )
 
 
-def _held_out(model: Any, rows: Rows, has_probability: bool) -> Floats:
+def _held_out(model: FittedClassifier, rows: Rows, has_probability: bool) -> Floats:
     """Measures on rows that models have not learned from."""
     found = held_out_scores(model, rows.X, rows.labels, rows.weight, N_FOLDS)
     known = np.isfinite(found.score)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank.metrics import (
     brier_score_loss,
     calibration_slope,
@@ -30,7 +30,7 @@ MAX_BANDS = 10
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a model is worth on some rows; made by :func:`evaluate`.
+    """How well a model ranks some rows; made by :func:`evaluate`.
 
     Printed, it is a list of measures and the gains table.
 
@@ -159,7 +159,7 @@ class Evaluation:
 
 
 def evaluate(
-    model: Any,
+    model: FittedClassifier,
     X: TableLike,
     y: ArrayLike,
     *,

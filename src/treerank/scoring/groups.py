@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treerank._comparison.result import holm
 from treerank._input.parameters import check_number
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank.metrics import wilson_interval
 from treerank.metrics._input import BinarySample, check_level
 from treerank.metrics._proportion import rows_per_weight
@@ -132,7 +132,7 @@ class GroupComparison:
 
 
 def evaluate_groups(
-    model: Any,
+    model: FittedClassifier,
     X: TableLike,
     y: ArrayLike,
     groups: Any,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from treerank._base import TreeRanker
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import invalid_parameter
+from treerank._input.types import FittedClassifier
 from treerank._input.warn import warn
 from treerank._report._sample import class_codes
 from treerank.metrics._input import check_level, check_weights
@@ -125,7 +126,7 @@ class Monitoring:
 
 
 def monitor(
-    model: Any,
+    model: FittedClassifier,
     baseline: Any,
     new: Any,
     periods: Any,
@@ -228,7 +229,7 @@ def monitor(
     )
 
 
-def _read(model: Any, given: Any, name: str, lengths: tuple[int, ...]) -> ScoredTable:
+def _read(model: FittedClassifier, given: Any, name: str, lengths: tuple[int, ...]) -> ScoredTable:
     """Check a table with its labels and weights, and score it."""
     if not isinstance(given, tuple | list) or len(given) not in lengths:
         expected = "a tuple (X, y) or (X, y, sample_weight)" + ", or (X,)" * (1 in lengths)
@@ -251,7 +252,7 @@ def _read(model: Any, given: Any, name: str, lengths: tuple[int, ...]) -> Scored
     return ScoredTable(given[0], code, weight, score, probability)
 
 
-def _warn_of_training_rows(model: Any, baseline: ScoredTable) -> None:
+def _warn_of_training_rows(model: FittedClassifier, baseline: ScoredTable) -> None:
     """Warn of a baseline that falls into the strata of a tree just as its training rows did."""
     if not isinstance(model, TreeRanker) or baseline.rows is not None:
         return

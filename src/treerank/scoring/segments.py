@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from treerank._comparison.result import holm
 from treerank._input.frames import open_frame, take_rows_of
 from treerank._input.parameters import check_integer, invalid_parameter
-from treerank._input.types import TableLike
+from treerank._input.types import FittedClassifier, TableLike
 from treerank._leafrank import LeafRank
 from treerank._treerank import TreeRank
 from treerank.metrics import roc_auc_score
@@ -108,7 +108,7 @@ class WeakSegments:
 
 
 def weak_segments(
-    model: Any,
+    model: FittedClassifier,
     X: TableLike,
     y: ArrayLike,
     *,

@@ -126,12 +126,10 @@ class DeviceBoosting:
             for memory, values in zip(self.given, given, strict=True):
                 device.write(memory, values)
             derivatives["first"], derivatives["second"] = addresses(self.given)
-        n = np.int64(table.n_rows)
-        device.fill(self.largest, 0, 24)
+        n, at = np.int64(table.n_rows), self.largest
+        device.fill(at, 0, 24)
         if given is None:
-            launch(
-                "extreme_scores", self.blocks, THREADS, self.scores, table.labels, n, self.largest
-            )
+            launch("extreme_scores", self.blocks, THREADS, self.scores, table.labels, n, at)
             largest = _largest_logistic(download(device, self.largest, np.uint64, 3))
         else:
             launch("largest_derivatives", self.blocks, THREADS, derivatives, n, self.largest)
@@ -154,8 +152,7 @@ class DeviceBoosting:
         scale: float,
     ) -> Any:
         """Grow a tree on the drawn rows and features; the tuple of the core."""
-        n_rows = self._place_rows(drawn)
-        features, boosting = self.table.features, self.boosting
+        n_rows, features, boosting = self._place_rows(drawn), self.table.features, self.boosting
         offsets = np.cumsum([0, *features.n_codes[chosen]]).astype(np.int32)
         size = int(offsets[-1])
         groups = group_features(chosen, offsets, self.table.code_bytes, self.table.is_wide)

@@ -1,6 +1,7 @@
 """Growing and scoring on a GPU: seconds, the same model, and what the hardware could do at best."""
 
 import hashlib
+import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from benchmarks.gpu_boosting import boosting_figures, our_boosting
 from treerank import RankingForest, TreeRank
 from treerank._binning.binning import code_table
 from treerank._device.cuda import CudaDevice, cuda_device
-from treerank._device.device import Memory, upload
+from treerank._device.device import BUDGET, Memory, upload
 from treerank._growth.device_rows import BATCH
 from treerank._growth.forest import ForestPlan, core_options
 from treerank._growth.forest_rows import LocalForestRows
@@ -29,6 +30,7 @@ from treerank._plans.forest import plan_forest
 ROWS, HASHED_ROWS, FEATURES, TREES = 10_000_000, 1_000_000, 50, 100
 QUICK = {"rows": 200_000, "hashed": 60_000, "trees": 8}
 COMMAND = "python -m benchmarks gpu"
+FEW_GIB = 2.3  # in which the codes do not fit beside a tree
 BINS, DRAWN, UPDATES = 256, 7, 4096  # of the bare kernels: as many as a node of a forest has
 WORDS = 2 * BINS * DRAWN
 BARE = """
@@ -143,6 +145,21 @@ def grown_forests(data: Data, n_trees: int, device: CudaDevice) -> list[Figure]:
             Figure("the same with the table's transfer", seconds + transfer, "s", 8.0),
         ]
     return figures
+
+
+def block_figures(data: Data, device: CudaDevice) -> list[Figure]:
+    """Growth with so little memory that the table goes through in blocks."""
+    rows, plans = forest_rows(data, BATCH, device)
+    os.environ[BUDGET] = str(FEW_GIB)
+    try:
+        seconds, _ = timed(rows.grow, plans[0], None)
+    finally:
+        del os.environ[BUDGET]
+    [table] = rows._on_device._tables
+    name = f"{BATCH} trees, {len(data.y):,} rows: growth in {FEW_GIB} GiB of GPU memory"
+    if table.is_whole:
+        return [Figure(name, seconds, "s", note="all rows fit")]
+    return [Figure(name, seconds, "s", note=f"blocks of {table.block_rows:,} rows")]
 
 
 def whole_fits(data: Data, n_trees: int, device: CudaDevice) -> list[Figure]:
@@ -305,6 +322,8 @@ def count_once(table: Any, n: int, n_drawn: int) -> tuple[float, float]:
     features = np.arange(table.n_features, dtype=np.uint16)
     trials = parts.Trials(trial, features, root, np.array([float(n)]), 1)
     level = parts._Level(grower, trials)
+    [block] = table.blocks()
+    level._set_block(block)
     large, drawn = device.empty(parts.LARGE_BYTES), device.empty(2 * n_drawn)
     histograms = device.empty(n_drawn * grower.max_codes * 8)
     device.fill(histograms, 0, histograms.n_bytes)
@@ -337,6 +356,7 @@ def run(quick: bool) -> None:
         *same_models(Data(data.X[:hashed], data.y[:hashed]), n_trees),
         *grown_forests(data, n_trees, device),
         *kernel_figures(data, device),
+        *block_figures(data, device),
         *whole_fits(data, n_trees, device),
         *boosting_figures(data, make_rows(hashed, seed=1)),
         *device_array_figures(data, device),
@@ -357,7 +377,7 @@ their files are compared on {hashed:,} rows, and this page is only written when 
 GPU: {device.name}, with kernels compiled beforehand. "Growth" starts from binned codes. It includes
 the draws of rows and features, the kernels, the transfer of the splits back, and the assembly of
 the trees, which have about two million slots each. Most of a whole fit is processor
-time as well: labels, folds, out-of-bag scores and the packing of the slots. The histogram kernel is
+time as well: out-of-bag scores and the packing of the slots. The histogram kernel is
 limited by memory bandwidth and not by its additions, because each row loads its whole line of codes
 and a forest uses only a few of them.
 [The guide](../guide/gpu.md) says which steps run where.

@@ -14,6 +14,7 @@ from treerank import BoostedTreeRank, _core
 from treerank._device import boosting as device_boosting
 from treerank._device import choice
 from treerank._device import table as device_table
+from treerank._device.table import Features
 from treerank._growth import boosting_device, boosting_rounds
 
 
@@ -84,6 +85,38 @@ def test_a_device_boosts_the_model_of_the_processor(tmp_path_factory, parameters
         grown = model.fit(x, y, weights[kind])
     assert set(n_grown) == {len(y)}
     assert_same_model(expected, grown, tmp_path_factory.mktemp("models"))
+
+
+@needs_emulation
+@pytest.mark.parametrize("labelled", [[0, 1], [0], [1]])
+def test_gradients_are_rounded_as_the_core_rounds_them(labelled):
+    # Rounded, the curvature of the score that is farther from 0 is the larger one, and has another
+    # exponent: what the largest is said to be decides the unit.
+    near, far = -1.4901285761869777e-08, -2.5808291421177715e-08
+    curvature = [sigmoid(score) * (1 - sigmoid(score)) for score in (near, far)]
+    assert curvature[0] < curvature[1] == 0.25
+    rng = np.random.default_rng(0)
+    codes = rng.integers(1, 9, size=(3, 200)).astype(np.uint8)
+    scores = rng.choice([near, far, 0.7, -1.3], 200)
+    labels = rng.choice(labelled, 200)
+    features = Features(np.full(3, 9, np.int32), np.zeros(3, np.uint8), np.zeros(3, np.int8))
+    tree = {
+        "max_depth": 1, "leafrank_depth": 3, "min_weight_leaf": 1, "independent_weight": 1.0,
+        "l2": 1.0, "learning_rate": 0.1, "by_stratum": False,
+    }  # fmt: skip
+    rest = (30, 1.0, None, np.arange(3, dtype=np.int32), tree)
+    core = _core.BoostingRounds(
+        codes, None, features.n_codes, features.categorical, features.monotonic, 1
+    )
+    core.set_logistic_gradients(scores, labels.astype(np.uint8), 30)
+    expected = core.grow(None, None, *rest, scores.copy())
+    device = boosting_device.DeviceRounds(
+        EmulatedDevice(), codes, labels, None, features, scores.copy()
+    )
+    found = device.grow(None, None, *rest, scores.copy())
+    assert len(expected) == len(found)
+    for one, other in zip(found, expected, strict=True):
+        assert np.array_equal(one, other)
 
 
 @needs_emulation

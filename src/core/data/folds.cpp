@@ -137,8 +137,8 @@ std::vector<std::int64_t> rows_up_to(const std::uint64_t* hashes, const std::uin
 
 Unfilled<std::int32_t> assign_folds(const std::uint64_t* hashes, std::size_t n_rows,
                                     const std::uint8_t* labels, const std::int64_t* units,
-                                    std::size_t n_classes, std::int32_t n_folds,
-                                    std::uint64_t seed, ThreadPool& pool) {
+                                    std::size_t n_classes, std::int32_t n_folds, std::uint64_t seed,
+                                    ThreadPool& pool) {
     std::vector<std::size_t> starts;
     Unfilled<HashedRow> rows = into_buckets(hashes, n_rows, labels, n_classes, starts, pool);
     std::vector<std::uint8_t> copies(n_classes * kBuckets);

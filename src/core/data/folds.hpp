@@ -31,7 +31,7 @@ std::uint64_t place_in_class(std::uint64_t place, std::uint64_t class_size, bool
 // places, those of the hashes. `units` may be null.
 Unfilled<std::int32_t> assign_folds(const std::uint64_t* hashes, std::size_t n,
                                     const std::uint8_t* labels, const std::int64_t* units,
-                                    std::size_t n_classes, std::int32_t n_folds,
-                                    std::uint64_t seed, ThreadPool& pool);
+                                    std::size_t n_classes, std::int32_t n_folds, std::uint64_t seed,
+                                    ThreadPool& pool);
 
 }  // namespace treerank

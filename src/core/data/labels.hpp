@@ -11,7 +11,7 @@ namespace treerank {
 
 template <class Value>
 struct NumberedLabels {
-    std::vector<Value> distinct;  // ascending
+    std::vector<Value> distinct;    // ascending
     Unfilled<std::uint8_t> number;  // place of each row's label among them
 };
 

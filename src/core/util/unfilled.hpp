@@ -1,5 +1,5 @@
-// Room that nothing is written to before those who fill it do: of many megabytes, writing zeros first
-// would take one thread longer than all of them need for the rest.
+// Room that nothing is written to before those who fill it do: of many megabytes, writing zeros
+// first would take one thread longer than all of them need for the rest.
 #pragma once
 
 #include <cstddef>

@@ -92,7 +92,7 @@ class DeviceBoosting:
         self.scores = upload(device, scores)
         self.gradients = device.empty(8 * n)
         self.rows = [device.empty(4 * n) for _ in range(4)]
-        self.largest = device.empty(16)
+        self.largest = device.empty(24)
         self.given: list[Memory] = []  # derivatives that the host computes
         self.histograms = _Histograms(table)
         self.blocks = min(-(-n // THREADS), 8 * device.n_processors)
@@ -126,10 +126,14 @@ class DeviceBoosting:
             for memory, values in zip(self.given, given, strict=True):
                 device.write(memory, values)
             derivatives["first"], derivatives["second"] = addresses(self.given)
-        n = np.int64(table.n_rows)
-        device.fill(self.largest, 0, 16)
-        launch("largest_derivatives", self.blocks, THREADS, derivatives, n, self.largest)
-        largest = download(device, self.largest, np.float64, 2)
+        n, at = np.int64(table.n_rows), self.largest
+        device.fill(at, 0, 24)
+        if given is None:
+            launch("extreme_scores", self.blocks, THREADS, self.scores, table.labels, n, at)
+            largest = _largest_logistic(download(device, self.largest, np.uint64, 3))
+        else:
+            launch("largest_derivatives", self.blocks, THREADS, derivatives, n, self.largest)
+            largest = download(device, self.largest, np.float64, 2)
         units = Units(*(_unit_of(float(value), bits) for value in largest))
         if units.gradient > 0 and units.hessian > 0:
             launch(
@@ -148,8 +152,7 @@ class DeviceBoosting:
         scale: float,
     ) -> Any:
         """Grow a tree on the drawn rows and features; the tuple of the core."""
-        n_rows = self._place_rows(drawn)
-        features, boosting = self.table.features, self.boosting
+        n_rows, features, boosting = self._place_rows(drawn), self.table.features, self.boosting
         offsets = np.cumsum([0, *features.n_codes[chosen]]).astype(np.int32)
         size = int(offsets[-1])
         groups = group_features(chosen, offsets, self.table.code_bytes, self.table.is_wide)
@@ -211,6 +214,16 @@ class DeviceBoosting:
             self.boosting["codes"] = block.codes
             self.boosting["block"] = block.described.view(np.int64)
             yield
+
+
+def _largest_logistic(found: NDArray[np.uint64]) -> FloatArray:
+    """Largest derivatives of the logistic loss, by the extreme scores that the device has found."""
+    top = np.uint64(1) << np.uint64(63)
+    bits = np.where(found >= top, found ^ top, ~found)
+    scores = bits.view(np.float64) * [-1.0, 1.0, -1.0]
+    first, second = np.empty(3), np.empty(3)
+    _core.logistic_derivatives(scores, np.array([1, 0, 0], dtype=np.uint8), first, second)
+    return np.array([np.abs(first[:2]).max(), second[2]])
 
 
 def _unit_of(largest: float, bits: int) -> float:

@@ -133,6 +133,37 @@ KERNEL largest_derivatives(Derivatives given, i64 n, u64* largest) {
     }
 }
 
+// Numbers in the order of their values, none of them 0.
+DEVICE u64 ordered(double value) {
+    const u64 bits = (u64)__double_as_longlong(value);
+    return bits ^ ((bits >> 63) ? ~0ull : 1ull << 63);
+}
+
+// Scores that decide how large the derivatives of the logistic loss get, as the core finds them
+// (src/core/grow/round_gradients.cpp): of the positives the least, of the negatives the largest and
+// the least distance from 0, the first and the last with their signs changed; 0 before.
+KERNEL extreme_scores(const double* scores, const u8* labels, i64 n, u64* found) {
+    const double none = -__longlong_as_double(0x7ff0000000000000ll);
+    double a = none, b = none, c = none;
+    const i64 step = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        const double score = scores[i], near = -fabs(score);
+        if (labels[i] != 0)
+            a = a < -score ? -score : a;
+        else
+            b = b < score ? score : b;
+        c = c < near ? near : c;
+    }
+    a = largest_of_lanes(a);
+    b = largest_of_lanes(b);
+    c = largest_of_lanes(c);
+    if (lane_of() == 0) {
+        atomicMax(found, ordered(a));
+        atomicMax(found + 1, ordered(b));
+        atomicMax(found + 2, ordered(c));
+    }
+}
+
 DEVICE i32 rounded(double value) {
     const double shift = 6755399441055744.0;
     return (i32)((value + shift) - shift);

@@ -154,6 +154,7 @@ nb::tuple py_grow_forest(const Matrix<Code>& codes, const Vector<std::uint8_t>& 
     table.n_classes = n_classes;
     table.weights = weights ? weights->data() : nullptr;
     const ForestOptions parsed = forest_options(options);
+    if (parsed.kind_of.empty()) throw nb::value_error("grow_forest: no trees");
     if (parsed.sampling.n_draws > n) throw nb::value_error("grow_forest: more draws than rows");
     std::vector<ForestTree> trees;
     run_released(n_jobs, progress, [&](ThreadPool& pool, ProgressMonitor& monitor) {

@@ -1,6 +1,7 @@
 """Boosting from sums over shards: the trees of rows in one place, to the bit."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from treerank._growth.boosting_choice import choose_trees  # noqa: E402
 from treerank._growth.boosting_fit import boost, boost_bags, hold_out  # noqa: E402
 from treerank._growth.exact_sums import ExactSums  # noqa: E402
 from treerank._input.validation import validate_training_data  # noqa: E402
+from treerank._input.weights import Weights  # noqa: E402
 from treerank._plans import boosting as boosting_plan  # noqa: E402
 from treerank._plans.boosting import plan_boosting, size_of  # noqa: E402
 from treerank.dask import _boosting_rows  # noqa: E402
@@ -111,6 +113,24 @@ def test_any_shards_give_the_trees_of_memory(n, n_classes, cuts, weights, parame
     )
     one = boost(memory, None, binning, plan, None)
     assert_same_boosting(one, boost(sharded, None, binning, plan, None))
+
+
+@pytest.mark.parametrize("cut", [0, 1, 2, 4])
+def test_shards_round_gradients_as_the_core_does(cut):
+    # Rounded, the curvature of the score that is farther from 0 is the larger one, and has another
+    # exponent: the core goes by the score that is nearest to 0.
+    near, far = -1.4901285761869777e-08, -2.5808291421177715e-08
+    scores, labels = np.array([far, near, 0.7, -1.3]), np.array([0, 1, 1, 1], dtype=np.uint8)
+    parts = []
+    for rows in (slice(0, cut), slice(cut, 4)):
+        of_rows = labels[rows]
+        shard = SimpleNamespace(labels=of_rows, n_rows=len(of_rows), weights=Weights(units=None))
+        parts.append(tasks.derive(shard, scores[rows], None, None)[1])
+    found = tasks.Extent.joined(parts)
+    share = 1 / (1 + np.exp(near))
+    assert found.second == share * (1 - share) < 0.25
+    assert found.first == pytest.approx(1 / (1 + np.exp(-1.3)), rel=1e-12)
+    assert found.units == 4
 
 
 @pytest.mark.parametrize("n_bytes", [1, 12_000])

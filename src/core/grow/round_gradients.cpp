@@ -39,7 +39,9 @@ struct Largest {
 };
 
 // Scores that decide how large the derivatives of the logistic loss get, which are monotone: the
-// least of the positives, the largest of the negatives and the least distance from 0.
+// least of the positives, the largest of the negatives and the least distance from 0. Rounded, two
+// derivatives that hardly differ may come in another order; so shards and devices, which must get
+// the same unit, go by these scores too.
 struct ExtremeScores {
     static constexpr double kNone = std::numeric_limits<double>::infinity();
     double of_positives = kNone, of_negatives = -kNone, from_zero = kNone;

@@ -54,12 +54,55 @@ class Derived(NamedTuple):
     rows: NDArray[np.intp] | None  # None: all
 
 
+class ExtremeScores(NamedTuple):
+    """Scores that decide how large the derivatives of the logistic loss of two classes get.
+
+    The core goes by these instead of the derivatives themselves, which rounding may put into
+    another order where they hardly differ.
+    """
+
+    of_positives: float  # the least
+    of_negatives: float  # the largest
+    from_zero: float  # the least distance
+
+    @classmethod
+    def of(cls, scores: FloatArray, labels: NDArray[np.uint8]) -> ExtremeScores:
+        """Extremes over some rows; infinite where there are none."""
+        return cls(
+            float(scores[labels == 1].min(initial=np.inf)),
+            float(scores[labels == 0].max(initial=-np.inf)),
+            float(np.abs(scores).min(initial=np.inf)),
+        )
+
+    def derivatives(self) -> tuple[float, float]:
+        """Return the largest first and second derivative, without their signs."""
+        scores, labels = np.array(self), np.array([1, 0, 0], dtype=np.uint8)
+        is_there = np.isfinite(scores)
+        first, second = np.zeros(3), np.zeros(3)
+        _core.logistic_derivatives(np.where(is_there, scores, 0.0), labels, first, second)
+        largest = np.abs(first[:2]).max(initial=0.0, where=is_there[:2])
+        return float(largest), float(second[2]) if is_there[2] else 0.0
+
+
 class Extent(NamedTuple):
     """What decides how gradients are rounded."""
 
     first: float  # the largest, without its sign
     second: float
     units: int  # of the rows drawn
+    scores: ExtremeScores | None = None  # of two classes: the largest follow from these
+
+    @classmethod
+    def joined(cls, parts: list[Extent]) -> Extent:
+        """Extent of all shards together."""
+        units = sum(part.units for part in parts)
+        scores = [part.scores for part in parts if part.scores is not None]
+        if not scores:
+            largest = max(part.first for part in parts), max(part.second for part in parts)
+            return cls(*largest, units)
+        positives, negatives, distances = zip(*scores, strict=True)
+        extreme = ExtremeScores(min(positives), max(negatives), min(distances))
+        return cls(*extreme.derivatives(), units, extreme)
 
 
 class GradientRows(NamedTuple):
@@ -155,6 +198,7 @@ def derive(
         float(np.abs(first).max(initial=0.0)),
         float(np.abs(second).max(initial=0.0)),
         n_rows if units is None else int(units.sum()),
+        ExtremeScores.of(scores, shard.labels) if cuts is None else None,
     )
 
 

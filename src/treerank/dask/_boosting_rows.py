@@ -278,12 +278,7 @@ class DaskRounds:
             )
         ]
         found = cluster.result([cluster.submit(itemgetter(1), future) for future in derived])
-        extent = Extent(
-            max(part.first for part in found),
-            max(part.second for part in found),
-            sum(part.units for part in found),
-        )
-        return [cluster.submit(itemgetter(0), future) for future in derived], extent
+        return [cluster.submit(itemgetter(0), future) for future in derived], Extent.joined(found)
 
     def _grow(self, number: int) -> ForestArrays | None:
         """Grow a tree from sums over the shards; None: nothing is left to be learned."""

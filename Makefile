@@ -71,11 +71,12 @@ sanitize: sanitize-build $(VENV)/.dev-installed
 	  TREERANK_ISA=$$isa build/sanitize/core_bits | diff tests/core/expected.txt - || exit 1; done
 	PATH=$(abspath $(BIN)):$$PATH sh tests/sanitize.sh build/sanitize
 
+# Ninja asks for the jobs of a make that is not its parent: it is told of none.
 sanitize-build: $(VENV)/.tools-installed
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=None -DTREERANK_SANITIZE=ON \
 	  -DTREERANK_CORE_TEST=ON -DTREERANK_PRECOMPILE=ON -DTREERANK_WERROR=$(WERROR) \
 	  -DPython_EXECUTABLE=$(abspath $(BIN)/python) > /dev/null
-	$(BIN)/cmake --build build/sanitize
+	MAKEFLAGS= $(BIN)/cmake --build build/sanitize
 
 # The core with every compiler that is installed, or with those of ONLY="g++-12 clang++-19".
 compilers: $(VENV)/.dev-installed

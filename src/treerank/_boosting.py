@@ -65,9 +65,9 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         Depth of the ranking trees, in splits of cells. "auto": 1 to 4, where held-out rows choose
         both depths, else 2.
     max_leaf_nodes : int or None, default=None
-        Split the cell of the highest Newton gain first, of equal ones that made first, until a tree
-        has so many strata: with `leafrank_depth` 1, the "auto" then, leaf-wise trees, of more or
-        less depth; `max_depth` limits it only if given. None: cells are split depth by depth.
+        Number of strata at which a tree that grows leaf-wise stops: the cell with the highest
+        Newton gain is split first, of equal gains the oldest. ``leafrank_depth="auto"`` then means
+        1, and `max_depth` limits the depth only if it is given. None: trees grow depth-wise.
     leafrank_depth : int or "auto", default="auto"
         Depth of the tree inside a split. With 1 a ranking tree is an ordinary one. "auto": 1 to 4,
         where held-out rows choose both depths; else 2, and 3 from 20,000 rows on or beyond two

@@ -50,7 +50,7 @@ void bind_boosted_growth(nb::module_& m) {
           nb::arg("second").noconvert(),
           "Sets first and second derivatives of the logistic loss by the scores; labels 0 or 1.");
     nb::class_<BoostedGrowth>(m, "BoostedGrowth",
-                              "A boosted tree whose rows are counted and parted elsewhere.")
+                              "A boosted tree whose rows are counted and partitioned elsewhere.")
         .def("__init__", &make_growth, nb::arg("n_codes").noconvert(),
              nb::arg("categorical").noconvert(), nb::arg("monotonic").noconvert())
         .def("start", &start, nb::arg("options"), nb::arg("gradient_unit"), nb::arg("hessian_unit"),

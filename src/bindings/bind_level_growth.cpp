@@ -39,21 +39,19 @@ void give_packed(LevelGrowth& growth, const Matrix<std::uint64_t>& counts) {
     for (std::size_t i = 0; i < wide.size(); ++i)
         wide[i] = {static_cast<std::int64_t>(counts.data()[i] & 0xffffffffULL),
                    static_cast<std::int64_t>(counts.data()[i] >> 32)};
-    if (counts.shape(1) != growth.histogram_size())
+    if (counts.shape(1) != growth.features().histogram_size())
         throw nb::value_error("give: histograms of another size");
-    growth.give(wide.data(), counts.shape(0));
+    growth.frontier().give(wide.data(), counts.shape(0));
 }
 
 void give_wide(LevelGrowth& growth, const Matrix<std::int64_t>& counts) {
-    if (counts.shape(1) != 2 * growth.histogram_size())
+    if (counts.shape(1) != 2 * growth.features().histogram_size())
         throw nb::value_error("give: histograms of another size");
-    growth.give(reinterpret_cast<const WideCount*>(counts.data()), counts.shape(0));
+    growth.frontier().give(reinterpret_cast<const WideCount*>(counts.data()), counts.shape(0));
 }
 
 void finish_level(LevelGrowth& growth, const OptionalUnits& weights) {
-    if (weights && weights->size() != growth.n_trial_nodes() * growth.n_classes())
-        throw nb::value_error("finish_level: a weight for each node and class expected");
-    growth.finish_level(weights ? weights->data() : nullptr);
+    growth.finish_level({weights ? weights->data() : nullptr, weights ? weights->size() : 0});
 }
 
 // Trials of several trees whose tests were found elsewhere, tree by tree. Of two classes the level
@@ -67,16 +65,17 @@ void graft_splits(const std::vector<LevelGrowth*>& growths, const std::vector<Re
             throw nb::value_error("graft_splits: records of another size");
     run_released(n_jobs, [&](ThreadPool& pool) {
         pool.run(growths.size(), [&](std::size_t i) {
-            growths[i]->graft_splits(
+            growths[i]->frontier().graft_splits(
                 {reinterpret_cast<const SplitRecord*>(records[i].data()), records[i].shape(0),
                  reinterpret_cast<const CategorySet*>(sets.data()), sets.shape(0)});
-            if (growths[i]->n_classes() == 2) growths[i]->finish_level(nullptr);
+            if (growths[i]->n_classes() == 2) growths[i]->finish_level({});
         });
     });
 }
 
 void bind_growth(nb::module_& m) {
-    nb::class_<LevelGrowth>(m, "LevelGrowth", "A ranking tree grown from sums over parts of rows.")
+    nb::class_<LevelGrowth>(m, "LevelGrowth",
+                            "A ranking tree grown from sums over shards of the rows.")
         .def("__init__", &make_growth, nb::arg("n_codes").noconvert(),
              nb::arg("categorical").noconvert(), nb::arg("monotonic").noconvert(),
              nb::arg("options"), nb::arg("total").noconvert(), nb::arg("tree"),
@@ -85,14 +84,16 @@ void bind_growth(nb::module_& m) {
         .def_prop_ro("done", &LevelGrowth::done)
         .def_prop_ro("depth", &LevelGrowth::depth)
         .def_prop_ro("open_weight", &LevelGrowth::open_weight)
-        .def_prop_ro("n_slots", &LevelGrowth::n_slots)
-        .def_prop_ro("n_trials", &LevelGrowth::n_trials)
+        .def_prop_ro("n_slots", [](LevelGrowth& growth) { return growth.frontier().n_slots(); })
+        .def_prop_ro("n_step_slots",
+                     [](LevelGrowth& growth) { return growth.frontier().n_step_slots(); })
+        .def_prop_ro("n_trials", [](LevelGrowth& growth) { return growth.frontier().n_trees(); })
         .def("tree", [](LevelGrowth& growth) { return to_tuple(growth.tree()); })
         .def(
             "resume",
             [](LevelGrowth& growth, const nb::tuple& tree, std::int32_t depth,
                const Vector<std::int32_t>& gathered) {
-                growth.resume(rank_tree(tree, growth.n_classes(), growth.n_features()), depth,
+                growth.resume(rank_tree(tree, growth.n_classes(), growth.features().size()), depth,
                               to_vector(gathered));
             },
             nb::arg("tree"), nb::arg("depth"), nb::arg("gathered").noconvert())
@@ -101,19 +102,20 @@ void bind_growth(nb::module_& m) {
         .def("gathered_roots",
              [](const LevelGrowth& growth) { return records_of(growth.gathered_roots()); })
         .def("wanted",
-             [](const LevelGrowth& growth) {
-                 return to_numpy(std::vector<std::int32_t>(growth.wanted()));
+             [](LevelGrowth& growth) {
+                 return to_numpy(std::vector<std::int32_t>(growth.frontier().wanted()));
              })
         .def("give", &give_packed, nb::arg("counts").noconvert())
         .def("give", &give_wide, nb::arg("counts").noconvert())
-        .def("advance", &LevelGrowth::advance)
-        .def("steps", [](const LevelGrowth& growth) { return records_of(growth.steps()); })
-        .def("step_sets", [](const LevelGrowth& growth) { return records_of(growth.step_sets()); })
+        .def("advance", [](LevelGrowth& growth) { growth.frontier().advance(); })
+        .def("steps", [](LevelGrowth& growth) { return records_of(growth.frontier().steps()); })
+        .def("step_sets",
+             [](LevelGrowth& growth) { return records_of(growth.frontier().step_sets()); })
         .def("gathered_nodes",
-             [](const LevelGrowth& growth) { return records_of(growth.gathered_nodes()); })
+             [](LevelGrowth& growth) { return records_of(growth.frontier().gathered_nodes()); })
         .def("trial_features",
-             [](const LevelGrowth& growth, std::size_t trial) {
-                 return to_numpy(growth.trial_features(trial));
+             [](LevelGrowth& growth, std::size_t trial) {
+                 return to_numpy(std::vector<std::int32_t>(growth.frontier().features_of(trial)));
              })
         .def(
             "graft_node",
@@ -121,9 +123,9 @@ void bind_growth(nb::module_& m) {
                const Vector<double>& values) {
                 const auto place = from_records<GatheredNode>(at, "node");
                 if (place.size() != 1) throw nb::value_error("graft_node: one node expected");
-                growth.graft_node(place[0], from_records<LeafRankNode>(nodes, "nodes"),
-                                  from_records<CategorySet>(sets, "category sets"),
-                                  to_vector(values));
+                growth.frontier().graft_node(place[0], from_records<LeafRankNode>(nodes, "nodes"),
+                                             from_records<CategorySet>(sets, "category sets"),
+                                             to_vector(values));
             },
             nb::arg("at").noconvert(), nb::arg("nodes").noconvert(), nb::arg("sets").noconvert(),
             nb::arg("values").noconvert())
@@ -142,7 +144,7 @@ void bind_growth(nb::module_& m) {
             "graft_cell",
             [](LevelGrowth& growth, std::size_t gathered, const nb::tuple& tree) {
                 growth.graft_cell(gathered,
-                                  rank_tree(tree, growth.n_classes(), growth.n_features()));
+                                  rank_tree(tree, growth.n_classes(), growth.features().size()));
             },
             nb::arg("gathered"), nb::arg("tree"));
 }

@@ -25,9 +25,9 @@ ShardSample shard_sample(const Vector<std::uint8_t>& labels, const OptionalBytes
     const std::size_t n = labels.size();
     if ((repeats && repeats->size() != n) || (weights && weights->size() != n) ||
         cell_of_row.size() != n || n > kMaxRows)
-        throw nb::value_error("part: arrays of different lengths, or too many rows");
+        throw nb::value_error("shard: arrays of different lengths, or too many rows");
     for (std::size_t i = 0; repeats && i < n; ++i)
-        if (repeats->data()[i] > kMaxRepeat) throw nb::value_error("part: too many repeats");
+        if (repeats->data()[i] > kMaxRepeat) throw nb::value_error("shard: too many repeats");
     return {n, labels.data(), repeats ? repeats->data() : nullptr,
             weights ? weights->data() : nullptr};
 }
@@ -68,26 +68,30 @@ nb::tuple py_place_rows(const Vector<std::uint8_t>& labels, const OptionalBytes&
 template <class Code>
 nb::tuple py_step_rows(const Matrix<Code>& codes, const Vector<std::uint32_t>& rows,
                        const Vector<std::int64_t>& starts, const Records& steps,
-                       const Records& sets) {
+                       const Records& sets, std::int32_t n_slots) {
     const RowState placed = placed_of(rows, starts, codes.shape(1));
-    const auto parsed = from_records<Step>(steps, "steps");
+    const auto parsed = from_records<SlotStep>(steps, "steps");
     const auto category_sets = from_records<CategorySet>(sets, "category sets");
-    if (parsed.size() != placed.n_slots()) throw nb::value_error("steps: one a slot expected");
-    for (const Step& step : parsed)
-        if (step.condition.feature >= static_cast<std::int64_t>(codes.shape(0)) ||
-            (step.condition.feature >= 0 && step.condition.categorical &&
-             (step.condition.cut < 0 || step.condition.cut >= std::ssize(category_sets))))
-            throw nb::value_error("steps: no such feature or category set");
-    RowState next, gathered;
+    bool sound = parsed.size() == placed.n_slots() && n_slots >= 0;
+    for (const SlotStep& step : parsed) {
+        const SplitCondition& test = step.condition;
+        sound = sound && test.feature < static_cast<std::int64_t>(codes.shape(0)) &&
+                (test.feature < 0 || !test.categorical ||
+                 (test.cut >= 0 && test.cut < std::ssize(category_sets)));
+        for (const std::int32_t slot : {step.left, step.right})
+            sound = sound && slot >= SlotStep::kGone && slot < n_slots;
+    }
+    if (!sound) throw nb::value_error("steps: no such slot, feature or category set");
+    RowState next;
     {
         nb::gil_scoped_release release;
-        next = step_rows(code_matrix(codes), placed, parsed, category_sets, gathered);
+        next = step_rows(code_matrix(codes), placed, parsed, category_sets,
+                         static_cast<std::size_t>(n_slots));
     }
-    return nb::make_tuple(to_numpy(std::move(next.rows)), to_numpy(std::move(next.starts)),
-                          to_numpy(std::move(gathered.rows)), to_numpy(std::move(gathered.starts)));
+    return from_placed(std::move(next));
 }
 
-// Counters of packed rows are widened where the sum over all parts would not fit.
+// Counters of packed rows are widened where the sum over all shards would not fit.
 template <class Code>
 nb::object py_count_slots(const Matrix<Code>& codes, const OptionalUnits& weights,
                           const Vector<std::uint32_t>& rows, const Vector<std::int64_t>& starts,
@@ -134,9 +138,9 @@ auto py_trial_weights(const Matrix<Code>& codes, const Vector<std::uint8_t>& lab
                       std::size_t n_classes) {
     const ShardSample sample = shard_sample(labels, repeats, weights, cell_of_row);
     check_classes(labels, n_classes);
-    LevelGrowth::GrownTrials trials{to_vector(cells), to_vector(starts),
-                                    from_records<LeafRankNode>(nodes, "nodes"),
-                                    from_records<CategorySet>(sets, "category sets")};
+    GrownTrials trials{to_vector(cells), to_vector(starts),
+                       from_records<LeafRankNode>(nodes, "nodes"),
+                       from_records<CategorySet>(sets, "category sets")};
     bool sound = codes.shape(1) == sample.n && trials.starts.size() == trials.cells.size() + 1;
     const auto n_nodes = std::ssize(trials.nodes);
     for (const std::int32_t start : trials.starts) sound = sound && start >= 0 && start <= n_nodes;
@@ -200,8 +204,9 @@ nb::tuple py_grow_cell(const Matrix<Code>& codes, const Vector<std::uint32_t>& r
     {
         nb::gil_scoped_release release;
         ProgressMonitor monitor;
-        tree = grow_cell(table, std::move(here), cells[0].key, cells[0].depth,
-                         {total.first, total.second}, parsed, monitor);
+        const ClassWeight whole{total.first, total.second};
+        tree = grow_tree(table, std::move(here), {cells[0].key, cells[0].depth, whole}, parsed,
+                         nullptr, monitor);
     }
     return to_tuple(std::move(tree));
 }
@@ -210,8 +215,8 @@ template <class Code>
 void bind_for_codes(nb::module_& m) {
     m.def("step_rows", &py_step_rows<Code>, nb::arg("codes").noconvert(),
           nb::arg("rows").noconvert(), nb::arg("starts").noconvert(), nb::arg("steps").noconvert(),
-          nb::arg("sets").noconvert(),
-          "Moves the rows of each slot: (rows, starts) that go on, and those gathered.");
+          nb::arg("sets").noconvert(), nb::arg("n_slots"),
+          "Moves the rows of each slot as its step says, to `n_slots` slots: (rows, starts).");
     m.def("count_slots", &py_count_slots<Code>, nb::arg("codes").noconvert(),
           nb::arg("weights").noconvert().none(), nb::arg("rows").noconvert(),
           nb::arg("starts").noconvert(), nb::arg("slots").noconvert(),
@@ -244,7 +249,7 @@ void bind_shards(nb::module_& m) {
     m.def("place_rows", &py_place_rows, nb::arg("labels").noconvert(),
           nb::arg("repeats").noconvert().none(), nb::arg("weights").noconvert().none(),
           nb::arg("cell_of_row").noconvert(), nb::arg("roots").noconvert(),
-          "Rows of a part by the slot of each trial: (rows, starts).");
+          "Rows of a shard by the slot of each trial: (rows, starts).");
     bind_for_codes<std::uint8_t>(m);
     bind_for_codes<std::uint16_t>(m);
 }

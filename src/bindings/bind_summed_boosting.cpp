@@ -86,32 +86,6 @@ class PySummedBoosting {
 };
 
 template <class Code>
-nb::tuple py_step_boosted_rows(const Matrix<Code>& codes, const Vector<std::uint32_t>& rows,
-                               const Vector<std::int64_t>& starts, const Records& steps,
-                               const Records& sets, std::int32_t n_slots) {
-    const RowState placed = placed_of(rows, starts, codes.shape(1));
-    const auto parsed = from_records<BoostingStep>(steps, "steps");
-    const auto category_sets = from_records<CategorySet>(sets, "category sets");
-    bool sound = parsed.size() == placed.n_slots() && n_slots >= 0;
-    for (const BoostingStep& step : parsed) {
-        const SplitCondition& test = step.condition;
-        sound = sound && test.feature < static_cast<std::int64_t>(codes.shape(0)) &&
-                (test.feature < 0 || !test.categorical ||
-                 (test.cut >= 0 && test.cut < std::ssize(category_sets)));
-        for (const std::int32_t slot : {step.left, step.right})
-            sound = sound && slot >= BoostingStep::kGone && slot < n_slots;
-    }
-    if (!sound) throw nb::value_error("steps: no such slot, feature or category set");
-    RowState next;
-    {
-        nb::gil_scoped_release release;
-        next = step_boosted_rows(code_matrix(codes), placed, parsed, category_sets,
-                                 static_cast<std::size_t>(n_slots));
-    }
-    return from_placed(std::move(next));
-}
-
-template <class Code>
 nb::tuple py_count_gradients(const Matrix<Code>& codes, const Matrix<std::int32_t>& gradients,
                              const std::optional<Vector<std::int64_t>>& weights,
                              const Vector<std::uint32_t>& rows, const Vector<std::int64_t>& starts,
@@ -141,10 +115,6 @@ nb::tuple py_count_gradients(const Matrix<Code>& codes, const Matrix<std::int32_
 
 template <class Code>
 void bind_for_codes(nb::module_& m) {
-    m.def("step_boosted_rows", &py_step_boosted_rows<Code>, nb::arg("codes").noconvert(),
-          nb::arg("rows").noconvert(), nb::arg("starts").noconvert(), nb::arg("steps").noconvert(),
-          nb::arg("sets").noconvert(), nb::arg("n_slots"),
-          "Moves the rows of each slot as its step says: (rows, starts).");
     m.def("count_gradients", &py_count_gradients<Code>, nb::arg("codes").noconvert(),
           nb::arg("gradients").noconvert(), nb::arg("weights").noconvert().none(),
           nb::arg("rows").noconvert(), nb::arg("starts").noconvert(), nb::arg("slots").noconvert(),

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "bindings/arrays.hpp"
-#include "core/grow/shard_rows.hpp"
+#include "core/grow/slot_rows.hpp"
 
 namespace treerank {
 
@@ -15,7 +15,7 @@ inline RowState placed_of(const Vector<std::uint32_t>& rows, const Vector<std::i
     bool sound = !at.empty() && at.front() == 0 && at.back() == std::ssize(placed.rows);
     for (std::size_t s = 0; s + 1 < at.size(); ++s) sound = sound && at[s] <= at[s + 1];
     for (const Row row : placed.rows) sound = sound && row_id(row) < n_rows;
-    if (!sound) throw nb::value_error("rows: slots that do not fit the part");
+    if (!sound) throw nb::value_error("rows: slots that do not fit the shard");
     return placed;
 }
 

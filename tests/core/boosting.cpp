@@ -68,8 +68,8 @@ BoostedTree grow_from_sums(const BoostingTable<std::uint8_t>& table,
         std::vector<GradientSquares> squares(request.wanted.size());
         for (RowState& state : shards) {
             if (request.moves)
-                state = step_boosted_rows(table.codes, state, request.steps, request.sets,
-                                          static_cast<std::size_t>(request.n_slots));
+                state = step_rows(table.codes, state, request.steps, request.sets,
+                                  static_cast<std::size_t>(request.n_slots));
             const auto counted =
                 count_gradients(shard, state, request.wanted, table.features.n_codes, features);
             for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += counted[i];

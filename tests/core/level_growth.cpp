@@ -36,27 +36,27 @@ struct PartOfRows {
 using Parts = std::vector<PartOfRows>;
 
 void give_histograms(LevelGrowth& growth, const Parts& parts, const Features& features) {
-    const std::size_t size = growth.wanted().size() * growth.histogram_size();
+    const std::vector<std::int32_t>& wanted = growth.frontier().wanted();
+    const std::size_t size = wanted.size() * features.histogram_size();
     std::vector<WideCount> sum(size), counted(size);
     for (const PartOfRows& part : parts) {
-        count_slots(part.codes, part.sample.weights, part.placed, growth.wanted(), features,
-                    counted.data());
+        count_slots(part.codes, part.sample.weights, part.placed, wanted, features, counted.data());
         for (std::size_t i = 0; i < size; ++i) sum[i] += counted[i];
         counted.assign(size, {});
     }
-    growth.give(sum.data(), growth.wanted().size());
+    growth.frontier().give(sum.data(), wanted.size());
 }
 
 void finish(LevelGrowth& growth, const Parts& parts) {
-    const LevelGrowth::GrownTrials trials = growth.grown_trials();
-    if (growth.n_classes() == 2) return growth.finish_level(nullptr);
+    const GrownTrials trials = growth.grown_trials();
+    if (growth.n_classes() == 2) return growth.finish_level({});
     std::vector<std::int64_t> sum(trials.nodes.size() * growth.n_classes());
     for (const PartOfRows& part : parts) {
         const auto weights = trial_weights(part.codes, part.sample, part.cell_of_row.data(), trials,
                                            growth.n_classes());
         for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weights[i];
     }
-    growth.finish_level(sum.data());
+    growth.finish_level(sum);
 }
 
 RankTree grow_from_parts(const CodedTable<std::uint8_t>& coded, const TreeRankOptions& options,
@@ -70,14 +70,13 @@ RankTree grow_from_parts(const CodedTable<std::uint8_t>& coded, const TreeRankOp
     while (!growth.done()) {
         growth.start_level();
         for (PartOfRows& part : parts) part.place(growth.tree(), growth.roots(), pool);
-        while (growth.n_slots() > 0) {
+        LeafRankFrontier& frontier = growth.frontier();
+        while (frontier.n_slots() > 0) {
             give_histograms(growth, parts, coded.features);
-            growth.advance();
-            for (PartOfRows& part : parts) {
-                RowState gathered;
-                part.placed = step_rows(part.codes, part.placed, growth.steps(), growth.step_sets(),
-                                        gathered);
-            }
+            frontier.advance();
+            for (PartOfRows& part : parts)
+                part.placed = step_rows(part.codes, part.placed, frontier.steps(),
+                                        frontier.step_sets(), frontier.n_step_slots());
         }
         finish(growth, parts);
     }

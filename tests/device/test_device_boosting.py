@@ -233,5 +233,5 @@ def test_arrays_and_cuts_that_do_not_fit_are_refused():
     assert len(growth.nodes()) == 1
     with pytest.raises(ValueError, match="one cut a node"):
         growth.take(np.zeros((0, device_boosting.CUT_BYTES), dtype=np.uint8))
-    with pytest.raises(ValueError, match="does not part its rows"):
+    with pytest.raises(ValueError, match="does not split its rows"):
         growth.take(np.zeros((1, device_boosting.CUT_BYTES), dtype=np.uint8))

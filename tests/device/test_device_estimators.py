@@ -54,6 +54,19 @@ def test_a_device_makes_the_same_model_and_the_same_scores(
 
 
 @needs_emulation
+@pytest.mark.parametrize("focus", [0.1, (0.0, 0.2)])
+def test_a_device_leaves_cells_below_the_focus_whole_too(emulated, focus):
+    x, y, _ = table()
+    model = TreeRank(max_depth=9, min_samples_leaf=5, pruning=None, random_state=0)
+    everywhere = clone(model).fit(x, y)
+    expected = model.set_params(focus=focus).fit(x, y)
+    assert len(expected.partition_.counts) < len(everywhere.partition_.counts)
+    on_device = clone(model).set_params(device="cuda").fit(x, y)
+    assert emulated
+    assert np.array_equal(on_device.score_samples(x), expected.score_samples(x))
+
+
+@needs_emulation
 def test_boosted_trees_score_on_a_device(emulated):
     x, y, _ = table()
     expected = BoostedTreeRank(7, random_state=0).fit(x, y)

@@ -244,7 +244,7 @@ def test_core_refuses_requests_and_answers_that_do_not_fit():
     steps = np.zeros((1, 20), dtype=np.uint8)
     steps.view(np.int32)[:, [0, 3, 4]] = -1, 5, -1  # all to a slot that is not there
     with pytest.raises(ValueError, match="no such slot"):
-        _core.step_boosted_rows(codes, rows, starts, steps, nothing, 2)
+        _core.step_rows(codes, rows, starts, steps, nothing, 2)
     gradients, slots = np.zeros((3, 2), dtype=np.int32), np.array([1], dtype=np.int32)
     n_codes = np.array([4, 4], dtype=np.int32)
     with pytest.raises(ValueError, match="no such slot"):

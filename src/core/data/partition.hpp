@@ -11,34 +11,75 @@
 
 namespace treerank {
 
-// Partitions rows[0, n) by partition(rows, n, scratch), which puts its left rows first and
-// returns their number. `pool` may be null; else each thread partitions a block, and the
-// blocks' two sides are then put together in order.
+// Rows [first, first + n), of which `n_left` come first once they are partitioned.
+struct RowSegment {
+    std::size_t first = 0, n = 0;
+    std::size_t n_left = 0;
+};
+
+// Partitions the rows of each segment in place by partition(segment, rows, n, scratch), which puts
+// the left rows of a block first and returns their number; both sides stay in their old order.
+// `pool` may be null; else blocks of rows are partitioned, and their sides put together in order.
+template <class Segment, class Partition>
+void partition_segments(std::vector<Segment>& segments, Row* rows, Row* scratch, ThreadPool* pool,
+                        const Partition& partition) {
+    constexpr std::size_t kMinBlock = 4096, kBlocksPerThread = 2;
+    struct Block {
+        std::size_t segment, first, n, n_left, to_left, to_right;
+    };
+    std::size_t total = 0;
+    for (const Segment& segment : segments) total += segment.n;
+    const std::size_t size =
+        pool == nullptr ? total : std::max(kMinBlock, total / (kBlocksPerThread * pool->size()));
+    std::vector<Block> blocks, joined;
+    for (std::size_t s = 0; s < segments.size(); ++s) {
+        const std::size_t n = segments[s].n,
+                          k = std::max<std::size_t>(1, n / std::max<std::size_t>(1, size));
+        for (std::size_t b = 0; b < k; ++b)
+            blocks.push_back(
+                {s, segments[s].first + b * n / k, (b + 1) * n / k - b * n / k, 0, 0, 0});
+    }
+    run_in(pool, blocks.size(), [&](std::size_t b) {
+        Block& block = blocks[b];
+        block.n_left =
+            partition(segments[block.segment], rows + block.first, block.n, scratch + block.first);
+    });
+    for (const Block& block : blocks) segments[block.segment].n_left += block.n_left;
+    for (std::size_t b = 0; b < blocks.size();) {
+        const Segment& segment = segments[blocks[b].segment];
+        std::size_t to_left = segment.first, to_right = segment.first + segment.n_left;
+        const bool whole = blocks[b].n == segment.n;
+        for (const std::size_t s = blocks[b].segment; b < blocks.size() && blocks[b].segment == s;
+             ++b) {
+            blocks[b].to_left = to_left;
+            blocks[b].to_right = to_right;
+            to_left += blocks[b].n_left;
+            to_right += blocks[b].n - blocks[b].n_left;
+            if (!whole) joined.push_back(blocks[b]);
+        }
+    }
+    run_in(pool, joined.size(), [&](std::size_t b) {
+        const Block& block = joined[b];
+        const Row* from = rows + block.first;
+        std::copy_n(from, block.n_left, scratch + block.to_left);
+        std::copy(from + block.n_left, from + block.n, scratch + block.to_right);
+    });
+    run_in(pool, joined.size(), [&](std::size_t b) {
+        std::copy_n(scratch + joined[b].first, joined[b].n, rows + joined[b].first);
+    });
+}
+
+// The same for rows[0, n) and partition(rows, n, scratch); how many come first.
 template <class Partition>
 std::size_t partition_stably(Row* rows, std::size_t n, Row* scratch, ThreadPool* pool,
                              const Partition& partition) {
     if (pool == nullptr) return partition(rows, n, scratch);
-    const std::size_t blocks = pool->size();
-    std::vector<std::size_t> lefts(blocks);
-    const auto begin = [&](std::size_t b) { return b * n / blocks; };
-    pool->run(blocks, [&](std::size_t b) {
-        lefts[b] = partition(rows + begin(b), begin(b + 1) - begin(b), scratch + begin(b));
-    });
-    std::size_t n_left = 0;
-    for (const std::size_t left : lefts) n_left += left;
-    pool->run(blocks, [&](std::size_t b) {
-        std::size_t to_left = 0, to_right = n_left;
-        for (std::size_t before = 0; before < b; ++before) {
-            to_left += lefts[before];
-            to_right += begin(before + 1) - begin(before) - lefts[before];
-        }
-        std::copy(rows + begin(b), rows + begin(b) + lefts[b], scratch + to_left);
-        std::copy(rows + begin(b) + lefts[b], rows + begin(b + 1), scratch + to_right);
-    });
-    pool->run(blocks, [&](std::size_t b) {
-        std::copy(scratch + begin(b), scratch + begin(b + 1), rows + begin(b));
-    });
-    return n_left;
+    std::vector<RowSegment> all{{0, n}};
+    partition_segments(all, rows, scratch, pool,
+                       [&](const RowSegment&, Row* block, std::size_t size, Row* buffer) {
+                           return partition(block, size, buffer);
+                       });
+    return all[0].n_left;
 }
 
 // Partitions rows by one test of LeafRank, those that pass it first, or last if `passing_last`; how
@@ -67,8 +108,8 @@ std::size_t partition_by_condition(const SplitCondition& condition, const Catego
         cut = static_cast<Code>(std::numeric_limits<Code>::max() - cut - 1);
     }
     const auto& partition = kernels<Code, Count>().partition;
-    return partition_stably(rows, n, scratch, pool, [&](Row* block, std::size_t size, Row* room) {
-        return partition(block, size, column, codes.step, shift, cut, room);
+    return partition_stably(rows, n, scratch, pool, [&](Row* block, std::size_t size, Row* buffer) {
+        return partition(block, size, column, codes.step, shift, cut, buffer);
     });
 }
 

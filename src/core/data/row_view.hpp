@@ -30,6 +30,17 @@ struct View {
     const CodeMatrix<Code>& codes_for(std::size_t n) const {
         return by_row.data != nullptr && n * kScattered < codes.rows ? by_row : codes;
     }
+    // Takes those of rows[0, n) of another view, in this order.
+    void copy_weights(const View& from, const Row* rows, std::size_t n) {
+        if (from.weights == nullptr) return;
+        own_weights.resize(n);
+        for (std::size_t i = 0; i < n; ++i) own_weights[i] = from.weights[row_id(rows[i])];
+        weights = own_weights.data();
+    }
 };
+
+inline std::int64_t units_of(Row row, const std::int64_t* weights) {
+    return weights != nullptr ? weights[row_id(row)] : static_cast<std::int64_t>(row & kRepeatMask);
+}
 
 }  // namespace treerank

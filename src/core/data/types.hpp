@@ -30,6 +30,9 @@ constexpr Row pack_row(std::uint32_t id, bool positive, std::uint32_t repeat) {
     return (id << kRowShift) | (positive ? kLabelBit : 0) | repeat;
 }
 constexpr std::uint32_t row_id(Row row) { return row >> kRowShift; }
+constexpr Row renumbered(Row row, std::uint32_t id) {
+    return (id << kRowShift) | (row & (kLabelBit | kRepeatMask));
+}
 
 // Ordered classes, worst first: class 0 is ranked below class 1, and so on.
 inline constexpr std::size_t kMaxClasses = 32;

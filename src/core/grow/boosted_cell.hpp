@@ -15,9 +15,9 @@ struct InnerNode {
     Segment at;
     std::int32_t depth = 0;
     NewtonCut cut{};
-    bool is_parted = false;  // its rows, so that those of its children are known
-    std::int32_t left = -1;  // the right one comes next; -1: a leaf
-    std::int32_t half = -1;  // of a leaf: the cell that it is merged into
+    bool is_partitioned = false;  // its rows, so that those of its children are known
+    std::int32_t left = -1;       // the right one comes next; -1: a leaf
+    std::int32_t half = -1;       // of a leaf: the cell that it is merged into
 };
 
 // A cell as it is grown, whichever comes first.
@@ -29,7 +29,7 @@ struct BoostedCell {
 };
 
 // The halves of a cell, made of the leaves of the tree inside it: the first `n_left` and the
-// others. None on the left: the cell cannot be parted.
+// others. None on the left: the cell cannot be split.
 struct Halves {
     std::int32_t first_test = -1;
     std::vector<BoostedLeaf> leaves{};

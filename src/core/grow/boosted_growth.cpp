@@ -40,7 +40,7 @@ void BoostedGrowth::start(const BoostingOptions& options, std::int64_t n_rows,
     n_strata_ = 1;
     work_.clear();
     waiting_.clear();
-    parts_.clear();
+    partitions_.clear();
     restored_.clear();
     moves_.clear();
     counts_.clear();
@@ -66,9 +66,9 @@ std::int32_t BoostedGrowth::take_histogram() {
     return histogram;
 }
 
-std::pair<std::int32_t, std::int32_t> BoostedGrowth::plan_parts(NodeOfCell a, NodeOfCell b,
-                                                                std::int32_t whole,
-                                                                bool owns_whole) {
+std::pair<std::int32_t, std::int32_t> BoostedGrowth::plan_histograms(NodeOfCell a, NodeOfCell b,
+                                                                     std::int32_t whole,
+                                                                     bool owns_whole) {
     const bool a_is_smaller = inner(a).at.n <= inner(b).at.n;
     const NodeOfCell counted = a_is_smaller ? a : b;
     const InnerNode& node = inner(counted);
@@ -98,7 +98,7 @@ bool BoostedGrowth::begin(Work work) {
         work_.push_back({work.kind, {first, work.open.end()}});
         work.open.erase(first, work.open.end());
     }
-    if (work.kind >= Work::kChildren && ask_parts(work)) {
+    if (work.kind >= Work::kChildren && ask_partitions(work)) {
         work_.push_back(std::move(work));
         return true;
     }
@@ -136,39 +136,42 @@ bool BoostedGrowth::begin_best() {
     return false;
 }
 
-// Rows below the last tests of an inner tree need not be parted before the cell is halved.
-bool BoostedGrowth::ask_parts(const Work& work) {
+// Rows below the last tests of an inner tree need not be partitioned before the cell is halved.
+bool BoostedGrowth::ask_partitions(const Work& work) {
     for (const Open& open : work.open) {
-        if (work.kind == Work::kChildren) ask_part(open.at);
+        if (work.kind == Work::kChildren) ask_partition(open.at);
         const std::size_t n = cells_[open.at.cell].nodes.size();
         for (std::size_t i = 0; i < n && work.kind == Work::kHalves; ++i)
-            ask_part({open.at.cell, static_cast<std::int32_t>(i)});
+            ask_partition({open.at.cell, static_cast<std::int32_t>(i)});
     }
-    return !parts_.empty();
+    return !partitions_.empty();
 }
 
-void BoostedGrowth::ask_part(NodeOfCell at) {
+void BoostedGrowth::ask_partition(NodeOfCell at) {
     const InnerNode& node = inner(at);
-    if (node.left < 0 || node.is_parted) return;
+    if (node.left < 0 || node.is_partitioned) return;
     // Where the two sides are the halves of a cell the better comes first, and no row has to be
     // moved again.
     const std::vector<InnerNode>& nodes = cells_[at.cell].nodes;
     const bool right_first =
         growing_.options.leafrank_depth == 1 &&
         growing_.value(nodes[node.left + 1].at) > growing_.value(nodes[node.left].at);
-    parts_.push_back({static_cast<std::size_t>(node.at.first), static_cast<std::size_t>(node.at.n),
-                      node.cut.condition(), node.cut.set, right_first, 0});
-    parts_of_.push_back(at);
+    partitions_.push_back(
+        {{static_cast<std::size_t>(node.at.first), static_cast<std::size_t>(node.at.n)},
+         node.cut.condition(),
+         node.cut.set,
+         right_first});
+    partitioned_.push_back(at);
 }
 
-void BoostedGrowth::parted() {
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-        const PartedSegment& part = parts_[i];
-        const std::size_t n_left = part.passing_last ? part.n - part.n_left : part.n_left;
-        place_children(parts_of_[i], static_cast<std::int64_t>(n_left), part.passing_last);
+void BoostedGrowth::partitioned() {
+    for (std::size_t i = 0; i < partitions_.size(); ++i) {
+        const NodePartition& node = partitions_[i];
+        const std::size_t n_left = node.passing_last ? node.n - node.n_left : node.n_left;
+        place_children(partitioned_[i], static_cast<std::int64_t>(n_left), node.passing_last);
     }
-    parts_.clear();
-    parts_of_.clear();
+    partitions_.clear();
+    partitioned_.clear();
     advance();
 }
 
@@ -179,7 +182,7 @@ void BoostedGrowth::place_children(NodeOfCell at, std::int64_t n_left, bool righ
     right.n = node.at.n - n_left;
     left.first = node.at.first + (right_first ? right.n : 0);
     right.first = node.at.first + (right_first ? 0 : left.n);
-    node.is_parted = true;
+    node.is_partitioned = true;
 }
 
 void BoostedGrowth::begin_nodes(std::vector<Open> open) {
@@ -197,11 +200,11 @@ void BoostedGrowth::take(const std::vector<BoostedFoundCut>& found) {
     std::vector<std::int64_t> n_left;
     for (std::size_t i = 0; i < found.size(); ++i) {
         const BoostedFoundCut& cut = found[i];
-        const bool parts = cut.n_left > 0 && cut.n_right > 0 &&
-                           std::int64_t{cut.n_left} + cut.n_right == nodes_[i].n;
+        const bool splits = cut.n_left > 0 && cut.n_right > 0 &&
+                            std::int64_t{cut.n_left} + cut.n_right == nodes_[i].n;
         if (cut.feature >= static_cast<std::int64_t>(features_.size()) ||
-            (cut.feature >= 0 && !parts))
-            throw std::invalid_argument("take: a cut that does not part its rows");
+            (cut.feature >= 0 && !splits))
+            throw std::invalid_argument("take: a cut that does not split its rows");
         cuts.push_back(cut_of(cut));
         n_left.push_back(cut.n_left);
     }
@@ -214,13 +217,13 @@ void BoostedGrowth::take(const std::vector<NewtonCut>& cuts,
     moves_.clear();
     counts_.clear();
     counted_.clear();
-    std::vector<Open> parted;
+    std::vector<Open> split;
     for (std::size_t i = 0; i < cuts.size(); ++i) {
         const Open& open = open_[i];
         std::vector<InnerNode>& nodes = cells_[open.at.cell].nodes;
         const std::int32_t depth = nodes[open.at.node].depth + 1;
         const bool goes_on = cuts[i].feature >= 0 && depth < growing_.options.leafrank_depth;
-        if (goes_on) parted.push_back(open);
+        if (goes_on) split.push_back(open);
         // A new histogram may be counted where none is looked at any more.
         if (!goes_on && open.owns_histogram) give_back(open.histogram);
         if (cuts[i].feature < 0) continue;
@@ -231,7 +234,7 @@ void BoostedGrowth::take(const std::vector<NewtonCut>& cuts,
         nodes.push_back({right, depth});
         if (!n_left.empty()) place_children(open.at, n_left[i], false);
     }
-    if (!parted.empty()) work_.push_back({Work::kChildren, std::move(parted)});
+    if (!split.empty()) work_.push_back({Work::kChildren, std::move(split)});
     advance();
 }
 
@@ -240,7 +243,7 @@ void BoostedGrowth::open_children(const std::vector<Open>& nodes) {
     for (const Open& open : nodes) {
         const NodeOfCell left{open.at.cell, inner(open.at).left};
         const NodeOfCell right{left.cell, left.node + 1};
-        const auto [a, b] = plan_parts(left, right, open.histogram, open.owns_histogram);
+        const auto [a, b] = plan_histograms(left, right, open.histogram, open.owns_histogram);
         below.push_back({left, a, true});
         below.push_back({right, b, true});
     }
@@ -273,7 +276,7 @@ void BoostedGrowth::finish_trees(const std::vector<Open>& cells) {
 
 void BoostedGrowth::keep_whole(const Open& open) {
     BoostedCell& cell = cells_[open.at.cell];
-    if (cell.nodes[0].is_parted) restored_.push_back(cell.at);
+    if (cell.nodes[0].is_partitioned) restored_.push_back(cell.at);
     cell.nodes.clear();
     give_back(open.histogram);
 }
@@ -303,7 +306,7 @@ void BoostedGrowth::halve(const std::vector<Open>& cells) {
             give_back(open.histogram);
             continue;
         }
-        const auto [a, b] = plan_parts({left, 0}, {right, 0}, open.histogram, true);
+        const auto [a, b] = plan_histograms({left, 0}, {right, 0}, open.histogram, true);
         below.push_back({{left, 0}, a, false});
         below.push_back({{right, 0}, b, false});
     }

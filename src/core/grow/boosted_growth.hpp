@@ -11,19 +11,26 @@
 #include <utility>
 #include <vector>
 
+#include "core/data/partition.hpp"
 #include "core/grow/boosted_cell.hpp"
 #include "core/grow/gradient_squares.hpp"
 #include "core/grow/growing_boosted_tree.hpp"
-#include "core/grow/part_segments.hpp"
 
 namespace treerank {
 
 // Rows lie in four buffers on a device. Those of a cell are in one of the first two, by its depth;
-// the tree inside it parts them to and fro between the other two, and its leaves are then moved to
-// the next of the first two, in their order. So a cell that stays whole has its rows where they
-// were. In memory they are parted in place, and the numbers of buffers mean nothing.
+// the tree inside it partitions them from one of the other two to the other, and its leaves are
+// then moved to the next of the first two, in their order. So a cell that stays whole has its rows
+// where they were. In memory they are partitioned in place, and the numbers of buffers mean
+// nothing.
 //
 // Records cross as they are: all numbers take 64 bits, histograms are numbered from 0.
+// A node whose rows are to be partitioned by its test.
+struct NodePartition : RowSegment {
+    SplitCondition condition;
+    CategorySet set;            // of a categorical test
+    bool passing_last = false;  // which come first: those that pass the test, or the others
+};
 struct BoostedRowMove {
     std::int64_t from, to, n, from_buffer, to_buffer;
 };
@@ -38,7 +45,7 @@ struct BoostedOpenNode {
 
     bool is_cell() const { return buffer < 2; }  // not a node below
 };
-// The best cut of a node (feature -1: none), by which its rows are parted already.
+// The best cut of a node (feature -1: none), by which its rows are partitioned already.
 struct BoostedFoundCut {
     double gain;
     std::int32_t feature, cut, missing_left, categorical;
@@ -58,24 +65,26 @@ class BoostedGrowth {
     BoostedGrowth(const BoostedGrowth&) = delete;
     BoostedGrowth& operator=(const BoostedGrowth&) = delete;
 
-    // Begins a tree of so many rows, all in buffer 0, their histogram being number 0. At most
-    // `most_open` nodes are looked at together.
+    // Begins a tree of `n_rows` rows, all in buffer 0, their histogram being number 0. At most
+    // `most_open` nodes are searched together.
     void start(const BoostingOptions& options, std::int64_t n_rows, const GradientSum& sum,
                std::size_t most_open);
 
-    // What to do next. Segments of rows to be parted, whose `n_left` the source sets before it
-    // calls `parted`; none for a source that says with the cuts how many rows go left.
-    std::vector<PartedSegment>& parts() { return parts_; }
-    void parted();
+    // What to do next. Nodes whose rows are to be partitioned; the source sets their `n_left`
+    // before it calls `partitioned`. None for a source that says with the cuts how many rows go
+    // left.
+    std::vector<NodePartition>& partitions() { return partitions_; }
+    void partitioned();
     // Else, in this order: rows of cells that are put back as they were when the cell was opened
-    // (they need not be where they were not parted in place), rows that are moved, histograms that
-    // are counted, nodes whose cuts are searched. No nodes: growth is over.
+    // (they need not be where they were not partitioned in place), rows that are moved, histograms
+    // that are counted, nodes whose cuts are searched. No nodes: growth is over.
     const std::vector<Segment>& restored() const { return restored_; }
     const std::vector<BoostedRowMove>& moves() const { return moves_; }
     const std::vector<BoostedCount>& counts() const { return counts_; }
     const std::vector<BoostedOpenNode>& nodes() const { return nodes_; }
     std::int64_t n_histograms() const { return n_histograms_; }
-    // The cuts of the nodes; rows on the left of each, or nothing where rows are yet to be parted.
+    // The cuts of the nodes; rows on the left of each, or nothing where these are yet to be
+    // partitioned.
     void take(const std::vector<NewtonCut>& cuts, const std::vector<std::int64_t>& n_left);
     void take(const std::vector<BoostedFoundCut>& cuts);
 
@@ -116,14 +125,15 @@ class BoostedGrowth {
     bool is_best_first() const { return growing_.options.max_leaf_nodes > 0; }
     std::int32_t take_histogram();
     void give_back(std::int32_t histogram) { free_histograms_.push_back(histogram); }
-    // The histograms of the two parts of a node, whose own goes to the larger one, if it has one.
-    std::pair<std::int32_t, std::int32_t> plan_parts(NodeOfCell a, NodeOfCell b, std::int32_t whole,
-                                                     bool owns_whole);
+    // The histograms of two siblings: the smaller one is counted, the larger one takes the place of
+    // the whole, if that is free.
+    std::pair<std::int32_t, std::int32_t> plan_histograms(NodeOfCell a, NodeOfCell b,
+                                                          std::int32_t whole, bool owns_whole);
     void advance();
     bool begin(Work work);
     bool begin_best();
-    bool ask_parts(const Work& work);
-    void ask_part(NodeOfCell at);
+    bool ask_partitions(const Work& work);
+    void ask_partition(NodeOfCell at);
     void place_children(NodeOfCell at, std::int64_t n_left, bool right_first);
     void begin_nodes(std::vector<Open> open);
     void open_children(const std::vector<Open>& nodes);
@@ -142,10 +152,10 @@ class BoostedGrowth {
     std::vector<Work> work_;     // the last comes first
     std::vector<Open> waiting_;  // a heap of cells that may be halved, the best first
     std::vector<Open> open_;
-    std::vector<NodeOfCell> parts_of_;
+    std::vector<NodeOfCell> partitioned_;
     std::vector<std::int32_t> free_histograms_;
     std::int32_t n_histograms_ = 0;
-    std::vector<PartedSegment> parts_;
+    std::vector<NodePartition> partitions_;
     std::vector<Segment> restored_;
     std::vector<BoostedRowMove> moves_;
     std::vector<BoostedCount> counts_;

@@ -4,9 +4,9 @@
 #include <memory>
 #include <type_traits>
 
+#include "core/data/partition.hpp"
 #include "core/grow/boosted_growth.hpp"
 #include "core/grow/gradient_squares.hpp"
-#include "core/grow/part_segments.hpp"
 #include "core/split/newton_split.hpp"
 
 namespace treerank {
@@ -44,9 +44,9 @@ class RowsInMemory : public BoostingRounds {
         begin(drawn, chosen, options);
         growth_.start(options, static_cast<std::int64_t>(n_rows_), count_root(), most_open());
         while (true) {
-            if (!growth_.parts().empty()) {
-                part_rows();
-                growth_.parted();
+            if (!growth_.partitions().empty()) {
+                partition_rows();
+                growth_.partitioned();
                 continue;
             }
             restore_rows();
@@ -91,10 +91,8 @@ class RowsInMemory : public BoostingRounds {
                 rows_[i] = pack_row(drawn != nullptr ? (*drawn)[i] : static_cast<std::uint32_t>(i),
                                     false, 1);
         });
-        many_levels_ = std::any_of(chosen_.begin(), chosen_.end(), [&](std::int32_t feature) {
-            return needs_row_variance(table_.features, feature);
-        });
-        // Else no cell stays whole after its rows were parted.
+        many_levels_ = needs_row_variance(table_.features, chosen_);
+        // Else no cell stays whole after its rows were partitioned.
         const bool may_stay_whole = table_.features.any_monotonic() || options.max_leaf_nodes > 0;
         kept_.resize(options.leafrank_depth > 1 && may_stay_whole ? table_.codes.rows : 0);
     }
@@ -109,10 +107,8 @@ class RowsInMemory : public BoostingRounds {
     GradientSum count_root() {
         GradientSum* histogram = histogram_of(0);
         counter_.count({{rows_.data(), n_rows_, histogram}}, pool_for(n_rows_, kCountForTeam));
-        GradientSum sum;
-        for (std::int32_t code = 0; code < table_.features.n_codes[chosen_[0]]; ++code)
-            sum += histogram[counter_.offset(chosen_[0]) + static_cast<std::size_t>(code)];
-        return sum;
+        return total_of(histogram + counter_.offset(chosen_[0]),
+                        table_.features.n_codes[chosen_[0]]);
     }
 
     // By number; null for -1. Kept for the next tree.
@@ -183,9 +179,8 @@ class RowsInMemory : public BoostingRounds {
         run_in(pays ? pool_ : nullptr, n_tasks, [&](std::size_t task) {
             for (std::size_t i = task * n / n_tasks; i < (task + 1) * n / n_tasks; ++i) {
                 const std::int32_t feature = chosen_[i % p];
-                cuts[i] = searches[i / p].best(
-                    histograms[i / p] + counter_.offset(feature), table_.features.n_codes[feature],
-                    table_.features.categorical[feature] != 0, table_.features.monotonic[feature]);
+                cuts[i] = searches[i / p].best(histograms[i / p] + counter_.offset(feature),
+                                               table_.features, feature);
             }
         });
         for (std::size_t i = 0; i < open.size(); ++i)
@@ -193,11 +188,16 @@ class RowsInMemory : public BoostingRounds {
         return best;
     }
 
-    void part_rows() {
+    void partition_rows() {
         std::size_t n = 0;
-        for (const PartedSegment& part : growth_.parts()) n += part.n;
-        part_segments(table_.codes, rows_.data(), scratch_.data(), growth_.parts(),
-                      pool_for(n, kRowsForTeam));
+        for (const NodePartition& node : growth_.partitions()) n += node.n;
+        partition_segments(
+            growth_.partitions(), rows_.data(), scratch_.data(), pool_for(n, kRowsForTeam),
+            [&](const NodePartition& node, Row* block, std::size_t size, Row* buffer) {
+                return partition_by_condition<Code, PackedCount>(node.condition, node.set,
+                                                                 table_.codes, block, size, buffer,
+                                                                 nullptr, node.passing_last);
+            });
     }
 
     void move_rows() {
@@ -219,7 +219,7 @@ class RowsInMemory : public BoostingRounds {
         });
     }
 
-    // Rows are parted in place: those of a cell that may stay whole are copied before.
+    // Rows are partitioned in place: those of a cell that may stay whole are copied before.
     void keep_rows() {
         if (kept_.empty()) return;
         for (const BoostedOpenNode& node : growth_.nodes())
@@ -233,13 +233,13 @@ class RowsInMemory : public BoostingRounds {
     }
 
     const BoostingTable<Code>& table_;
-    std::vector<Row> rows_;  // of the tree: those of a node are a stretch of them
+    std::vector<Row> rows_;  // of the tree: those of a node are a range of them
     std::vector<Row> scratch_, kept_;
     BoostedGrowth growth_;
     GradientCounter<Code, CountedRows> counter_;
     const std::size_t histogram_size_;
     std::vector<std::unique_ptr<GradientSum[]>> histograms_;
-    // The round at hand.
+    // The current round.
     ThreadPool* pool_ = nullptr;
     std::size_t n_rows_ = 0;
     std::vector<std::int32_t> chosen_;

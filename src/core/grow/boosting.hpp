@@ -1,14 +1,14 @@
 // Boosting: one ranking tree grown on the gradients of a loss instead of on labels.
 //
-// The tree has the shape of every ranking tree: a cell is parted by a small LeafRank tree
+// The tree has the shape of every ranking tree: a cell is split by a small LeafRank tree
 // whose leaves are put in order and merged into a better and a worse half. What a cut is
 // worth is the Newton gain G^2 / (H + l2), G and H the sums of gradient and curvature.
 // Both come as fixed-point integers, so that a sum does not depend on its order.
 //
 // A constrained feature: each test of it puts a bound between the values of its two sides, and
 // each cell whose inner tree has such a test one between its two halves, of which the better is
-// an upper set of the feature. Two rows that differ in the feature alone part at such a test or
-// at such a cell, so that every tree, and the sum of trees, is monotone.
+// an upper set of the feature. Two rows that differ in the feature alone are told apart at such a
+// test or in such a cell, so that every tree, and the sum of trees, is monotone.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct BoostingOptions {
     double gradient_unit = 1;  // what 1 stands for in a sum of gradients ...
     double hessian_unit = 1;   // ... and of curvatures
     double learning_rate = 1;
-    bool by_stratum = true;  // one value a stratum; else one a leaf of the LeafRank trees in it
+    bool by_stratum = true;  // one value per stratum; else one per leaf of the LeafRank trees in it
 };
 
 // A tree as it is kept: arriving at the end slot s of a walk adds value[s].
@@ -72,7 +72,7 @@ class BoostingRounds {
     virtual void add_to(double* scores, ThreadPool& pool) const = 0;
 
     // Sets the gradients from derivatives by the score of each row, rounded to whole numbers of
-    // at most so many bits.
+    // at most `bits` bits.
     void set_gradients(const double* first, const double* second, int bits, ThreadPool& pool);
     // The same for the logistic loss of two classes, the score being the log-odds; labels are 0 or
     // 1.

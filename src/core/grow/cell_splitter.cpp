@@ -92,8 +92,8 @@ void CellSplitter<Code, Count>::count(const Open& open, const std::vector<std::i
 // The smaller child is counted, the larger one has what is left of the cell's.
 template <class Code, class Count>
 void CellSplitter<Code, Count>::propagate_histograms(Open& open, Open& better, Open& worse) {
-    Open& small = better.size() <= worse.size() ? better : worse;
-    Open& large = better.size() <= worse.size() ? worse : better;
+    const auto [small, large] =
+        smaller_first(better, worse, [](const Open& child) { return child.size(); });
     const auto wants = [&](const Open& child) {
         return may_split(*child.cell, options_) && shares_histograms(child.size());
     };
@@ -158,18 +158,15 @@ void CellSplitter<Code, Count>::try_pair(Open& open, ClassPair pair,
     if (pruner_)
         pruner_->prune(leafrank_, {*open.view, unpermuted_.data(), n, weight, features, key},
                        scratch(open));
-    if (leafrank_.nodes.size() < 3) return;  // nothing to tell them apart
-    Weights test_weight;
-    if (!has_two_classes()) {
+    Weights leaf_weight;
+    if (!has_two_classes() && leafrank_.nodes.size() > 1) {
         route(open, leafrank_.nodes, leafrank_.category_sets);
-        test_weight = weights_by_test(open, leafrank_.nodes);
+        leaf_weight = leaf_weights(open, leafrank_.nodes.size());
     }
-    if (auto candidate =
-            make_candidate(pair, leafrank_, cell, std::move(test_weight), options_.min_weight_leaf))
-        open.candidates.push_back(std::move(*candidate));
+    add_candidate(open, pair, leafrank_, std::move(leaf_weight), options_.min_weight_leaf);
 }
 
-// Parts a copy of the cell's rows, of all classes, into the leaves of a LeafRank tree.
+// Partitions a copy of the cell's rows, of all classes, into the leaves of a LeafRank tree.
 template <class Code, class Count>
 void CellSplitter<Code, Count>::route(const Open& open, const std::vector<LeafRankNode>& nodes,
                                       const std::vector<CategorySet>& sets) {
@@ -197,12 +194,11 @@ void CellSplitter<Code, Count>::route(const Open& open, const std::vector<LeafRa
     }
 }
 
-// Weights of all classes in the nodes of the LeafRank tree that the rows were routed through.
+// Weights of all classes in the leaves of the LeafRank tree that the rows were routed through.
 template <class Code, class Count>
-Weights CellSplitter<Code, Count>::weights_by_test(const Open& open,
-                                                   const std::vector<LeafRankNode>& nodes) {
+Weights CellSplitter<Code, Count>::leaf_weights(const Open& open, std::size_t n_nodes) {
     const std::size_t n_classes = table_.n_classes;
-    Weights weight(nodes.size() * n_classes);
+    Weights weight(n_nodes * n_classes);
     const Row* routed = work(open);
     for (const LeafRows& leaf : leaves_) {
         std::int64_t units[kMaxClasses] = {};
@@ -211,7 +207,6 @@ Weights CellSplitter<Code, Count>::weights_by_test(const Open& open,
         for (std::size_t k = 0; k < n_classes; ++k)
             weight[leaf.node * n_classes + k] = static_cast<double>(units[k]);
     }
-    add_up(nodes, n_classes, weight);
     return weight;
 }
 

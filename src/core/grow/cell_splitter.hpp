@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/grow/cell_rows.hpp"
 #include "core/grow/driver.hpp"
 #include "core/grow/growing_cell.hpp"
 #include "core/grow/leafrank.hpp"
@@ -68,7 +69,7 @@ class CellSplitter {
                   std::uint64_t key);
     void route(const Open& open, const std::vector<LeafRankNode>& nodes,
                const std::vector<CategorySet>& sets);
-    Weights weights_by_test(const Open& open, const std::vector<LeafRankNode>& nodes);
+    Weights leaf_weights(const Open& open, std::size_t n_nodes);
     std::size_t partition_rows(const Open& open);
 
     const Table<Code>& table_;

@@ -39,18 +39,13 @@ class DenseRows {
             copy_row(codes.data + old * codes.step, p * sizeof(Code),
                      view_.own_codes.get() + i * p);
         }
-        if (from.weights != nullptr) {
-            view_.own_weights.resize(n);
-            for (std::size_t i = 0; i < n; ++i)
-                view_.own_weights[i] = from.weights[row_id(rows[i])];
-            view_.weights = view_.own_weights.data();
-        }
-        for (std::size_t i = 0; i < n; ++i) rows[i] = numbered(rows[i], static_cast<Row>(i));
+        view_.copy_weights(from, rows, n);
+        for (std::size_t i = 0; i < n; ++i) rows[i] = renumbered(rows[i], static_cast<Row>(i));
         view_.codes = {view_.own_codes.get(), n, p, 1, p};
     }
     ~DenseRows() {
         for (std::size_t i = 0; i < n_; ++i)
-            rows_[i] = numbered(rows_[i], old_number_[row_id(rows_[i])]);
+            rows_[i] = renumbered(rows_[i], old_number_[row_id(rows_[i])]);
     }
     DenseRows(const DenseRows&) = delete;
     DenseRows& operator=(const DenseRows&) = delete;
@@ -71,9 +66,6 @@ class DenseRows {
             std::memcpy(target + b, source + b, sizeof(Word));
         const std::size_t last = bytes - sizeof(Word);
         std::memcpy(target + last, source + last, sizeof(Word));
-    }
-    static Row numbered(Row row, Row number) {
-        return (number << kRowShift) | (row & (kLabelBit | kRepeatMask));
     }
 
     Row* rows_;

@@ -18,17 +18,11 @@ constexpr std::size_t kTeamCellRows = 16384;
 // Below this a cell and all that it is cut into are grown by one thread.
 constexpr std::size_t kSharedCellRows = 4096;
 
-// Where growth begins: at the root, or at a cell further down.
-struct Start {
-    std::uint64_t key;
-    std::int32_t depth = 0;
-    std::optional<ClassWeight> total = std::nullopt;  // of the whole sample, if that is larger
-};
-
 // Grows one tree: finds the candidates of open cells, lets the winners be chosen, opens the
-// children. Of two classes each cell is a matter of its own, and cells are grown depth first;
-// beyond that what a split adds depends on how the other cells are cut, and all cells of a depth
-// are grown together. Large cells are worked on by the whole pool, the others by a thread each.
+// children. Of two classes the split of a cell depends on no other cell, and cells are grown depth
+// first; beyond that what a split adds depends on how the other cells are cut, and all cells of a
+// depth are grown together (`Level`). Large cells are worked on by the whole pool, the others by a
+// thread each.
 template <class Code, class Count>
 class Driver {
   public:
@@ -59,24 +53,20 @@ class Driver {
     }
 
     void grow_level_wise(Open root) {
-        Selector selector(*root.cell, options_);
-        std::vector<Open> level;
-        level.push_back(std::move(root));
-        while (!level.empty()) {
-            each(level, [&](std::size_t i, Splitter& s) { s.find_candidates(level[i]); });
-            selector.choose(pointers_to(level));
-            std::erase_if(level, [&](const Open& open) {
-                if (open.left.empty()) monitor_.advance(static_cast<double>(open.size()));
-                return open.left.empty();
-            });
-            std::vector<std::pair<Open, Open>> children(level.size());
-            each(level, [&](std::size_t i, Splitter& s) { children[i] = s.partition(level[i]); });
-            selector.update();
-            level.clear();
-            for (auto& [better, worse] : children) {
-                level.push_back(std::move(better));
-                level.push_back(std::move(worse));
-            }
+        Growing& cell = *root.cell;
+        Level<Open> level(cell, {std::move(root)}, options_);
+        const auto stays_whole = [&](const Open& open) {
+            monitor_.advance(static_cast<double>(open.size()));
+        };
+        const auto split_all = [&](std::vector<Open>& open) {
+            std::vector<std::pair<Open, Open>> children(open.size());
+            each(open, [&](std::size_t i, Splitter& s) { children[i] = s.partition(open[i]); });
+            return children;
+        };
+        while (!level.cells.empty()) {
+            each(level.cells,
+                 [&](std::size_t i, Splitter& s) { s.find_candidates(level.cells[i]); });
+            level.descend(stays_whole, split_all);
         }
     }
 
@@ -164,7 +154,7 @@ Weights class_weights(const std::vector<Row>& rows, const Table<Code>& table) {
 }
 
 template <class Code, class Count>
-RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, const Start& start,
+RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, const GrowthStart& start,
                        const TreeRankOptions& options, ThreadPool* pool, ProgressMonitor& monitor) {
     RowBuffers buffers(std::move(sample));
     auto view = std::make_shared<View<Code>>();
@@ -174,14 +164,10 @@ RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, const 
     view->classes = table.n_classes > 2 ? table.labels : nullptr;
     view->side.resize(table.codes.rows);
 
-    Growing root;
-    root.cell.depth = start.depth;
-    root.class_weight = class_weights(buffers.rows, table);
-    if (options.focus.of != Focus::Of::kAll)
-        root.reach = options.focus.high * options.focus.counted(root.class_weight.data());
+    Growing root =
+        root_cell(class_weights(buffers.rows, table), start.key, options.focus, start.depth);
     Driver<Code, Count> driver(table, options, buffers, pool, monitor);
-    OpenCell<Code, Count> open{
-        {&root, start.key, {}, {}}, std::move(view), 0, buffers.rows.size(), {}};
+    OpenCell<Code, Count> open{OpenSplit{&root}, std::move(view), 0, buffers.rows.size(), {}};
     if (table.n_classes > 2) {
         driver.grow_level_wise(std::move(open));
     } else {
@@ -192,28 +178,15 @@ RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, const 
     return to_preorder(root, table.n_classes);
 }
 
+}  // namespace
+
 template <class Code>
-RankTree grow(const Table<Code>& table, std::vector<Row> sample, const Start& start,
-              const TreeRankOptions& options, ThreadPool* pool, ProgressMonitor& monitor) {
+RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, const GrowthStart& start,
+                   const TreeRankOptions& options, ThreadPool* pool, ProgressMonitor& monitor) {
     return table.weights == nullptr ? grow_counting<Code, PackedCount>(
                                           table, std::move(sample), start, options, pool, monitor)
                                     : grow_counting<Code, WideCount>(table, std::move(sample),
                                                                      start, options, pool, monitor);
-}
-
-}  // namespace
-
-template <class Code>
-RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, std::uint64_t key,
-                   const TreeRankOptions& options, ThreadPool* pool, ProgressMonitor& monitor) {
-    return grow(table, std::move(sample), {key}, options, pool, monitor);
-}
-
-template <class Code>
-RankTree grow_cell(const Table<Code>& table, std::vector<Row> rows, std::uint64_t key,
-                   std::int32_t depth, ClassWeight total, const TreeRankOptions& options,
-                   ProgressMonitor& monitor) {
-    return grow(table, std::move(rows), {key, depth, total}, options, nullptr, monitor);
 }
 
 template <class Code>
@@ -223,24 +196,21 @@ std::vector<RankTree> grow_trees(const Table<Code>& table, std::size_t n_trees,
     std::vector<RankTree> trees(n_trees);
     const auto grow = [&](std::size_t t, ThreadPool* helpers) {
         const std::uint64_t key = key_of(options.seed, options.first_tree + t);
-        trees[t] = grow_tree(table, sample(t), key, options, helpers, monitor);
+        trees[t] = grow_tree(table, sample(t), {key}, options, helpers, monitor);
     };
     monitor.expect(static_cast<double>(n_trees) * static_cast<double>(table.codes.rows));
     run_in_teams(pool, n_trees, grow);
     return trees;
 }
 
-template RankTree grow_tree(const Table<std::uint8_t>&, std::vector<Row>, std::uint64_t,
-                            const TreeRankOptions&, ThreadPool*, ProgressMonitor&);
-template RankTree grow_tree(const Table<std::uint16_t>&, std::vector<Row>, std::uint64_t,
-                            const TreeRankOptions&, ThreadPool*, ProgressMonitor&);
-template RankTree grow_cell(const Table<std::uint8_t>&, std::vector<Row>, std::uint64_t,
-                            std::int32_t, ClassWeight, const TreeRankOptions&, ProgressMonitor&);
-template RankTree grow_cell(const Table<std::uint16_t>&, std::vector<Row>, std::uint64_t,
-                            std::int32_t, ClassWeight, const TreeRankOptions&, ProgressMonitor&);
-template std::vector<RankTree> grow_trees(const Table<std::uint8_t>&, std::size_t, const SampleOf&,
-                                          const TreeRankOptions&, ThreadPool&, ProgressMonitor&);
-template std::vector<RankTree> grow_trees(const Table<std::uint16_t>&, std::size_t, const SampleOf&,
-                                          const TreeRankOptions&, ThreadPool&, ProgressMonitor&);
+#define TREERANK_INSTANTIATE(Code)                                                              \
+    template RankTree grow_tree(const Table<Code>&, std::vector<Row>, const GrowthStart&,       \
+                                const TreeRankOptions&, ThreadPool*, ProgressMonitor&);         \
+    template std::vector<RankTree> grow_trees(const Table<Code>&, std::size_t, const SampleOf&, \
+                                              const TreeRankOptions&, ThreadPool&,              \
+                                              ProgressMonitor&);
+TREERANK_INSTANTIATE(std::uint8_t)
+TREERANK_INSTANTIATE(std::uint16_t)
+#undef TREERANK_INSTANTIATE
 
 }  // namespace treerank

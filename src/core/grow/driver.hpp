@@ -1,11 +1,12 @@
 // TreeRank: cells split again and again by LeafRank; left is better.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "core/data/types.hpp"
-#include "core/grow/leafrank.hpp"
 #include "core/util/thread_pool.hpp"
 
 namespace treerank {
@@ -25,19 +26,19 @@ struct Table {
 // rows outside a fold, or all.
 using SampleOf = std::function<std::vector<Row>(std::size_t tree)>;
 
-// Grows one tree; its draws are a function of `key`. `pool` may be null.
+// Where growth begins: at the root, or at a cell of two classes further down.
+struct GrowthStart {
+    std::uint64_t key;  // all draws are a function of it
+    std::int32_t depth = 0;
+    std::optional<ClassWeight> total = std::nullopt;  // of the whole sample, if that is larger
+};
+
+// Grows one tree, or what is below a cell. `pool` may be null.
 template <class Code>
-RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, std::uint64_t key,
+RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, const GrowthStart& start,
                    const TreeRankOptions& options, ThreadPool* pool, ProgressMonitor& monitor);
 
-// Grows a cell of a tree of two classes to the end: `depth` and `key` are its own, `total` is
-// the weight of the whole sample.
-template <class Code>
-RankTree grow_cell(const Table<Code>& table, std::vector<Row> rows, std::uint64_t key,
-                   std::int32_t depth, ClassWeight total, const TreeRankOptions& options,
-                   ProgressMonitor& monitor);
-
-// Grows several trees on one table. Trees, cells and features are shared out over
+// Grows several trees on one table. Trees, cells and features are distributed over
 // the pool; the result does not depend on its size.
 template <class Code>
 std::vector<RankTree> grow_trees(const Table<Code>& table, std::size_t n_trees,

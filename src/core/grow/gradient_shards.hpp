@@ -7,8 +7,7 @@
 
 #include "core/data/types.hpp"
 #include "core/grow/gradient_squares.hpp"
-#include "core/grow/shard_rows.hpp"
-#include "core/grow/summed_boosting.hpp"
+#include "core/grow/slot_rows.hpp"
 #include "core/histogram/gradient_histogram.hpp"
 
 namespace treerank {
@@ -20,12 +19,6 @@ struct GradientShard {
     const RowGradient* gradients = nullptr;
     const std::int64_t* weights = nullptr;
 };
-
-// Moves the rows of each slot as its step says, to so many slots; several may go to the same.
-template <class Code>
-RowState step_boosted_rows(const CodeMatrix<Code>& codes, const RowState& placed,
-                           const std::vector<BoostingStep>& steps,
-                           const std::vector<CategorySet>& sets, std::size_t n_slots);
 
 // Histograms of some slots, one after another: the codes of the chosen features.
 template <class Code>

@@ -42,12 +42,12 @@ void LeafRank<Code, Count>::count(const View<Code>& view, const Row* rows, std::
 
 template <class Code, class Count>
 SearchedNode<Count> LeafRank<Code, Count>::searched(const Open& open) const {
-    return {rows_ + open.first, open.last - open.first, open.histogram, open.key, search_of(open)};
+    return {rows_ + open.first, open.size(), open.histogram, open.key, search_of(open)};
 }
 
 template <class Code, class Count>
 Split LeafRank<Code, Count>::find_split(Open& open) {
-    const std::size_t n = open.last - open.first;
+    const std::size_t n = open.size();
     if (!open.complete && shares_histogram(n) && !is_sparse(n)) {
         open.histogram = histograms_.take();
         open.complete = true;
@@ -65,7 +65,7 @@ Split LeafRank<Code, Count>::find_split(Open& open) {
 
 template <class Code, class Count>
 std::size_t LeafRank<Code, Count>::partition_rows(const Open& open, const Split& split) {
-    const std::size_t n = open.last - open.first;
+    const std::size_t n = open.size();
     return partition_by_condition<Code, Count>(split.condition, split.set, view_->codes_for(n),
                                                rows_ + open.first, n, scratch_rows_ + open.first,
                                                pool_for(n));
@@ -88,14 +88,13 @@ void LeafRank<Code, Count>::propagate_histograms(const Open& parent, Open& left,
     Count* histogram = parent.histogram;
     if (histogram == nullptr) return;
     const auto can_use = [&](const Open& child) {
-        return may_split(child) && !is_sparse(child.last - child.first);
+        return may_split(child) && !is_sparse(child.size());
     };
-    const bool left_smaller = left.last - left.first <= right.last - right.first;
-    Open& small = left_smaller ? left : right;
-    Open& large = left_smaller ? right : left;
-    if (!parent.complete || !can_use(large) || !shares_histogram(large.last - large.first))
+    const auto [small, large] =
+        smaller_first(left, right, [](const Open& at) { return at.size(); });
+    if (!parent.complete || !can_use(large) || !shares_histogram(large.size()))
         return release(histogram);
-    const std::size_t n_small = small.last - small.first;
+    const std::size_t n_small = small.size();
     large.histogram = histogram;
     large.complete = true;
     if (!can_use(small) && n_small * cell_features_.size() <= features_.histogram_size() / 2) {
@@ -135,15 +134,24 @@ LeafRank<Code, Count>::apply(const Open& open, Split split) {
 
 template <class Code, class Count>
 void LeafRank<Code, Count>::close(const Open& open) {
+    release(open.histogram);
     leaves.push_back({open.node, open.first, open.last});
     note_value(open);
+}
+
+template <class Code, class Count>
+Split LeafRank<Code, Count>::search_or_close(Open& open) {
+    Split split;
+    if (may_split(open)) split = find_split(open);
+    if (split.gain <= 0) close(open);
+    return split;
 }
 
 template <class Code, class Count>
 void LeafRank<Code, Count>::grow_dense(const Open& root) {
     const View<Code>* const outer = view_;
     {
-        const DenseRows<Code> dense(*outer, rows_ + root.first, root.last - root.first);
+        const DenseRows<Code> dense(*outer, rows_ + root.first, root.size());
         view_ = &dense.view();
         split_search_.look_at(*view_);
         grow_depth_first(root);
@@ -160,62 +168,45 @@ void LeafRank<Code, Count>::grow_depth_first(Open root) {
     while (!stack.empty()) {
         Open open = stack.back();
         stack.pop_back();
-        if (may_move && DenseRows<Code>::pays(*view_, open.last - open.first)) {
+        if (may_move && DenseRows<Code>::pays(*view_, open.size())) {
             grow_dense(open);
             continue;
         }
-        rows_since_check_ += open.last - open.first;
+        rows_since_check_ += open.size();
         if (rows_since_check_ >= kRowsPerCheck) {  // reading the clock outweighs a small node
             monitor_.check();
             rows_since_check_ = 0;
         }
-        Split split;
-        if (may_split(open)) split = find_split(open);
-        if (split.gain <= 0) {
-            release(open.histogram);
-            close(open);
-            continue;
-        }
+        const Split split = search_or_close(open);
+        if (split.gain <= 0) continue;
         const auto [left, right] = apply(open, split);
         stack.push_back(right);
         stack.push_back(left);
     }
 }
 
-// Always splits the leaf whose split lowers the cell's impurity most.
 template <class Code, class Count>
 void LeafRank<Code, Count>::grow_best_first(Open root) {
     struct Candidate {
-        double priority;
+        Priority priority;
         Open open;
         Split split;
-        bool operator<(const Candidate& other) const {
-            if (priority != other.priority) return priority < other.priority;
-            return open.node > other.open.node;
-        }
+        bool operator<(const Candidate& other) const { return priority < other.priority; }
     };
     std::priority_queue<Candidate> queue;
-    std::int32_t n_leaves = 1;
     const auto enqueue = [&](Open open) {
         monitor_.check();
-        Split split;
-        if (may_split(open)) split = find_split(open);
-        if (split.gain <= 0) {
-            release(open.histogram);
-            return close(open);
-        }
-        queue.push({priority(open, split), open, split});
+        const Split split = search_or_close(open);
+        if (split.gain > 0) queue.push({priority(open, split), open, split});
     };
     enqueue(root);
     while (!queue.empty()) {
-        Candidate best = queue.top();
+        const Candidate best = queue.top();
         queue.pop();
-        if (n_leaves >= options_.max_leaf_nodes) {
-            release(best.open.histogram);
+        if (is_full()) {
             close(best.open);
             continue;
         }
-        ++n_leaves;
         const auto [left, right] = apply(best.open, best.split);
         enqueue(left);
         enqueue(right);

@@ -57,6 +57,8 @@ class LeafRank : public LeafRankTree {
         std::size_t last = 0;
         Count* histogram = nullptr;  // null: not counted
         bool complete = false;       // it is of all features of the cell
+
+        std::size_t size() const { return last - first; }
     };
 
     SearchedNode<Count> searched(const Open& open) const;
@@ -66,6 +68,10 @@ class LeafRank : public LeafRankTree {
     bool shares_histogram(std::size_t n) const;
     void propagate_histograms(const Open& parent, Open& left, Open& right);
     void close(const Open& open);
+    // The best split of a node; where none gains anything the node becomes a leaf.
+    Split search_or_close(Open& open);
+    // Two orders of the same steps. Depth first a node is searched when it is its turn, so that
+    // few histograms are alive; best first all open nodes have been searched.
     void grow_depth_first(Open root);
     // The same with the rows laid side by side first.
     void grow_dense(const Open& root);

@@ -15,7 +15,7 @@ void LeafRankTree::reset(ClassWeight cell) {
 bool LeafRankTree::may_split(const OpenNode& open) const {
     const ClassWeight weight = nodes[open.node].weight;
     const bool deep = options_.max_depth >= 0 && open.depth >= options_.max_depth;
-    return !deep && !weight.pure() && weight.total() >= options_.min_weight_split &&
+    return !deep && !is_full() && !weight.pure() && weight.total() >= options_.min_weight_split &&
            weight.total() >= 2 * options_.min_weight_leaf;
 }
 
@@ -102,9 +102,9 @@ bool fit_together(const std::vector<LeafRankNode>& nodes, std::ptrdiff_t first, 
     return true;
 }
 
-double LeafRankTree::priority(const OpenNode& open, const Split& split) const {
-    if (options_.criterion != Criterion::kGini) return split.gain;
-    return split.gain / search_of(open).cost(nodes[open.node].weight);
+Priority LeafRankTree::priority(const OpenNode& open, const Split& split) const {
+    if (options_.criterion != Criterion::kGini) return {split.gain, open.node};
+    return {split.gain / search_of(open).cost(nodes[open.node].weight), open.node};
 }
 
 }  // namespace treerank

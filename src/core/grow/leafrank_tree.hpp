@@ -36,7 +36,7 @@ inline LeafRankNode shifted(LeafRankNode node, std::ptrdiff_t by, std::ptrdiff_t
 bool fit_together(const std::vector<LeafRankNode>& nodes, std::ptrdiff_t first, std::ptrdiff_t last,
                   std::size_t n_features, std::size_t n_sets);
 
-// Room for the draws of a node, used again for the next.
+// Buffers for the draws of a node, used again for the next.
 struct FeatureDraws {
     std::vector<std::int32_t> order;
     std::vector<std::int32_t> drawn;
@@ -53,6 +53,24 @@ struct FeatureDraws {
                 drawn.push_back(static_cast<std::int32_t>(64 * w) + std::countr_zero(word));
     }
 };
+
+// Which of the nodes that can be split comes first in best-first growth: the one whose split lowers
+// the impurity of the cell most, on ties the one that was made first.
+struct Priority {
+    double gain;
+    std::int32_t node;
+
+    bool operator<(const Priority& other) const {
+        return gain != other.gain ? gain < other.gain : node > other.node;
+    }
+};
+
+// Of two children the smaller one is counted; the larger one is what it leaves of its parent.
+template <class Child, class Size>
+std::pair<Child&, Child&> smaller_first(Child& left, Child& right, const Size& size_of) {
+    if (size_of(left) <= size_of(right)) return {left, right};
+    return {right, left};
+}
 
 class LeafRankTree {
   public:
@@ -87,9 +105,12 @@ class LeafRankTree {
     }
     // Notes the bounded share of a node that is done with.
     void note_value(const OpenNode& open);
-    // By how much a split lowers the cell's impurity: the order of best-first growth.
-    double priority(const OpenNode& open, const Split& split) const;
+    Priority priority(const OpenNode& open, const Split& split) const;
     bool grows_best_first() const { return options_.max_leaf_nodes >= 0; }
+    // Whether it has as many leaves as best-first growth may make.
+    bool is_full() const {
+        return grows_best_first() && std::ssize(nodes) / 2 + 1 >= options_.max_leaf_nodes;
+    }
     bool uses_all_features() const { return options_.max_features < 0; }
     // Searches all features, or as many as are to be drawn and, if none of those has a cut, one
     // after another. `best_of` searches a sorted list of them.

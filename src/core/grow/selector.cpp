@@ -9,7 +9,7 @@
 namespace treerank {
 
 namespace {
-// Up to so many nodes a copy is cheaper than room for the next ones.
+// Fewer nodes are copied in less time than memory for the next ones is allocated.
 constexpr std::size_t kManyNodes = 1024;
 
 // What a cell below the top is cut into stays below it: local and partial AUC do not change. The
@@ -46,6 +46,14 @@ std::vector<ClassPair> pairs_of(const Weights& weight, Tournament tournament) {
     return pairs;
 }
 
+// Turns weights of the leaves (nodes x classes) into weights of all nodes.
+void add_up(const std::vector<LeafRankNode>& nodes, std::size_t n_classes, Weights& weight) {
+    for (std::size_t i = nodes.size(); i-- > 0;)  // children come after their parents
+        for (std::size_t k = 0; nodes[i].left >= 0 && k < n_classes; ++k)
+            weight[i * n_classes + k] =
+                weight[nodes[i].left * n_classes + k] + weight[nodes[i].right * n_classes + k];
+}
+
 // Makes a candidate the split of the cell.
 void keep_winner(OpenSplit& open, Candidate& winner, double gain) {
     Growing& cell = *open.cell;
@@ -74,67 +82,49 @@ CellTrials trials_of(const OpenSplit& open, std::size_t n_features,
                      const TreeRankOptions& options) {
     CellTrials trials;
     trials.features =
-        draw_features(n_features, options.max_features, key_of(open.key, kFeatureBranch));
+        draw_features(n_features, options.max_features, key_of(open.cell->key, kFeatureBranch));
     std::uint64_t branch = kPairBranch;
     for (const ClassPair& pair : pairs_of(open.cell->class_weight, options.tournament))
-        trials.pairs.push_back({pair, key_of(open.key, branch++)});
+        trials.pairs.push_back({pair, key_of(open.cell->key, branch++)});
     return trials;
 }
 
 std::pair<OpenSplit, OpenSplit> open_children(const OpenSplit& open, const Focus& focus,
                                               GrowingCells& grown) {
-    Growing& cell = *open.cell;
-    const auto child = [&](Weights weight) {
-        Growing& added = grown.emplace_back();
-        added.class_weight = std::move(weight);
-        added.cell.depth = cell.cell.depth + 1;
-        added.reach = cell.reach;
-        return &added;
-    };
-    Weights right = cell.class_weight;
-    for (std::size_t k = 0; k < right.size(); ++k) right[k] -= open.left[k];
-    cell.left = child(open.left);
-    cell.right = child(std::move(right));
-    cell.right->reach -= focus.counted(open.left.data());
-    return {{cell.left, key_of(open.key, kLeftBranch), {}, {}},
-            {cell.right, key_of(open.key, kRightBranch), {}, {}}};
+    add_children(*open.cell, open.left, focus, grown);
+    return {OpenSplit{open.cell->left}, OpenSplit{open.cell->right}};
 }
 
-void add_up(const std::vector<LeafRankNode>& nodes, std::size_t n_classes, Weights& weight) {
-    for (std::size_t i = nodes.size(); i-- > 0;)  // children come after their parents
-        for (std::size_t k = 0; nodes[i].left >= 0 && k < n_classes; ++k)
-            weight[i * n_classes + k] =
-                weight[nodes[i].left * n_classes + k] + weight[nodes[i].right * n_classes + k];
-}
-
-std::optional<Candidate> make_candidate(ClassPair pair, LeafRankTree& grown, const Weights& cell,
-                                        Weights test_weight, double min_weight) {
+void add_candidate(OpenSplit& open, ClassPair pair, LeafRankTree& grown, Weights leaf_weight,
+                   double min_weight) {
+    if (grown.nodes.size() < 3) return;  // nothing to tell the classes apart
+    const Weights& cell = open.cell->class_weight;
     const std::size_t n_classes = cell.size();
     std::vector<std::int32_t> leaves;
-    std::vector<double> size(test_weight.size() / n_classes);
+    std::vector<double> size(leaf_weight.size() / n_classes);
     for (std::size_t i = 0; i < grown.nodes.size(); ++i)
         if (grown.nodes[i].left < 0) leaves.push_back(static_cast<std::int32_t>(i));
-    for (std::size_t i = 0; i < test_weight.size(); ++i) size[i / n_classes] += test_weight[i];
+    for (std::size_t i = 0; i < leaf_weight.size(); ++i) size[i / n_classes] += leaf_weight[i];
     const auto [worse, better] = pair;
     const LeafOrder order = order_leaves(grown.nodes, leaves, grown.values,
                                          {cell[worse], cell[better]}, min_weight, size);
-    if (order.n_left == 0) return std::nullopt;
-    Candidate candidate{worse, better, {}, std::move(test_weight), grown.category_sets, {}};
+    if (order.n_left == 0) return;
+    if (!leaf_weight.empty()) add_up(grown.nodes, n_classes, leaf_weight);
+    Candidate candidate{worse, better, {}, std::move(leaf_weight), grown.category_sets, {}};
     if (grown.nodes.size() < kManyNodes)
         candidate.tests = grown.nodes;
     else
         candidate.tests = std::move(grown.nodes);
     for (std::size_t i = 0; i < order.leaves.size(); ++i)
         candidate.tests[order.leaves[i]].side = i < order.n_left ? 0 : 1;
-    if (candidate.test_weight.empty()) {
+    if (candidate.test_weight.empty())
         candidate.left = {order.left.negative, order.left.positive};
-        return candidate;
-    }
-    candidate.left.resize(n_classes);
-    for (std::size_t i = 0; i < order.n_left; ++i)
+    else
+        candidate.left.resize(n_classes);
+    for (std::size_t i = 0; i < order.n_left && !candidate.test_weight.empty(); ++i)
         for (std::size_t k = 0; k < n_classes; ++k)
             candidate.left[k] += candidate.test_weight[order.leaves[i] * n_classes + k];
-    return candidate;
+    open.candidates.push_back(std::move(candidate));
 }
 
 bool choose_alone(OpenSplit& open, const Weights& total, const TreeRankOptions& options) {
@@ -168,21 +158,6 @@ void Selector::choose(const std::vector<OpenSplit*>& level) {
         append_worse(above, shares_of(first, total_));
         append_worse(above, shares_of(second, total_));
     }
-}
-
-void Selector::update() {
-    std::vector<Growing*> leaves, stack(cells_.rbegin(), cells_.rend());
-    while (!stack.empty()) {
-        Growing* cell = stack.back();
-        stack.pop_back();
-        if (cell->left == nullptr) {
-            leaves.push_back(cell);
-        } else {
-            stack.push_back(cell->right);
-            stack.push_back(cell->left);
-        }
-    }
-    cells_ = std::move(leaves);
 }
 
 // The largest gain wins; on ties the pair of lower classes.

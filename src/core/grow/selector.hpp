@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,7 +12,6 @@
 
 namespace treerank {
 
-using Weights = std::vector<double>;                      // by class, in units
 using ClassPair = std::pair<std::int32_t, std::int32_t>;  // the worse class first
 
 bool may_split(const Growing& cell, const TreeRankOptions& options);
@@ -28,15 +26,11 @@ struct Candidate {
     Weights left;
 };
 
-// Branches of a cell's key where those of its children start.
-inline constexpr std::uint64_t kLeftBranch = 0, kRightBranch = 1;
-
 // A cell that may still be split, wherever its rows are.
 struct OpenSplit {
     Growing* cell = nullptr;
-    std::uint64_t key = 0;
-    std::vector<Candidate> candidates;
-    Weights left;  // of the winner; empty: the cell stays whole
+    std::vector<Candidate> candidates{};
+    Weights left{};  // of the winner; empty: the cell stays whole
 };
 
 // What one LeafRank tree of a cell is grown for: neighbours among the classes that the cell has,
@@ -55,14 +49,12 @@ CellTrials trials_of(const OpenSplit& open, std::size_t n_features, const TreeRa
 std::pair<OpenSplit, OpenSplit> open_children(const OpenSplit& open, const Focus& focus,
                                               GrowingCells& grown);
 
-// Turns weights of the leaves (tests x classes) into weights of all nodes.
-void add_up(const std::vector<LeafRankNode>& nodes, std::size_t n_classes, Weights& weight);
-
-// Cuts the leaves of a grown tree in two; nothing where no cut is admissible. The nodes of two
-// classes hold their weights: then `test_weight` is empty. Takes the nodes of the tree if there are
-// many, and copies few, so that their room serves for the next.
-std::optional<Candidate> make_candidate(ClassPair pair, LeafRankTree& grown, const Weights& cell,
-                                        Weights test_weight, double min_weight);
+// Cuts the leaves of a tree that was grown for a pair of classes in two; no candidate where no cut
+// is admissible. `leaf_weight` (nodes x classes) has the weights of all classes in the leaves; of
+// two classes the nodes hold them, and it is empty. Takes the nodes of the tree if there are many,
+// and copies few, so that their memory serves for the next.
+void add_candidate(OpenSplit& open, ClassPair pair, LeafRankTree& grown, Weights leaf_weight,
+                   double min_weight);
 
 // Chooses the candidate of the only pair of two classes if it adds enough. What a split adds to
 // the AUC depends on nothing outside of the cell.
@@ -73,31 +65,59 @@ class Selector {
   public:
     Selector(Growing& root, const TreeRankOptions& options)
         : options_(options),
+          root_(root),
           total_(root.class_weight),
           n_present_(shares_of(total_, total_).size()),
-          cells_{&root} {}
+          cells_(leaves_of(root)) {}
 
     // Chooses the winners of a level, from the best cell to the worst; the cells of the level
     // are in that order too. What a candidate adds is computed with the winners chosen so far.
     void choose(const std::vector<OpenSplit*>& level);
-    // Puts the children of split cells into the places of their parents, down to the leaves.
-    void update();
+    // Puts the children of split cells into the places of their parents.
+    void update() { cells_ = leaves_of(root_); }
 
   private:
     bool pick(OpenSplit& open, const Chains& worse, const Chains& better) const;
 
     const TreeRankOptions& options_;
+    Growing& root_;
     const Weights total_;
     const std::size_t n_present_;  // classes that the sample has
     std::vector<Growing*> cells_;
 };
 
-// The cells of a level, for the selector.
+// The open cells of one depth, best first, wherever their rows are: level-wise growth. Who has the
+// rows finds the candidates of each cell, then goes on to the next depth.
 template <class Open>
-std::vector<OpenSplit*> pointers_to(std::vector<Open>& level) {
-    std::vector<OpenSplit*> pointers;
-    for (Open& open : level) pointers.push_back(&open);
-    return pointers;
-}
+class Level {
+  public:
+    Level(Growing& root, std::vector<Open> open, const TreeRankOptions& options)
+        : cells(std::move(open)), selector_(root, options) {}
+
+    // Chooses the winners and replaces the cells by their children: `stays_whole` is told of each
+    // cell that is not split, and `split` turns the others into pairs of children.
+    template <class StaysWhole, class Split>
+    void descend(const StaysWhole& stays_whole, const Split& split) {
+        std::vector<OpenSplit*> pointers;
+        for (Open& open : cells) pointers.push_back(&open);
+        selector_.choose(pointers);
+        std::erase_if(cells, [&](const Open& open) {
+            if (open.left.empty()) stays_whole(open);
+            return open.left.empty();
+        });
+        std::vector<std::pair<Open, Open>> children = split(cells);
+        selector_.update();
+        cells.clear();
+        for (auto& [better, worse] : children) {
+            cells.push_back(std::move(better));
+            cells.push_back(std::move(worse));
+        }
+    }
+
+    std::vector<Open> cells;
+
+  private:
+    Selector selector_;
+};
 
 }  // namespace treerank

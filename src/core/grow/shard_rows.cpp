@@ -1,9 +1,7 @@
 #include "core/grow/shard_rows.hpp"
 
-#include <algorithm>
 #include <numeric>
 
-#include "core/data/partition.hpp"
 #include "core/grow/leafrank.hpp"
 #include "core/histogram/histogram.hpp"
 
@@ -84,51 +82,19 @@ RowState place_rows(const ShardSample& sample, const std::int32_t* cell_of_row,
     return placed;
 }
 
-template <class Code>
-RowState step_rows(const CodeMatrix<Code>& codes, const RowState& placed,
-                   const std::vector<Step>& steps, const std::vector<CategorySet>& sets,
-                   RowState& gathered) {
-    RowState next;
-    next.rows.reserve(placed.rows.size());
-    std::vector<Row> rows, scratch;
-    const auto put = [&](std::uint8_t fate, const Row* first, const Row* last) {
-        if (fate != Step::kGone) (fate == Step::kKept ? next : gathered).add_slot(first, last);
-    };
-    for (std::size_t s = 0; s < steps.size(); ++s) {
-        const Step& step = steps[s];
-        const Row* first = placed.rows.data() + placed.starts[s];
-        const auto n = static_cast<std::size_t>(placed.starts[s + 1] - placed.starts[s]);
-        if (step.condition.feature == Step::kStay) put(Step::kKept, first, first + n);
-        if (step.condition.feature < 0) continue;
-        rows.assign(first, first + n);
-        scratch.resize(std::max(scratch.size(), n));
-        const CategorySet set =
-            step.condition.categorical ? sets[step.condition.cut] : CategorySet{};
-        const std::size_t n_left = partition_by_condition<Code, PackedCount>(
-            step.condition, set, codes, rows.data(), n, scratch.data(), nullptr);
-        put(step.left, rows.data(), rows.data() + n_left);
-        put(step.right, rows.data() + n_left, rows.data() + n);
-    }
-    return next;
-}
-
 template <class Code, class Count>
 void count_slots(const CodeMatrix<Code>& codes, const std::int64_t* weights, const RowState& placed,
                  const std::vector<std::int32_t>& slots, const Features& features, Count* out) {
     std::vector<std::int32_t> all(features.size());
     std::iota(all.begin(), all.end(), 0);
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-        const std::int64_t first = placed.starts[slots[i]], last = placed.starts[slots[i] + 1];
-        count_features(codes, weights, placed.rows.data() + first,
-                       static_cast<std::size_t>(last - first), features, all,
+    for (std::size_t i = 0; i < slots.size(); ++i)
+        count_features(codes, weights, placed.begin(slots[i]), placed.size(slots[i]), features, all,
                        out + i * features.histogram_size(), nullptr);
-    }
 }
 
 template <class Code>
 std::vector<std::int64_t> trial_weights(const CodeMatrix<Code>& codes, const ShardSample& sample,
-                                        const std::int32_t* cell_of_row,
-                                        const LevelGrowth::GrownTrials& grown,
+                                        const std::int32_t* cell_of_row, const GrownTrials& grown,
                                         std::size_t n_classes) {
     const TrialsOfCell trials(grown.cells.size(), [&](std::size_t i) { return grown.cells[i]; });
     std::vector<std::int64_t> weight(grown.nodes.size() * n_classes);
@@ -159,19 +125,16 @@ GrownNode grow_node(const Table<Code>& table, std::vector<Row> rows, const Gathe
                                                 options, monitor);
 }
 
-#define TREERANK_INSTANTIATE(Code)                                                              \
-    template RowState step_rows(const CodeMatrix<Code>&, const RowState&,                       \
-                                const std::vector<Step>&, const std::vector<CategorySet>&,      \
-                                RowState&);                                                     \
-    template void count_slots(const CodeMatrix<Code>&, const std::int64_t*, const RowState&,    \
-                              const std::vector<std::int32_t>&, const Features&, PackedCount*); \
-    template void count_slots(const CodeMatrix<Code>&, const std::int64_t*, const RowState&,    \
-                              const std::vector<std::int32_t>&, const Features&, WideCount*);   \
-    template std::vector<std::int64_t> trial_weights(                                           \
-        const CodeMatrix<Code>&, const ShardSample&, const std::int32_t*,                       \
-        const LevelGrowth::GrownTrials&, std::size_t);                                          \
-    template GrownNode grow_node(const Table<Code>&, std::vector<Row>, const GatheredNode&,     \
-                                 const std::vector<std::int32_t>&, const LeafRankOptions&,      \
+#define TREERANK_INSTANTIATE(Code)                                                                \
+    template void count_slots(const CodeMatrix<Code>&, const std::int64_t*, const RowState&,      \
+                              const std::vector<std::int32_t>&, const Features&, PackedCount*);   \
+    template void count_slots(const CodeMatrix<Code>&, const std::int64_t*, const RowState&,      \
+                              const std::vector<std::int32_t>&, const Features&, WideCount*);     \
+    template std::vector<std::int64_t> trial_weights(const CodeMatrix<Code>&, const ShardSample&, \
+                                                     const std::int32_t*, const GrownTrials&,     \
+                                                     std::size_t);                                \
+    template GrownNode grow_node(const Table<Code>&, std::vector<Row>, const GatheredNode&,       \
+                                 const std::vector<std::int32_t>&, const LeafRankOptions&,        \
                                  ProgressMonitor&);
 TREERANK_INSTANTIATE(std::uint8_t)
 TREERANK_INSTANTIATE(std::uint16_t)

@@ -1,5 +1,5 @@
-// The rows of one part of the table, while a tree is grown from sums over the parts: what
-// LevelGrowth asks of each part.
+// One shard of the rows, while a ranking tree is grown from sums over the shards: what LevelGrowth
+// asks of each of them.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,11 @@
 #include "core/data/types.hpp"
 #include "core/grow/driver.hpp"
 #include "core/grow/level_growth.hpp"
+#include "core/grow/slot_rows.hpp"
 
 namespace treerank {
 
-// Rows by slot: slot s has rows[starts[s], starts[s + 1]), in ascending order.
-struct RowState {
-    std::vector<Row> rows;
-    std::vector<std::int64_t> starts{0};
-
-    std::size_t n_slots() const { return starts.size() - 1; }
-    void add_slot(const Row* first, const Row* last) {
-        rows.insert(rows.end(), first, last);
-        starts.push_back(static_cast<std::int64_t>(rows.size()));
-    }
-};
-
-// What a part knows of its rows. Rows that count nothing (repeat or weight 0) are not placed.
+// What a shard knows of its rows. Rows that count nothing (repeat or weight 0) are not placed.
 struct ShardSample {
     std::size_t n = 0;
     const std::uint8_t* labels = nullptr;
@@ -36,12 +25,6 @@ struct ShardSample {
 RowState place_rows(const ShardSample& sample, const std::int32_t* cell_of_row,
                     const std::vector<TrialRoot>& roots);
 
-// Moves the rows of each slot as its step says; those gathered go to the end of `gathered`.
-template <class Code>
-RowState step_rows(const CodeMatrix<Code>& codes, const RowState& placed,
-                   const std::vector<Step>& steps, const std::vector<CategorySet>& sets,
-                   RowState& gathered);
-
 // Histograms of some slots, one after another, all features.
 template <class Code, class Count>
 void count_slots(const CodeMatrix<Code>& codes, const std::int64_t* weights, const RowState& placed,
@@ -50,8 +33,7 @@ void count_slots(const CodeMatrix<Code>& codes, const std::int64_t* weights, con
 // Weights of all classes in the leaves of every trial's tree: nodes x classes.
 template <class Code>
 std::vector<std::int64_t> trial_weights(const CodeMatrix<Code>& codes, const ShardSample& sample,
-                                        const std::int32_t* cell_of_row,
-                                        const LevelGrowth::GrownTrials& trials,
+                                        const std::int32_t* cell_of_row, const GrownTrials& trials,
                                         std::size_t n_classes);
 
 // The LeafRank tree below a node whose rows are all here.

@@ -25,10 +25,8 @@ SummedBoosting::SummedBoosting(Features features, std::vector<std::int32_t> chos
       size_(size_of(growth_.features(), chosen_)),
       most_open_(std::max<std::size_t>(1, histogram_bytes / (size_ * sizeof(GradientSum)))),
       slots_{{0, 0}} {
-    const bool many_levels = std::any_of(chosen_.begin(), chosen_.end(), [&](std::int32_t feature) {
-        return needs_row_variance(growth_.features(), feature);
-    });
-    if (many_levels) square_shift_ = GradientSquares::shift_for(weight);
+    if (needs_row_variance(growth_.features(), chosen_))
+        square_shift_ = GradientSquares::shift_for(weight);
 }
 
 BoostingRequest SummedBoosting::request() {
@@ -50,7 +48,7 @@ BoostingRequest SummedBoosting::request() {
 std::int32_t SummedBoosting::new_slot(NodeOfCell at, SlotOf& slot_of) {
     while (true) {
         const std::vector<InnerNode>& nodes = growth_.cells()[at.cell].nodes;
-        if (nodes.empty()) return BoostingStep::kGone;
+        if (nodes.empty()) return SlotStep::kGone;
         if (nodes[at.node].half < 0) break;
         at = {nodes[at.node].half, 0};
     }
@@ -61,9 +59,8 @@ std::int32_t SummedBoosting::new_slot(NodeOfCell at, SlotOf& slot_of) {
 }
 
 // No node is split twice between two requests: the second cut would need counts of its own.
-BoostingStep SummedBoosting::step_from(NodeOfCell at, SlotOf& slot_of,
-                                       std::vector<CategorySet>& sets) {
-    BoostingStep step;
+SlotStep SummedBoosting::step_from(NodeOfCell at, SlotOf& slot_of, std::vector<CategorySet>& sets) {
+    SlotStep step;
     const std::vector<InnerNode>& nodes = growth_.cells()[at.cell].nodes;
     if (nodes.empty()) return step;
     const InnerNode& node = nodes[at.node];
@@ -73,12 +70,7 @@ BoostingStep SummedBoosting::step_from(NodeOfCell at, SlotOf& slot_of,
     }
     step.left = new_slot({at.cell, node.left}, slot_of);
     step.right = new_slot({at.cell, node.left + 1}, slot_of);
-    if (step.left == step.right) return step;
-    step.condition = node.cut.condition();
-    if (node.cut.categorical) {
-        step.condition.cut = static_cast<std::int32_t>(sets.size());
-        sets.push_back(node.cut.set);
-    }
+    if (step.left != step.right) step.set_test(node.cut.condition(), node.cut.set, sets);
     return step;
 }
 
@@ -122,9 +114,8 @@ void SummedBoosting::keep_rest(const BoostedCount& count) {
 }
 
 void SummedBoosting::start() {
-    GradientSum all;
-    for (std::int32_t code = 0; code < growth_.features().n_codes[chosen_[0]]; ++code)
-        all += histograms_[0].sums[code];
+    const GradientSum all =
+        total_of(histograms_[0].sums.data(), growth_.features().n_codes[chosen_[0]]);
     growth_.start(options_, all.weight, all, most_open_);
     has_started_ = true;
 }
@@ -137,10 +128,8 @@ NewtonCut SummedBoosting::find_cut(const BoostedOpenNode& node) const {
     std::vector<NewtonCut> cuts;
     const GradientSum* first = counts.sums.data();
     for (const std::int32_t feature : chosen_) {
-        const std::int32_t n_codes = features.n_codes[feature];
-        cuts.push_back(search.best(first, n_codes, features.categorical[feature] != 0,
-                                   features.monotonic[feature]));
-        first += n_codes;
+        cuts.push_back(search.best(first, features, feature));
+        first += features.n_codes[feature];
     }
     return best_of(cuts.data(), chosen_);
 }

@@ -13,24 +13,15 @@
 #include "core/grow/boosted_growth.hpp"
 #include "core/grow/boosting.hpp"
 #include "core/grow/gradient_squares.hpp"
+#include "core/grow/slot_rows.hpp"
 
 namespace treerank {
-
-// Where the rows of a slot go: to one slot, or to two by a test. The set of a categorical test is
-// that of the number `condition.cut`.
-struct BoostingStep {
-    static constexpr std::int32_t kGone = -1;
-    SplitCondition condition;  // no feature: all go left
-    std::int32_t left = kGone;
-    std::int32_t right = kGone;
-};
-static_assert(sizeof(BoostingStep) == 20, "crosses to NumPy as it is");
 
 // What is asked of all shards. Rows move first, from the slots before to the slots from now on;
 // all are in slot 0 at first. Then the histograms of some slots are counted.
 struct BoostingRequest {
     bool moves = false;
-    std::vector<BoostingStep> steps{};  // one a slot before
+    std::vector<SlotStep> steps{};  // by the slot before
     std::vector<CategorySet> sets{};
     std::int32_t n_slots = 1;
     std::vector<std::int32_t> wanted{};
@@ -66,7 +57,7 @@ class SummedBoosting {
     NewtonCut find_cut(const BoostedOpenNode& node) const;
     // Where the rows of a node are from now on.
     std::int32_t new_slot(NodeOfCell at, SlotOf& slot_of);
-    BoostingStep step_from(NodeOfCell at, SlotOf& slot_of, std::vector<CategorySet>& sets);
+    SlotStep step_from(NodeOfCell at, SlotOf& slot_of, std::vector<CategorySet>& sets);
 
     const std::vector<std::int32_t> chosen_;
     const BoostingOptions options_;

@@ -29,6 +29,13 @@ struct GradientSum {
     GradientSum& operator+=(const GradientSum& other) { return *this = *this + other; }
 };
 
+// Of all rows of a node, from the sums by code of one feature.
+inline GradientSum total_of(const GradientSum* by_code, std::int32_t n_codes) {
+    GradientSum sum;
+    for (std::int32_t code = 0; code < n_codes; ++code) sum += by_code[code];
+    return sum;
+}
+
 // What one row adds for each unit of its weight.
 struct RowGradient {
     std::int32_t gradient = 0;

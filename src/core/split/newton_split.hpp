@@ -97,11 +97,13 @@ class NewtonSearch {
           row_variance_(row_variance),
           node_gain_(scale.gain(node, bounds)) {}
 
-    // `counts`: the sums by code, missing first. `sign`: whether values may only rise (+1) or
-    // only fall (-1) with the feature; 0: both.
-    NewtonCut best(const GradientSum* counts, std::int32_t n_codes, bool categorical,
-                   std::int8_t sign) const {
-        if (categorical) return best_set(counts, n_codes);
+    // The best cut of a feature; `counts` has the sums by code, missing first.
+    NewtonCut best(const GradientSum* counts, const Features& features,
+                   std::int32_t feature) const {
+        const std::int32_t n_codes = features.n_codes[feature];
+        if (features.categorical[feature] != 0) return best_set(counts, n_codes);
+        // Whether values may only rise (+1) or only fall (-1) with the feature; 0: both.
+        const std::int8_t sign = features.monotonic[feature];
         return sign == 0 && bounds_.free() ? best_threshold<true>(counts, n_codes, 0)
                                            : best_threshold<false>(counts, n_codes, sign);
     }

@@ -284,12 +284,12 @@ RankTree grow_on_sample(const Table<Code>& table, const ForestOptions& options, 
     const TreeRankOptions& kind = options.kinds[options.kind_of[t]];
     const std::uint64_t key = key_of(kind.seed, number);
     if (table.weights == nullptr)
-        return grow_tree(table, std::move(rows), key, kind, pool, monitor);
+        return grow_tree(table, std::move(rows), {key}, kind, pool, monitor);
     std::vector<std::int64_t> weights(n);
     for (std::size_t i = 0; i < n; ++i) weights[i] = table.weights[i] * count_of(i);
     Table<Code> weighted = table;
     weighted.weights = weights.data();
-    return grow_tree(weighted, std::move(rows), key, kind, pool, monitor);
+    return grow_tree(weighted, std::move(rows), {key}, kind, pool, monitor);
 }
 
 }  // namespace

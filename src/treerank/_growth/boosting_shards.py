@@ -217,9 +217,7 @@ def answer(
     """Move the rows, and count what is asked for."""
     state = before
     if request.moves is not None:
-        rows, starts = _core.step_boosted_rows(
-            shard.codes, state.rows, state.starts, *request.moves
-        )
+        rows, starts = _core.step_rows(shard.codes, state.rows, state.starts, *request.moves)
         state = GradientRows(state.gradients, rows, starts)
     sums, squares = _core.count_gradients(
         shard.codes, state.gradients, shard.weights.as_units, state.rows, state.starts,

@@ -18,7 +18,7 @@ from treerank._growth.progress import Report
 from treerank._growth.shards import Command, Features, Job, Request, RowSelection
 from treerank._trees.ranking_tree import Records, tree_from_core
 
-# Records of the core (src/core/grow/level_growth.hpp), byte for byte.
+# Records of the core (src/core/grow/level_growth.hpp, leafrank_frontier.hpp), byte for byte.
 ROOT = np.dtype([("cell", "<i4"), ("worse_class", "<i4"), ("better_class", "<i4")])
 GATHERED_NODE = np.dtype(
     [
@@ -28,8 +28,6 @@ GATHERED_NODE = np.dtype(
     ]
 )  # fmt: skip
 GATHERED_CELL = np.dtype([("cell", "<i4"), ("depth", "<i4"), ("key", "<u8")])
-# Where a step says what becomes of the two halves of its rows; and that they are gathered.
-FATES, GATHERED = slice(12, 14), 2
 # Histograms of one round, summed over the shards; more are asked for in several rounds.
 HISTOGRAM_BYTES = 128 * 2**20
 
@@ -186,10 +184,12 @@ class _Batch:
         if growth.done or growth.n_slots == 0:
             return None
         growth.advance()
-        steps = growth.steps()
-        if growth.n_slots == 0 and not (steps[:, FATES] == GATHERED).any():
+        if growth.n_step_slots == 0:
             return None
-        return Command(steps=steps, step_sets=growth.step_sets(), wanted=growth.wanted())
+        return Command(
+            steps=growth.steps(), step_sets=growth.step_sets(),
+            n_slots=(growth.n_slots, growth.n_step_slots), wanted=growth.wanted(),
+        )  # fmt: skip
 
     def _ask_within_budget(self, commands: list[Command | None], afresh: bool) -> None:
         """Ask for as many histograms at a time as the budget allows; give them to the trees."""

@@ -111,6 +111,7 @@ class Command:
     gathered_roots: Records | None = None
     steps: Records | None = None
     step_sets: Records | None = None
+    n_slots: tuple[int, int] | None = None  # that go on, and with those that are gathered then
     wanted: NDArray[np.int32] | None = None
     trials: tuple[Any, Any, Any, Any] | None = None
 
@@ -242,14 +243,16 @@ def _place(shard: Shard, command: Command) -> RowState:
 def _step(shard: Shard, row_state: RowState, command: Command) -> RowState:
     assert command.steps is not None
     assert command.step_sets is not None
-    rows, starts, gathered_rows, gathered_starts = _core.step_rows(
-        shard.codes, row_state.rows, row_state.starts, command.steps, command.step_sets
+    assert command.n_slots is not None
+    n_kept, n_slots = command.n_slots
+    rows, starts = _core.step_rows(
+        shard.codes, row_state.rows, row_state.starts, command.steps, command.step_sets, n_slots
     )
-    before = row_state.gathered_starts
+    before, end = row_state.gathered_starts, starts[n_kept]
     return RowState(
-        row_state.weights, row_state.cells, rows, starts,
-        np.concatenate([row_state.gathered_rows, gathered_rows]),
-        np.concatenate([before, before[-1] + gathered_starts[1:]]),
+        row_state.weights, row_state.cells, rows[:end].copy(), starts[: n_kept + 1].copy(),
+        np.concatenate([row_state.gathered_rows, rows[end:]]),
+        np.concatenate([before, before[-1] + starts[n_kept + 1 :] - end]),
     )  # fmt: skip
 
 

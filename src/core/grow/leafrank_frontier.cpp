@@ -1,0 +1,234 @@
+#include "core/grow/leafrank_frontier.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace treerank {
+
+namespace {
+
+void check(bool sound, const char* what) {
+    if (!sound) throw std::invalid_argument(what);
+}
+
+}  // namespace
+
+LeafRankFrontier::LeafRankFrontier(const Features& features, const LeafRankOptions& options,
+                                   double gathered_weight, std::size_t histogram_bytes)
+    : features_(features),
+      options_(options),
+      gathered_weight_(gathered_weight),
+      histogram_bytes_(histogram_bytes),
+      split_search_(features, options, nullptr) {}
+
+void LeafRankFrontier::clear() {
+    trials_.clear();
+    gathered_.clear();
+    waiting_.clear();
+}
+
+LeafRankFrontier::Root LeafRankFrontier::add_tree(ClassWeight cell, std::uint64_t key,
+                                                  std::vector<std::int32_t> features) {
+    const std::size_t trial = trials_.size();
+    LeafRankTree& tree =
+        trials_.emplace_back(Trial{std::move(features), {features_, options_}}).tree;
+    tree.reset(cell);
+    const OpenNode root{0, 0, key};
+    if (!tree.may_split(root)) return Root::kLeaf;
+    if (is_gathered(trial, root)) {
+        gather(trial, root);
+        return Root::kGathered;
+    }
+    waiting_.push_back({trial, root});
+    return Root::kWaits;
+}
+
+// Best-first growth compares all nodes of a cell with each other, and the mean of a cell
+// needs all of its rows: then only whole trees are gathered.
+bool LeafRankFrontier::is_gathered(std::size_t trial, const OpenNode& open) const {
+    const LeafRankTree& tree = trials_[trial].tree;
+    return is_few(tree.nodes[open.node].weight.total()) &&
+           (open.node == 0 || (!tree.grows_best_first() && !features_.missing_by_cell_mean()));
+}
+
+void LeafRankFrontier::gather(std::size_t trial, const OpenNode& open) {
+    const LeafRankTree& tree = trials_[trial].tree;
+    gathered_.push_back({static_cast<std::int32_t>(trial), open.node, open.depth, 0, open.key,
+                         open.lower, open.upper, tree.nodes[open.node].weight,
+                         tree.nodes[0].weight});
+}
+
+const std::vector<std::int32_t>& LeafRankFrontier::features_of(std::size_t trial) const {
+    check(trial < trials_.size(), "trial_features: no such trial");
+    return trials_[trial].features;
+}
+
+// Where the larger child can be had by subtraction only the smaller one is counted.
+void LeafRankFrontier::want_all() {
+    wanted_.clear();
+    n_given_ = 0;
+    const std::size_t bytes = features_.histogram_size() * sizeof(WideCount);
+    keeps_histograms_ = waiting_.size() * bytes <= histogram_bytes_;
+    for (std::size_t slot = 0; slot < waiting_.size(); ++slot) {
+        Waiting& waiting = waiting_[slot];
+        if (!keeps_histograms_) waiting.parent.reset();
+        if (!waiting.searched && waiting.parent == nullptr)
+            wanted_.push_back(static_cast<std::int32_t>(slot));
+    }
+}
+
+void LeafRankFrontier::give(const WideCount* histograms, std::size_t n) {
+    check(n_given_ + n <= wanted_.size(), "give: more histograms than were wanted");
+    const std::size_t size = features_.histogram_size();
+    for (std::size_t i = 0; i < n; ++i) {
+        Waiting& waiting = waiting_[wanted_[n_given_++]];
+        const WideCount* histogram = histograms + i * size;
+        if (keeps_histograms_)
+            waiting.histogram =
+                std::make_shared<std::vector<WideCount>>(histogram, histogram + size);
+        search(waiting, histogram);
+    }
+}
+
+void LeafRankFrontier::search_by_subtraction() {
+    for (Waiting& waiting : waiting_) {
+        if (waiting.searched) continue;
+        const std::vector<WideCount>& sibling = *waiting_[waiting.sibling].histogram;
+        waiting.histogram = std::make_shared<std::vector<WideCount>>(*waiting.parent);
+        for (std::size_t i = 0; i < sibling.size(); ++i) (*waiting.histogram)[i] -= sibling[i];
+        waiting.parent.reset();
+        search(waiting, waiting.histogram->data());
+    }
+}
+
+void LeafRankFrontier::search(Waiting& waiting, const WideCount* histogram) {
+    Trial& trial = trials_[waiting.trial];
+    if (features_.missing_by_cell_mean() && waiting.open.node == 0)
+        trial.cell_histogram.assign(histogram, histogram + features_.histogram_size());
+    split_search_.enter(no_rows_, nullptr, 0, trial.cell_histogram.data());
+    const SearchedNode<WideCount> node{nullptr, 0, histogram, waiting.open.key,
+                                       trial.tree.search_of(waiting.open)};
+    waiting.split = trial.tree.best_split(
+        trial.features, waiting.open.key, draws_, [&](const std::vector<std::int32_t>& features) {
+            return split_search_.best_of(node, features.data(), features.size());
+        });
+    if (waiting.split.gain > 0 && features_.missing_by_cell_mean())
+        split_search_.follow_imputed_code(waiting.split);
+    waiting.searched = true;
+}
+
+// By slot. Depth first: every node that gains something. Best first: the best node of each tree, as
+// long as it may have more leaves; the others wait.
+std::vector<std::uint8_t> LeafRankFrontier::nodes_to_split() const {
+    std::vector<std::uint8_t> chosen(waiting_.size());
+    std::vector<std::int32_t> best(trials_.size(), -1);
+    const auto priority = [&](std::size_t slot) {
+        const Waiting& waiting = waiting_[slot];
+        return trials_[waiting.trial].tree.priority(waiting.open, waiting.split);
+    };
+    for (std::size_t i = 0; i < waiting_.size(); ++i) {
+        const LeafRankTree& tree = trials_[waiting_[i].trial].tree;
+        if (waiting_[i].split.gain <= 0 || tree.is_full()) continue;
+        std::int32_t& at = best[waiting_[i].trial];
+        if (tree.grows_best_first() && at >= 0) {
+            if (!(priority(at) < priority(i))) continue;
+            chosen[at] = 0;
+        }
+        chosen[i] = 1;
+        at = static_cast<std::int32_t>(i);
+    }
+    return chosen;
+}
+
+void LeafRankFrontier::place_children(const Waiting& parent,
+                                      const std::pair<OpenNode, OpenNode>& children, SlotStep& step,
+                                      std::vector<Waiting>& next,
+                                      std::vector<std::int32_t*>& gathered) {
+    LeafRankTree& tree = trials_[parent.trial].tree;
+    const auto place = [&](const OpenNode& open, std::int32_t& slot) {
+        if (!tree.may_split(open)) {
+            tree.note_value(open);
+        } else if (is_gathered(parent.trial, open)) {
+            gather(parent.trial, open);
+            gathered.push_back(&slot);
+        } else {
+            slot = static_cast<std::int32_t>(next.size());
+            next.push_back({parent.trial, open});
+        }
+    };
+    place(children.first, step.left);
+    place(children.second, step.right);
+    if (step.left < 0 || step.right < 0 || parent.histogram == nullptr) return;
+    const auto [small, large] = smaller_first(step.left, step.right, [&](std::int32_t slot) {
+        return tree.nodes[next[slot].open.node].weight.total();
+    });
+    next[large].parent = parent.histogram;
+    next[large].sibling = small;
+}
+
+void LeafRankFrontier::advance() {
+    check(n_given_ == wanted_.size(), "advance: histograms are still wanted");
+    search_by_subtraction();
+    const std::vector<std::uint8_t> chosen = nodes_to_split();
+    std::vector<std::pair<OpenNode, OpenNode>> children(waiting_.size());
+    for (std::size_t slot = 0; slot < waiting_.size(); ++slot)
+        if (chosen[slot])
+            children[slot] =
+                trials_[waiting_[slot].trial].tree.split(waiting_[slot].open, waiting_[slot].split);
+    std::vector<Waiting> next;
+    std::vector<std::int32_t*> gathered;  // slots in steps
+    steps_.assign(waiting_.size(), SlotStep{});
+    step_sets_.clear();
+    for (std::size_t slot = 0; slot < waiting_.size(); ++slot) {
+        Waiting& waiting = waiting_[slot];
+        LeafRankTree& tree = trials_[waiting.trial].tree;
+        if (chosen[slot]) {
+            steps_[slot].set_test(waiting.split.condition, waiting.split.set, step_sets_);
+            place_children(waiting, children[slot], steps_[slot], next, gathered);
+        } else if (waiting.split.gain > 0 && !tree.is_full()) {
+            steps_[slot].left = static_cast<std::int32_t>(next.size());
+            next.push_back(std::move(waiting));
+        } else {
+            tree.note_value(waiting.open);
+        }
+    }
+    n_step_slots_ = next.size();
+    for (std::int32_t* slot : gathered) *slot = static_cast<std::int32_t>(n_step_slots_++);
+    waiting_ = std::move(next);
+    want_all();
+}
+
+// Puts a subtree that was grown elsewhere in the place of a node.
+void LeafRankFrontier::graft_node(const GatheredNode& at, const std::vector<LeafRankNode>& nodes,
+                                  const std::vector<CategorySet>& sets,
+                                  const std::vector<double>& values) {
+    check(at.trial >= 0 && at.trial < std::ssize(trials_), "graft_node: no such trial");
+    LeafRankTree& tree = trials_[at.trial].tree;
+    check(at.node >= 0 && at.node < std::ssize(tree.nodes) && !nodes.empty(),
+          "graft_node: no such node");
+    check(fit_together(nodes, 0, std::ssize(nodes), features_.size(), sets.size()),
+          "graft_node: nodes that do not fit together");
+    const auto first = std::ssize(tree.nodes) - 1, first_set = std::ssize(tree.category_sets);
+    tree.nodes.resize(tree.nodes.size() + nodes.size() - 1);
+    if (!values.empty()) tree.values.resize(tree.nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const std::size_t to = i == 0 ? at.node : first + i;
+        tree.nodes[to] = shifted(nodes[i], first, first_set);
+        if (!values.empty()) tree.values[to] = values[i];
+    }
+    tree.category_sets.insert(tree.category_sets.end(), sets.begin(), sets.end());
+}
+
+void LeafRankFrontier::graft_splits(SplitRecords splits) {
+    splits.n_roots = std::max<std::size_t>(1, gathered_.size());
+    for (std::size_t i = 0; i < gathered_.size(); ++i) {
+        const GatheredNode& at = gathered_[i];
+        check(at.node == 0, "graft_splits: whole trials expected");
+        replay_splits({at.node, at.depth, at.key, at.lower, at.upper}, static_cast<std::int32_t>(i),
+                      splits, features_, trials_[static_cast<std::size_t>(at.trial)].tree);
+    }
+    gathered_.clear();
+}
+
+}  // namespace treerank

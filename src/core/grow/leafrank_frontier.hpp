@@ -1,0 +1,122 @@
+// LeafRank trees that grow together, from histograms of their open nodes.
+//
+// The tree is the one that LeafRank grows of the same rows, and depth first and best first mean the
+// same. What differs is who waits: LeafRank has its rows in memory, counts a node and searches it
+// at once, on codes that are in the cache. Here the rows are elsewhere, and all trees ask together,
+// so that one pass over the shards answers them. So this is no loop but a machine: it says which
+// histograms it wants, and when it has them, where the rows go.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "core/data/row_view.hpp"
+#include "core/data/types.hpp"
+#include "core/grow/leafrank_tree.hpp"
+#include "core/grow/slot_rows.hpp"
+#include "core/grow/split_records.hpp"
+#include "core/split/split_search.hpp"
+
+namespace treerank {
+
+// A node whose rows were gathered, with all that its growth depends on.
+struct GatheredNode {
+    std::int32_t trial = 0;
+    std::int32_t node = 0;
+    std::int32_t depth = 0;
+    std::int32_t unused = 0;
+    std::uint64_t key = 0;
+    double lower = 0;
+    double upper = 1;
+    ClassWeight weight;
+    ClassWeight cell;  // of the pair of classes that the trial tells apart
+};
+static_assert(sizeof(GatheredNode) == 72, "crosses to NumPy as it is");
+
+class LeafRankFrontier {
+  public:
+    // Nodes up to `gathered_weight` are gathered: their rows are brought to one place and grown
+    // there. Histograms are kept, for subtraction, up to `histogram_bytes`.
+    LeafRankFrontier(const Features& features, const LeafRankOptions& options,
+                     double gathered_weight, std::size_t histogram_bytes);
+
+    bool is_few(double weight) const { return weight <= gathered_weight_; }
+
+    // Begins anew, with trees to be added. What becomes of the root of each: it is a leaf, it waits
+    // in the next slot, or it is gathered.
+    enum class Root { kLeaf, kWaits, kGathered };
+    void clear();
+    Root add_tree(ClassWeight cell, std::uint64_t key, std::vector<std::int32_t> features);
+    void start() { want_all(); }
+
+    // Slots whose histograms are wanted, in this order.
+    const std::vector<std::int32_t>& wanted() const { return wanted_; }
+    void give(const WideCount* histograms, std::size_t n);
+    // Once all are given: splits nodes, and decides where the rows of each slot go. Slots from
+    // n_slots() on hold rows that are gathered.
+    void advance();
+    const std::vector<SlotStep>& steps() const { return steps_; }
+    const std::vector<CategorySet>& step_sets() const { return step_sets_; }
+    std::size_t n_slots() const { return waiting_.size(); }
+    std::size_t n_step_slots() const { return n_step_slots_; }
+
+    // Nodes that are grown elsewhere, in the order in which they were gathered.
+    const std::vector<GatheredNode>& gathered_nodes() const { return gathered_; }
+    const std::vector<std::int32_t>& features_of(std::size_t trial) const;
+    void graft_node(const GatheredNode& at, const std::vector<LeafRankNode>& nodes,
+                    const std::vector<CategorySet>& sets, const std::vector<double>& values);
+    // All gathered nodes at once, each from the record of its number on.
+    void graft_splits(SplitRecords splits);
+
+    std::size_t n_trees() const { return trials_.size(); }
+    LeafRankTree& tree(std::size_t trial) { return trials_[trial].tree; }
+
+  private:
+    struct Trial {
+        std::vector<std::int32_t> features;
+        LeafRankTree tree;
+        std::vector<WideCount> cell_histogram{};  // where missing counts as the cell's mean
+    };
+    using Histogram = std::shared_ptr<std::vector<WideCount>>;
+    struct Waiting {  // an open node, by slot
+        std::size_t trial;
+        OpenNode open;
+        Histogram histogram{};      // its own, where it is kept
+        Histogram parent{};         // to subtract the sibling's from ...
+        std::int32_t sibling = -1;  // ... which is in this slot
+        bool searched = false;
+        Split split{};
+    };
+
+    bool is_gathered(std::size_t trial, const OpenNode& open) const;
+    void gather(std::size_t trial, const OpenNode& open);
+    void want_all();
+    void search(Waiting& waiting, const WideCount* histogram);
+    void search_by_subtraction();
+    std::vector<std::uint8_t> nodes_to_split() const;
+    void place_children(const Waiting& parent, const std::pair<OpenNode, OpenNode>& children,
+                        SlotStep& step, std::vector<Waiting>& next,
+                        std::vector<std::int32_t*>& gathered);
+
+    const Features& features_;
+    const LeafRankOptions options_;
+    const double gathered_weight_;
+    const std::size_t histogram_bytes_;
+    SplitSearch<std::uint16_t, WideCount> split_search_;
+    const View<std::uint16_t> no_rows_;
+    FeatureDraws draws_;
+
+    std::deque<Trial> trials_;
+    std::vector<GatheredNode> gathered_;
+    std::vector<Waiting> waiting_;
+    std::vector<std::int32_t> wanted_;
+    std::size_t n_given_ = 0;
+    bool keeps_histograms_ = false;
+    std::vector<SlotStep> steps_;
+    std::vector<CategorySet> step_sets_;
+    std::size_t n_step_slots_ = 0;
+};
+
+}  // namespace treerank

@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-SOURCES := $(shell find src/core src/bindings -name '*.?pp')
+SOURCES := $(shell find src -name '*.?pp')
 CORE_TESTS := $(wildcard tests/core/*.?pp)
 
 .PHONY: demo test suite test-long lint sanitize sanitize-build compilers wheel bench bench-check papers docs stub clean

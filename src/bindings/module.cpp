@@ -1,6 +1,7 @@
 #include "bindings/arrays.hpp"
 #include "core/data/types.hpp"
 #include "core/histogram/kernels.hpp"
+#include "core/split/gain.hpp"
 #include "core/util/instruction_set.hpp"
 
 NB_MODULE(_core, m) {

@@ -6,6 +6,7 @@
 
 #include "bindings/arrays.hpp"
 #include "core/data/types.hpp"
+#include "core/split/gain.hpp"
 #include "core/util/thread_pool.hpp"
 
 namespace treerank {

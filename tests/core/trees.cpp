@@ -4,6 +4,7 @@
 
 #include "core/prune/cost_complexity.hpp"
 #include "core/prune/held_out_path.hpp"
+#include "core/split/gain.hpp"
 #include "core/tree/dependence.hpp"
 #include "core/tree/flat_tree.hpp"
 #include "digest.hpp"

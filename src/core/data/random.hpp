@@ -1,6 +1,4 @@
-// Counter-based random numbers: a draw is a function of its key (seed, tree,
-// node path), never of what was drawn before, so that threads, processes and
-// row blocks cannot change it.
+// Random numbers keyed by their place, and what is drawn with them.
 #pragma once
 
 #include <bit>
@@ -8,23 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/util/shared_text.hpp"
+
 namespace treerank {
-
-// The finaliser of splitmix64: a bijection of 64 bits without visible structure.
-constexpr std::uint64_t mix(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15ULL;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-    return x ^ (x >> 31);
-}
-constexpr std::uint64_t key_of(std::uint64_t parent, std::uint64_t branch) {
-    return mix(parent ^ mix(branch));
-}
-
-// Uniform integer below n: the high word of a 32 x 32 bit product.
-constexpr std::uint32_t uniform_below(std::uint64_t random_bits, std::uint32_t n) {
-    return static_cast<std::uint32_t>(((random_bits >> 32) * n) >> 32);
-}
+#include "treerank/_device/kernels/shared/random.hpp"
 
 // A permutation of 0 .. size - 1, drawn by its key: four rounds of a Feistel network, again as long
 // as the number is too large.

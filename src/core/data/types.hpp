@@ -8,7 +8,6 @@
 //   sum does not depend on its order, on threads or on row blocks.
 #pragma once
 
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -151,12 +150,10 @@ inline bool goes_left(const SplitCondition& condition, std::uint32_t code,
     return code == 0 ? condition.missing_left : static_cast<std::int32_t>(code) <= condition.cut;
 }
 
-enum class Criterion { kGini, kEntropy, kAuc, kHellinger };
-// What a user calls them, in the order of the enum.
-inline constexpr std::array kCriterionNames{"gini", "entropy", "auc", "hellinger"};
+enum class Criterion : int;  // core/split/gain.hpp
 
 struct LeafRankOptions {
-    Criterion criterion = Criterion::kGini;
+    Criterion criterion{};             // the first: Gini
     std::int32_t max_depth = 2;        // < 0: no limit
     std::int32_t max_leaf_nodes = -1;  // < 0: depth first; else best first
     double min_weight_leaf = 1;        // in units

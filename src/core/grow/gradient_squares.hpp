@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -46,14 +45,8 @@ struct GradientSquares {
     // Of the rows of a node, whose sum is given.
     double variance(const GradientSum& node, const NewtonScale& scale, double independent_weight,
                     int shift) const {
-        const double mean = scale.gradient(node) / std::max(scale.hessian(node), kLeastHessian);
-        const double short_unit = std::ldexp(independent_weight, shift);
-        const double g_unit = scale.gradient_unit * short_unit;
-        const double h_unit = mean * scale.hessian_unit * short_unit;
-        const double sum = g_unit * g_unit * static_cast<double>(gg) -
-                           2 * g_unit * h_unit * static_cast<double>(gh) +
-                           h_unit * h_unit * static_cast<double>(hh);
-        return sum / static_cast<double>(node.weight);
+        return scale.row_variance(node, static_cast<double>(gg), static_cast<double>(gh),
+                                  static_cast<double>(hh), independent_weight, shift);
     }
 };
 

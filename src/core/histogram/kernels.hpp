@@ -4,30 +4,9 @@
 #pragma once
 
 #include "core/data/types.hpp"
+#include "core/split/gain.hpp"
 
 namespace treerank {
-
-// What a search for the best cut of one node must know. The costs make both
-// classes weigh the same within the cell (LeafRank's weighted
-// classification, in "Adaptive partitioning schemes for bipartite ranking"): a positive
-// costs the cell's negatives, a negative the cell's positives. Counts carry no
-// costs, so that histograms of children and of row blocks add up.
-struct CutSearch {
-    Criterion criterion = Criterion::kGini;
-    ClassWeight node;
-    double positive_cost = 1;
-    double negative_cost = 1;
-    double min_weight_leaf = 1;
-    double independent_weight = 1;  // counts as one row when chance is judged
-    // Monotone constraints: the sign wanted and the bounds handed down to this node.
-    std::int8_t monotonic = 0;
-    double lower = 0;
-    double upper = 1;
-
-    double cost(ClassWeight weight) const {
-        return positive_cost * weight.positive + negative_cost * weight.negative;
-    }
-};
 
 // The best cut of one feature: codes up to `cut` go left. `gap_end` is the next
 // occupied code: any cut in [cut, gap_end) splits the rows in the same way.

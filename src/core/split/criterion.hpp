@@ -1,4 +1,4 @@
-// Gains, and the search for the best test over a list of occupied codes.
+// The search for the best test over a list of occupied codes.
 //
 // This is the definition that the vector kernel must repeat bit for bit; it also
 // serves wherever the kernel does not: small nodes, entropy, monotone
@@ -7,86 +7,13 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <vector>
 
 #include "core/histogram/kernels.hpp"
-#include "core/split/level_evidence.hpp"
+#include "core/split/gain.hpp"
 
 namespace treerank {
-
-// x log2(x), by the series of atanh: the same bits wherever doubles are IEEE.
-inline double x_log2_x(double x) {
-    if (x <= 0) return 0;
-    const auto bits = std::bit_cast<std::uint64_t>(x);
-    std::int64_t exponent = static_cast<std::int64_t>(bits >> 52) - 1023;
-    double mantissa = std::bit_cast<double>((bits & 0xfffffffffffffULL) | 0x3ff0000000000000ULL);
-    if (mantissa > 1.4142135623730951) {
-        mantissa *= 0.5;
-        ++exponent;
-    }
-    const double t = (mantissa - 1) / (mantissa + 1);
-    const double t2 = t * t;
-    double series = 0;
-    for (int k = 19; k >= 1; k -= 2) series = series * t2 + 1.0 / k;
-    constexpr double two_over_ln2 = 2.8853900817779268;
-    return x * (static_cast<double>(exponent) + two_over_ln2 * t * series);
-}
-
-inline double entropy_weight(const CutSearch& search, ClassWeight weight) {
-    const double positive = search.positive_cost * weight.positive;
-    const double negative = search.negative_cost * weight.negative;
-    return x_log2_x(positive + negative) - x_log2_x(positive) - x_log2_x(negative);
-}
-
-// The squared Hellinger distance between the two classes as the cut spreads them over its sides. It
-// knows shares within each class only, and so nothing of their sizes (Cieslak and Chawla 2008).
-inline double hellinger_distance(ClassWeight left, ClassWeight right) {
-    const double positive = left.positive + right.positive;
-    const double negative = left.negative + right.negative;
-    const auto squared = [&](ClassWeight side) {
-        const double difference =
-            std::sqrt(side.positive / positive) - std::sqrt(side.negative / negative);
-        return difference * difference;
-    };
-    return squared(left) + squared(right);
-}
-
-// What the cut gains by the criterion; 0 when it gains nothing.
-inline double gain_of(const CutSearch& search, ClassWeight left) {
-    const ClassWeight node = search.node;
-    const double difference = left.positive * node.negative - node.positive * left.negative;
-    if (search.criterion == Criterion::kAuc) return std::abs(difference);
-    const double left_cost =
-        search.positive_cost * left.positive + search.negative_cost * left.negative;
-    const double node_cost =
-        search.positive_cost * node.positive + search.negative_cost * node.negative;
-    const double product = left_cost * (node_cost - left_cost);
-    if (difference == 0 || product <= 0) return 0;
-    if (search.criterion == Criterion::kGini) return difference * difference / product;
-    if (search.criterion == Criterion::kHellinger)
-        return node_cost * hellinger_distance(left, node - left);
-    const double gain = entropy_weight(search, node) - entropy_weight(search, left) -
-                        entropy_weight(search, node - left);
-    return gain > node_cost * 1e-12 ? gain : 0;
-}
-
-// The share of positives when both classes of the cell weigh the same, kept within bounds.
-inline double bounded_value(const CutSearch& search, ClassWeight weight) {
-    const double positive = search.positive_cost * weight.positive;
-    const double negative = search.negative_cost * weight.negative;
-    return std::clamp(positive / (positive + negative), search.lower, search.upper);
-}
-
-inline bool admissible(const CutSearch& search, ClassWeight left) {
-    const ClassWeight right = search.node - left;
-    if (left.total() < search.min_weight_leaf || right.total() < search.min_weight_leaf)
-        return false;
-    if (search.monotonic == 0) return true;
-    const double rise = bounded_value(search, right) - bounded_value(search, left);
-    return rise * search.monotonic >= 0;
-}
 
 // Codes that occur in a node, ascending, with their weights.
 struct OccupiedCodes {
@@ -127,7 +54,7 @@ inline void scan_list(const OccupiedCodes& occupied, bool missing_left, const Cu
     for (std::size_t i = first; i < n; ++i) {
         left = left + occupied.weights[i];
         if (!admissible(search, left)) continue;
-        const double gain = gain_of(search, left);
+        const double gain = gain_above(search, left, best.gain);
         if (gain > best.gain) {
             const std::int32_t next = i + 1 < n ? occupied.codes[i + 1] : -1;
             best = {gain, occupied.codes[i], next, missing_left, left};
@@ -151,8 +78,9 @@ inline std::vector<ClassWeight> believed_weights(const OccupiedCodes& occupied,
     for (const ClassWeight weight : occupied.weights)
         evidence.add(weight.total() / search.independent_weight,
                      (weight.positive - share * weight.total()) / search.independent_weight);
-    const double smoothing = evidence.smoothing(share * (1 - share)) * search.independent_weight;
-    if (std::isinf(smoothing)) return {};
+    double smoothing = evidence.smoothing(share * (1 - share));
+    if (smoothing == LevelEvidence::kNone) return {};
+    smoothing *= search.independent_weight;
     std::vector<ClassWeight> believed = occupied.weights;
     if (smoothing == 0) return believed;
     for (ClassWeight& weight : believed) {

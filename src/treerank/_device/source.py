@@ -10,6 +10,8 @@ PARTS = (
     "types", "random", "gain", "cuts", "levels", "children", "grow_mid", "grow_large", "grow_tiny",
     "cells", "score", "gradients", "count_gradients", "newton", "numbers",
 )  # fmt: skip
+# What the core includes too, so that it has the same bits; it comes after the types.
+SHARED = ("random", "gain", "level_evidence", "newton", "sigmoid")
 KERNELS = (
     "draw_large", "count_large", "search_large", "part_large", "open_large", "gather_codes",
     "number_gathered", "grow_mid", "grow_tiny", "pack_rows", "place_trials", "part_cells",
@@ -24,7 +26,9 @@ KERNELS = (
 def source() -> str:
     """Text of all kernels."""
     folder = files("treerank._device") / "kernels"
-    return "\n".join((folder / f"{part}.cuh").read_text(encoding="utf-8") for part in PARTS)
+    types, *parts = (folder / f"{part}.cuh" for part in PARTS)
+    shared = (folder / "shared" / f"{part}.hpp" for part in SHARED)
+    return "\n".join(text.read_text(encoding="utf-8") for text in (types, *shared, *parts))
 
 
 def definitions(code_bytes: int, wide: bool) -> dict[str, str]:

@@ -42,7 +42,7 @@ struct Children {
 
 // Children of a node, whose rows are not parted yet: by one thread.
 DEVICE Children make_children(const Growth& g, const Node& node, const Trial& trial,
-                              const Search& search, const Split& split, OwnRecords* own = 0) {
+                              const CutSearch& search, const Split& split, OwnRecords* own = 0) {
     Children children;
     const ClassWeight right = less(search.node, split.left);
     children.left = node;

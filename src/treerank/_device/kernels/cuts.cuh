@@ -14,7 +14,7 @@ DEVICE bool precedes(double gain, i32 missing_right, i32 code, const LaneCut& th
 }
 
 // Cuts that gain no more than `bar` need not be found.
-DEVICE void try_cut(const Search& search, ClassWeight left, i32 missing_right, i32 code, double bar,
+DEVICE void try_cut(const CutSearch& search, ClassWeight left, i32 missing_right, i32 code, double bar,
                     LaneCut& best) {
     if (!admissible(search, left)) return;
     const double gain = gain_above(search, left, bar > best.gain ? bar : best.gain);
@@ -46,7 +46,7 @@ DEVICE LaneCut best_of_lanes(LaneCut mine) {
 
 // Puts the cut in the middle of the gap to the next code that occurs (-1: none).
 DEVICE void take_cut(const LaneCut& cut, i32 gap_end, i32 n_codes, bool has_missing, i32 feature,
-                     const Search& search, Split& best) {
+                     const CutSearch& search, Split& best) {
     if (!(cut.gain > best.gain)) return;
     best.gain = cut.gain;
     best.feature = feature;
@@ -90,7 +90,7 @@ DEVICE i32 next_code(const Count* counters, i32 n_codes, i32 after) {
     return -1;
 }
 
-DEVICE void search_cuts(const Count* counters, i32 n_codes, i32 feature, const Search& search,
+DEVICE void search_cuts(const Count* counters, i32 n_codes, i32 feature, const CutSearch& search,
                         Split& best) {
     const Count missing = counters[0];
     const bool has_missing = !is_empty(missing);
@@ -120,7 +120,7 @@ DEVICE void search_cuts(const Count* counters, i32 n_codes, i32 feature, const S
 
 // A drawn cut, judged; `values` is the weight up to it.
 DEVICE void judge_cut(i32 cut, i32 highest, ClassWeight values, ClassWeight missing,
-                      bool has_missing, i32 feature, const Search& search, Split& best) {
+                      bool has_missing, i32 feature, const CutSearch& search, Split& best) {
     LaneCut judged = {0, 0, cut, {0, 0}};
     judged.code = 0x7fffffff;
     if (cut < highest) try_cut(search, plus(values, missing), 0, cut, 0, judged);
@@ -134,7 +134,7 @@ DEVICE i32 draw_cut(u64 key, i32 feature, i32 lowest, i32 n_cuts) {
 }
 
 SELDOM Split search_random_cut(const Count* counters, i32 n_codes, i32 feature, u64 key,
-                               Search search) {
+                               CutSearch search) {
     Split best = {};
     const bool has_missing = !is_empty(counters[0]);
     i32 highest = 0;

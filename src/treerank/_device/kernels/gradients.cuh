@@ -2,9 +2,6 @@
 struct Gradient {
     i32 gradient, hessian;
 };
-struct GradientSum {
-    i64 gradient, hessian, weight;
-};
 
 // Rows [first, first + n) of a buffer. The host numbers histograms, and puts addresses in their place.
 struct RowMove {
@@ -57,35 +54,6 @@ struct Boosting {
     i64 square_shift, min_weight;
     double gradient_unit, hessian_unit, l2, independent_weight;
 };
-
-// The core's src/core/util/sigmoid.hpp, operation by operation.
-DEVICE double exp_below_zero(double x) {
-    const double shift = 6755399441055744.0;
-    const double shifted = x * 1.4426950408889634 + shift;
-    const double k = shifted - shift;
-    const double r = (x - k * 0.69314718036912382) - k * 1.9082149292705877e-10;
-    double series = 1.0 / 6227020800;
-    series = series * r + 1.0 / 479001600;
-    series = series * r + 1.0 / 39916800;
-    series = series * r + 1.0 / 3628800;
-    series = series * r + 1.0 / 362880;
-    series = series * r + 1.0 / 40320;
-    series = series * r + 1.0 / 5040;
-    series = series * r + 1.0 / 720;
-    series = series * r + 1.0 / 120;
-    series = series * r + 1.0 / 24;
-    series = series * r + 1.0 / 6;
-    series = series * r + 0.5;
-    series = series * r + 1;
-    series = series * r + 1;
-    const u64 scale = ((u64)__double_as_longlong(shifted) << 52) + (1023ull << 52);
-    return series * __longlong_as_double((i64)scale);
-}
-DEVICE double sigmoid(double x) {
-    const double below = x < 0 ? x : -x;
-    const double e = exp_below_zero(below < -708 ? -708 : below);
-    return (x < 0 ? e : 1.0) / (1 + e);
-}
 
 // Derivatives of a row: given, or those of the logistic loss.
 struct Derivatives {

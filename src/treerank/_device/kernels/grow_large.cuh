@@ -66,7 +66,7 @@ KERNEL search_large(Growth g, LargeNode* large, const u16* drawn_features, i32 m
     for (i32 b = (i32)blockIdx.x; b < n_nodes; b += (i32)gridDim.x) {
         const Node node = large[b].node;
         const Trial trial = g.trials[node.trial];
-        const Search search = search_of(g, node, trial);
+        const CutSearch search = search_of(g, node, trial);
         const Count* counters = histograms + (i64)b * max_drawn * g.max_codes;
         Split best = {};
         for (i32 f = (i32)warp_of(); f < large[b].n_drawn; f += n_warps)

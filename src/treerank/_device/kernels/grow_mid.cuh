@@ -25,7 +25,7 @@ KERNEL BOUNDS(MID_WARPS * 32, MID_BLOCKS) grow_mid(Growth g, const Node* nodes, 
     for (i32 b = (i32)blockIdx.x; b < n_nodes; b += (i32)gridDim.x) {
         const Node node = nodes[b];
         const Trial trial = g.trials[node.trial];
-        const Search search = search_of(g, node, trial);
+        const CutSearch search = search_of(g, node, trial);
         const u32* rows = g.rows[node.buffer];
         for (i32 attempt = 0;; ++attempt) {
             if (warp_of() == 0) {

@@ -65,7 +65,7 @@ DEVICE u32 rows_up_to(u32 rows, u32 code, i32 n_codes) {
 }
 
 DEVICE void consider_tiny(const Growth& g, TinyState& state, u32 rows, const TinyRows& all,
-                          u32 code, i32 feature, const Node& node, const Trial& trial, Search search,
+                          u32 code, i32 feature, const Node& node, const Trial& trial, CutSearch search,
                           Split& best) {
     const u32 lane = lane_of();
     const bool is_row = (rows >> lane) & 1;
@@ -172,7 +172,7 @@ KERNEL BOUNDS(TINY_WARPS * 32, TINY_BLOCKS) grow_tiny(Growth g, i32 n_nodes) {
         while (state.n_open > 0) {
             const Node node = state.stack[state.n_open - 1].node;
             const u32 rows = state.stack[state.n_open - 1].rows;
-            const Search search = search_of(g, node, trial);
+            const CutSearch search = search_of(g, node, trial);
             Split best = {};
             for (i32 attempt = 0; !(best.gain > 0); ++attempt) {
                 const u16* drawn = 0;

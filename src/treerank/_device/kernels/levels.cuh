@@ -33,32 +33,19 @@ DEVICE i32 list_levels(const Count* counters, i32 n_codes, Levels* levels) {
     return n;
 }
 
-// What is believed of the levels (level_evidence.hpp): sums in their order, by one lane.
-DEVICE void believe(Levels* levels, i32 n, const Search& search) {
+// What is believed of the levels (shared/level_evidence.hpp): sums in their order, by one lane.
+DEVICE void believe(Levels* levels, i32 n, const CutSearch& search) {
     const double share = search.node.positive / total_of(search.node);
-    double count = 0, rows = 0, square_rows = 0, between = 0;
+    LevelEvidence evidence;
     for (i32 i = 0; i < n; ++i) {
-        const ClassWeight weight = levels->weight[i];
-        const double level_rows = total_of(weight) / search.independent_weight;
-        const double deviation =
-            (weight.positive - share * total_of(weight)) / search.independent_weight;
-        count += 1;
-        rows += level_rows;
-        square_rows += level_rows * level_rows;
-        between += deviation * deviation / level_rows;
+        const double total = total_of(levels->weight[i]);
+        evidence.add(total / search.independent_weight,
+                     (levels->weight[i].positive - share * total) / search.independent_weight);
     }
-    double smoothing = 0;
-    const double charged = count - 1 - 6;
-    levels->is_believed = 1;
-    if (charged > 0) {
-        const double excess = between / (share * (1 - share)) * (rows - 1) - charged * rows;
-        if (!(excess > 0)) {
-            levels->is_believed = 0;
-            return;
-        }
-        smoothing = (rows - square_rows / rows) * charged / (count - 1) * (rows - 1) / excess;
-    }
-    smoothing = smoothing * search.independent_weight;
+    double smoothing = evidence.smoothing(share * (1 - share));
+    levels->is_believed = smoothing != LevelEvidence::kNone;
+    if (!levels->is_believed) return;
+    smoothing *= search.independent_weight;
     levels->believed_node = {0, 0};
     for (i32 i = 0; i < n; ++i) {
         ClassWeight weight = levels->weight[i];
@@ -73,7 +60,7 @@ DEVICE void believe(Levels* levels, i32 n, const Search& search) {
 }
 
 DEVICE void take_levels(const Levels* levels, i32 n, i32 n_left, ClassWeight left, double gain,
-                        i32 n_codes, i32 feature, const Search& search, Split& best) {
+                        i32 n_codes, i32 feature, const CutSearch& search, Split& best) {
     if (!(gain > best.gain)) return;
     best.gain = gain;
     best.feature = feature;
@@ -98,7 +85,7 @@ DEVICE void take_levels(const Levels* levels, i32 n, i32 n_left, ClassWeight lef
     best.missing_left = contains(best.set, 0);
 }
 
-SELDOM Split search_levels(Levels* levels, i32 n, i32 n_codes, i32 feature, Search search) {
+SELDOM Split search_levels(Levels* levels, i32 n, i32 n_codes, i32 feature, CutSearch search) {
     Split best = {};
     if (n < 2) return best;
     if (lane_of() == 0) believe(levels, n, search);
@@ -126,7 +113,7 @@ SELDOM Split search_levels(Levels* levels, i32 n, i32 n_codes, i32 feature, Sear
         }
     }
     __syncwarp();
-    Search believing = search;
+    CutSearch believing = search;
     believing.node = levels->believed_node;
     LaneCut mine = {0, 0, 0x7fffffff, {0, 0}};
     for (i32 i = (i32)lane_of(); i + 1 < n; i += 32) {
@@ -142,7 +129,7 @@ SELDOM Split search_levels(Levels* levels, i32 n, i32 n_codes, i32 feature, Sear
 
 // A random half of the levels, by one bit each; at least one on either side.
 SELDOM Split search_random_levels(Levels* levels, i32 n, i32 n_codes, i32 feature, u64 node_key,
-                                  Search search) {
+                                  CutSearch search) {
     Split best = {};
     if (n < 2) return best;
     const u64 key = key_of(node_key, RANDOM_CUT_BRANCH + (u64)feature);
@@ -171,7 +158,7 @@ SELDOM Split search_random_levels(Levels* levels, i32 n, i32 n_codes, i32 featur
 
 // Levels of a category that are listed: the better of what they give and the best so far.
 DEVICE void consider_levels(const Growth& g, i32 n, i32 feature, const Node& node,
-                            const Trial& trial, const Search& search, Split& best) {
+                            const Trial& trial, const CutSearch& search, Split& best) {
     Levels* levels = levels_of(g);
     const i32 n_codes = g.n_codes[feature];
     const Split found =
@@ -182,7 +169,7 @@ DEVICE void consider_levels(const Growth& g, i32 n, i32 feature, const Node& nod
 
 // Looks at one feature of a node whose histogram is there.
 DEVICE void consider(const Growth& g, const Count* counters, i32 feature, const Node& node,
-                     const Trial& trial, Search search, Split& best) {
+                     const Trial& trial, CutSearch search, Split& best) {
     const i32 n_codes = g.n_codes[feature];
     search.monotonic = g.monotonic[feature];
     if (!g.categorical[feature]) {

@@ -1,8 +1,4 @@
 // The best cut of nodes by Newton gain: src/core/split/newton_split.hpp, a warp a feature.
-#define LEAST_HESSIAN 1e-3
-#define LEAST_GAIN 1e-10
-#define FREE_LEVELS 6
-
 struct NewtonLevels {
     i32 code[MAX_LEVELS];   // ascending
     i32 order[MAX_LEVELS];  // by deviation
@@ -10,63 +6,6 @@ struct NewtonLevels {
     i32 is_believed, unused;
 };
 static_assert(sizeof(NewtonLevels) == 8200, "the host takes so much memory");
-
-struct NewtonSearch {
-    GradientSum node;
-    double lower, upper, gradient_unit, hessian_unit, l2, node_gain;
-    i64 min_weight;
-    bool is_free;  // no bounds
-};
-
-DEVICE GradientSum plus(GradientSum a, GradientSum b) {
-    return {a.gradient + b.gradient, a.hessian + b.hessian, a.weight + b.weight};
-}
-DEVICE GradientSum less(GradientSum a, GradientSum b) {
-    return {a.gradient - b.gradient, a.hessian - b.hessian, a.weight - b.weight};
-}
-DEVICE double gradient_of(const NewtonSearch& search, const GradientSum& sum) {
-    return (double)sum.gradient * search.gradient_unit;
-}
-DEVICE double hessian_of(const NewtonSearch& search, const GradientSum& sum) {
-    return (double)sum.hessian * search.hessian_unit;
-}
-DEVICE double at_least(double value, double least) { return value < least ? least : value; }
-DEVICE double curvature_of(const NewtonSearch& search, double hessian) {
-    return at_least(hessian + search.l2, LEAST_HESSIAN);
-}
-DEVICE double clip(const NewtonSearch& search, double value) {
-    return value < search.lower ? search.lower : search.upper < value ? search.upper : value;
-}
-DEVICE double value_of(const NewtonSearch& search, const GradientSum& sum) {
-    return -gradient_of(search, sum) / curvature_of(search, hessian_of(search, sum));
-}
-DEVICE double newton_gain(const NewtonSearch& search, double g, double h) {
-    const double curvature = curvature_of(search, h);
-    if (search.is_free) return g * g / curvature;
-    const double wanted = -g / curvature, v = clip(search, wanted);
-    if (v == wanted) return g * g / curvature;
-    return -v * (2 * g + curvature * v);
-}
-DEVICE double newton_gain(const NewtonSearch& search, const GradientSum& sum) {
-    return newton_gain(search, gradient_of(search, sum), hessian_of(search, sum));
-}
-
-DEVICE bool admissible(const NewtonSearch& search, const GradientSum& left,
-                       const GradientSum& right) {
-    return left.weight >= search.min_weight && right.weight >= search.min_weight &&
-           hessian_of(search, left) >= LEAST_HESSIAN && hessian_of(search, right) >= LEAST_HESSIAN;
-}
-
-DEVICE double gain_of(const NewtonSearch& search, const GradientSum& left, i32 sign) {
-    const GradientSum right = less(search.node, left);
-    if (!admissible(search, left, right)) return 0;
-    if (sign != 0) {
-        const double rise =
-            clip(search, value_of(search, right)) - clip(search, value_of(search, left));
-        if (sign * rise <= 0) return 0;
-    }
-    return newton_gain(search, left) + newton_gain(search, right) - search.node_gain;
-}
 
 DEVICE i64 scan_lanes(i64 mine) {
     for (u32 step = 1; step < 32; step <<= 1) {
@@ -99,10 +38,10 @@ DEVICE int best_lane(double gain, i32 code) {
 }
 
 DEVICE void search_thresholds(const GradientSum* counts, i32 n_codes, i32 feature, i32 sign,
-                              const NewtonSearch& search, BoostedCut& best) {
+                              const NewtonNode& search, BoostedCut& best) {
     const GradientSum missing = counts[0];
     GradientSum before = {0, 0, 0}, left = {0, 0, 0};
-    double gain = LEAST_GAIN;
+    double gain = kLeastGain;
     i32 cut = 0x7fffffff;
     bool missing_left = false;
     for (i32 start = 1; start < n_codes; start += 32) {
@@ -111,12 +50,12 @@ DEVICE void search_thresholds(const GradientSum* counts, i32 n_codes, i32 featur
         if (code < n_codes) count = counts[code];
         const bool occurs = count.weight != 0;
         if (!__any_sync(FULL_WARP, occurs)) continue;
-        const GradientSum sum = plus(before, scan_lanes(count));
+        const GradientSum sum = before + scan_lanes(count);
         before = from_lane(sum, 31);
         if (!occurs) continue;
-        const GradientSum joined = plus(sum, missing);
-        const double without = gain_of(search, sum, sign);
-        const double with = missing.weight > 0 ? gain_of(search, joined, sign) : 0;
+        const GradientSum joined = sum + missing;
+        const double without = search.gain_of<false>(sum, sign);
+        const double with = missing.weight > 0 ? search.gain_of<false>(joined, sign) : 0;
         const double larger = without < with ? with : without;
         if (larger > gain) {
             gain = larger;
@@ -148,33 +87,20 @@ DEVICE void search_thresholds(const GradientSum* counts, i32 n_codes, i32 featur
 
 // Levels as far as they can be believed, by one lane: sums in their order.
 DEVICE void believe(NewtonLevels* levels, i32 n, const GradientSum* counts, double row_variance,
-                    double independent_weight, const NewtonSearch& search) {
-    const double mean = gradient_of(search, search.node) /
-                        at_least(hessian_of(search, search.node), LEAST_HESSIAN);
-    double count = 0, rows = 0, square_rows = 0, between = 0;
+                    double independent_weight, const NewtonNode& search) {
+    const double mean = search.scale.mean(search.node);
+    LevelEvidence evidence;
     for (i32 i = 0; i < n; ++i) {
         const GradientSum sum = counts[levels->code[i]];
-        const double g = gradient_of(search, sum), h = hessian_of(search, sum);
-        const double level_rows = (double)sum.weight / independent_weight;
+        const double g = search.scale.gradient(sum), h = search.scale.hessian(sum);
         levels->gradient[i] = g;
         levels->hessian[i] = h;
         levels->deviation[i] = g - mean * h;
-        count += 1;
-        rows += level_rows;
-        square_rows += level_rows * level_rows;
-        between += levels->deviation[i] * levels->deviation[i] / level_rows;
+        evidence.add((double)sum.weight / independent_weight, levels->deviation[i]);
     }
-    double smoothing = 0;
-    const double charged = count - 1 - FREE_LEVELS;
-    levels->is_believed = 1;
-    if (charged > 0) {
-        const double excess = between / row_variance * (rows - 1) - charged * rows;
-        if (!(excess > 0)) {
-            levels->is_believed = 0;
-            return;
-        }
-        smoothing = (rows - square_rows / rows) * charged / (count - 1) * (rows - 1) / excess;
-    }
+    const double smoothing = evidence.smoothing(row_variance);
+    levels->is_believed = smoothing != LevelEvidence::kNone;
+    if (!levels->is_believed) return;
     for (i32 i = 0; i < n; ++i) {
         if (smoothing > 0) {
             const double level_rows =
@@ -182,28 +108,29 @@ DEVICE void believe(NewtonLevels* levels, i32 n, const GradientSum* counts, doub
             levels->deviation[i] *= level_rows / (level_rows + smoothing);
             levels->gradient[i] = mean * levels->hessian[i] + levels->deviation[i];
         }
-        levels->deviation[i] /= curvature_of(search, levels->hessian[i]);
+        levels->deviation[i] /= search.scale.curvature(levels->hessian[i]);
     }
 }
 
 // The best of the first so many levels of the order, by one lane.
 DEVICE i32 best_of_order(const NewtonLevels* levels, i32 n, const GradientSum* counts,
-                         const NewtonSearch& search, BoostedCut& found) {
-    const double hessian = hessian_of(search, search.node);
+                         const NewtonNode& search, BoostedCut& found) {
+    const double hessian = search.scale.hessian(search.node);
     double gradient = 0, left_gradient = 0;
     for (i32 i = 0; i < n; ++i) gradient += levels->gradient[levels->order[i]];
-    const double whole = newton_gain(search, gradient, hessian);
+    const double whole = search.scale.gain(gradient, hessian, search.bounds);
     GradientSum left = {0, 0, 0};
     i32 n_left = 0;
     for (i32 i = 0; i + 1 < n; ++i) {
         const i32 level = levels->order[i];
-        left = plus(left, counts[levels->code[level]]);
+        left = left + counts[levels->code[level]];
         left_gradient += levels->gradient[level];
-        if (!admissible(search, left, less(search.node, left))) continue;
-        const double left_hessian = hessian_of(search, left);
+        if (!search.admissible(left, search.node - left)) continue;
+        const double left_hessian = search.scale.hessian(left);
         const double gain =
-            newton_gain(search, left_gradient, left_hessian) +
-            newton_gain(search, gradient - left_gradient, hessian - left_hessian) - whole;
+            search.scale.gain(left_gradient, left_hessian, search.bounds) +
+            search.scale.gain(gradient - left_gradient, hessian - left_hessian, search.bounds) -
+            whole;
         if (gain > found.gain) {
             found.gain = gain;
             found.left = left;
@@ -214,10 +141,10 @@ DEVICE i32 best_of_order(const NewtonLevels* levels, i32 n, const GradientSum* c
 }
 
 SELDOM BoostedCut search_sets(const Boosting& b, const GradientSum* counts, i32 n_codes,
-                              i32 feature, double row_variance, NewtonSearch search) {
+                              i32 feature, double row_variance, NewtonNode search) {
     NewtonLevels* levels = b.levels + warp_number();
     BoostedCut found = {};
-    found.gain = LEAST_GAIN;
+    found.gain = kLeastGain;
     found.feature = -1;
     found.categorical = 1;
     i32 n = 0;
@@ -260,33 +187,27 @@ SELDOM BoostedCut search_sets(const Boosting& b, const GradientSum* counts, i32 
     return found;
 }
 
-// How much the gradients of rows vary about the node's mean: src/core/grow/gradient_squares.hpp.
-DEVICE double row_variance_of(const Boosting& b, const NewtonSearch& search, i32 number) {
+DEVICE double row_variance_of(const Boosting& b, const NewtonNode& search, i32 number) {
     if (!b.squares) return 0;
     const GradientSquares squares = b.squares[number];
-    const double mean = gradient_of(search, search.node) /
-                        at_least(hessian_of(search, search.node), LEAST_HESSIAN);
-    const double short_unit = b.independent_weight * (double)(1ll << b.square_shift);
-    const double g_unit = b.gradient_unit * short_unit;
-    const double h_unit = mean * b.hessian_unit * short_unit;
-    const double sum = g_unit * g_unit * (double)(i64)squares.gg -
-                       2 * g_unit * h_unit * (double)(i64)squares.gh +
-                       h_unit * h_unit * (double)(i64)squares.hh;
-    return sum / (double)search.node.weight;
+    return search.scale.row_variance(search.node, (double)(i64)squares.gg, (double)(i64)squares.gh,
+                                     (double)(i64)squares.hh, b.independent_weight,
+                                     (int)b.square_shift);
 }
 
 // A block a node.
 #define NEWTON_WARPS 16
-KERNEL search_gradients(Boosting b, const BoostedNode* nodes, i32 n_nodes, BoostedCut* cuts) {
+KERNEL BOUNDS(NEWTON_WARPS * 32, 1) search_gradients(Boosting b, const BoostedNode* nodes, i32 n_nodes,
+                                                     BoostedCut* cuts) {
     __shared__ BoostedCut bests[NEWTON_WARPS];
     for (i32 at = (i32)blockIdx.x; at < n_nodes; at += (i32)gridDim.x) {
         const BoostedNode node = nodes[at];
-        NewtonSearch search = {node.sum, node.lower, node.upper, b.gradient_unit, b.hessian_unit,
-                               b.l2, 0, b.min_weight, isinf(node.lower) && isinf(node.upper)};
-        search.node_gain = newton_gain(search, node.sum);
+        NewtonNode search = {node.sum, {node.lower, node.upper},
+                             {b.gradient_unit, b.hessian_unit, b.l2}, b.min_weight, 0};
+        search.node_gain = search.scale.gain(node.sum, search.bounds);
         const double row_variance = row_variance_of(b, search, at);
         BoostedCut best = {};
-        best.gain = LEAST_GAIN;
+        best.gain = kLeastGain;
         best.feature = -1;
         for (i32 k = (i32)warp_of(); k < b.n_chosen; k += NEWTON_WARPS) {
             const i32 feature = b.chosen[k], n_codes = b.n_codes[feature];

@@ -1,13 +1,4 @@
-// Draws keyed by the place in the tree, as in the core (src/core/data/random.hpp).
-DEVICE u64 mix(u64 x) {
-    x += 0x9e3779b97f4a7c15ull;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
-}
-DEVICE u64 key_of(u64 parent, u64 branch) { return mix(parent ^ mix(branch)); }
-DEVICE u32 uniform_below(u64 bits, u32 n) { return (u32)(((bits >> 32) * n) >> 32); }
-
+// What is drawn for a node (shared/random.hpp), as in the core (core/data/random.hpp).
 #define RANDOM_CUT_BRANCH (1ull << 32)
 
 // Features of a node, ascending, by one warp: all, as many as are to be drawn, or at a later

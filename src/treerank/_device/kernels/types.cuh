@@ -13,6 +13,7 @@ typedef unsigned long long u64;
 typedef long long i64;
 
 #define DEVICE static __device__ inline
+#define ALWAYS_INLINE DEVICE
 // What few fits need is called, not copied: the common paths then keep their registers.
 #define SELDOM static __device__ __noinline__
 #define KERNEL extern "C" __global__ void
@@ -42,6 +43,8 @@ struct Count {
 struct ClassWeight {
     double negative, positive;
 };
+DEVICE u64 bits_of(double x) { return (u64)__double_as_longlong(x); }
+DEVICE double double_of(u64 bits) { return __longlong_as_double((i64)bits); }
 DEVICE double total_of(ClassWeight weight) { return weight.negative + weight.positive; }
 DEVICE ClassWeight less(ClassWeight a, ClassWeight b) {
     return {a.negative - b.negative, a.positive - b.positive};
@@ -52,6 +55,17 @@ DEVICE ClassWeight plus(ClassWeight a, ClassWeight b) {
 DEVICE ClassWeight weight_of(Units negative, Units positive) {
     return {(double)negative, (double)positive};
 }
+
+struct GradientSum {
+    i64 gradient, hessian, weight;
+
+    GradientSum operator+(const GradientSum& other) const {
+        return {gradient + other.gradient, hessian + other.hessian, weight + other.weight};
+    }
+    GradientSum operator-(const GradientSum& other) const {
+        return {gradient - other.gradient, hessian - other.hessian, weight - other.weight};
+    }
+};
 
 // One LeafRank tree that grows: the weight of its cell, and the features that it may use.
 struct Trial {

@@ -1,4 +1,5 @@
-// How far the levels of a category can be believed.
+// How far the levels of a category can be believed. Text for the core (core/split/gain.hpp) and for
+// the kernels of a device.
 //
 // Levels are put in order by what they show in the node, and the order is cut where it gains
 // most. Chance alone makes levels differ, and the more of them there are, the more a cut of their
@@ -8,17 +9,14 @@
 // variance between levels. The latter is what the levels differ by beyond what chance gives
 // (DerSimonian & Laird 1986); for levels of equal size this is the estimator of James and Stein.
 // The gain of a cut of the shrunken levels is then the gain to be expected on new rows.
-#pragma once
 
-#include <limits>
-
-namespace treerank {
-
-// So many degrees of freedom are free of charge: the best cut among seven levels owes as much to
+// These degrees of freedom are free of charge: the best cut among seven levels owes as much to
 // chance as the best threshold of a number does, which is not shrunk either.
-inline constexpr double kFreeLevels = 6;
+constexpr double kFreeLevels = 6;
 
 struct LevelEvidence {
+    static constexpr double kNone = -1;
+
     double levels = 0;
     double rows = 0;
     double square_rows = 0;
@@ -33,16 +31,14 @@ struct LevelEvidence {
     }
 
     // Rows of an average level that each level is mixed with, when the deviation of a row has
-    // this variance: 0 for few levels, infinity where levels differ no more than by chance.
+    // this variance: 0 for few levels, kNone where levels differ no more than by chance.
     // If rows were assigned to levels at random, the mean of between / variance would be
     // (levels - 1) rows / (rows - 1), exactly, whatever the sizes of the levels.
     double smoothing(double variance) const {
         const double charged = levels - 1 - kFreeLevels;
         if (charged <= 0) return 0;
         const double excess = between / variance * (rows - 1) - charged * rows;
-        if (!(excess > 0)) return std::numeric_limits<double>::infinity();
+        if (!(excess > 0)) return kNone;
         return (rows - square_rows / rows) * charged / (levels - 1) * (rows - 1) / excess;
     }
 };
-
-}  // namespace treerank

@@ -150,7 +150,7 @@ void bind_binning(nb::module_& m) {
     m.def("row_hashes", &py_row_hashes<std::uint16_t>, nb::arg("codes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("seed"), nb::arg("n_jobs") = 1, hash_doc);
     const char* folds_doc =
-        "The fold of each row: rows of a class are dealt in the order of hashes, shuffled where "
+        "The fold of each row: rows of a class are assigned in the order of hashes, shuffled where "
         "some are equal.";
     m.def("assign_folds", &py_assign_folds, nb::arg("hashes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("units").noconvert().none(), nb::arg("n_classes"),
@@ -176,7 +176,8 @@ void bind_binning(nb::module_& m) {
         nb::arg("labels").noconvert(), nb::arg("n_classes"), "Rows of each class number.");
     m.def("places_in_class", &py_places_in_class, nb::arg("places").noconvert(),
           nb::arg("class_size"), nb::arg("has_copies"), nb::arg("seed"), nb::arg("class_number"),
-          "Places by which rows of a class are dealt out, from those in the order of hashes.");
+          "Places by which rows of a class are assigned to folds, from those in the order of "
+          "hashes.");
 }
 
 }  // namespace treerank

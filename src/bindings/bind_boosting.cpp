@@ -118,13 +118,13 @@ void bind_boosting(nb::module_& m) {
     rounds.def("set_logistic_gradients", &PyRounds::set_logistic_gradients,
                nb::arg("scores").noconvert(), nb::arg("labels").noconvert(), nb::arg("bits"),
                "Sets the gradients of the logistic loss, the scores being log-odds and the labels "
-               "0 or 1, rounded to so many bits.");
+               "0 or 1, rounded to `bits` bits.");
     rounds.def(
         "grow", &PyRounds::grow, nb::arg("first").noconvert().none(),
         nb::arg("second").noconvert().none(), nb::arg("bits"), nb::arg("scale"),
         nb::arg("rows").noconvert().none(), nb::arg("chosen").noconvert(), nb::arg("options"),
         nb::arg("scores").noconvert().none(),
-        "A ranking tree grown on gradients and curvatures, rounded to so many bits (None: on those "
+        "A ranking tree grown on gradients and curvatures, rounded to `bits` bits (None: on those "
         "that were set last); `scale` units of weight make one row. Moves the scores of the rows "
         "it is grown on (None: all), where "
         "scores are given. None where all gradients are 0, else (slots, value of each slot, cell "

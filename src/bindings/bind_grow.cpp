@@ -155,7 +155,7 @@ void bind_grow(nb::module_& m) {
     m.def("vus_gains", &py_vus_gains, nb::arg("cells").noconvert(), nb::arg("place"),
           nb::arg("left").noconvert(), nb::arg("total").noconvert(),
           "What splitting one of the cells (weights by class, best cell first) adds to VUS, for "
-          "each better part given.");
+          "each better side given.");
     m.def("best_cut", &py_best_cut, nb::arg("codes").noconvert(), nb::arg("weights").noconvert(),
           nb::arg("criterion"), nb::arg("cell"), nb::arg("min_weight_leaf"), nb::arg("monotonic"),
           "The best cut of one feature: (gain, last code on the left, missing goes left).");

@@ -221,7 +221,7 @@ void bind_for_codes(nb::module_& m) {
           nb::arg("weights").noconvert().none(), nb::arg("rows").noconvert(),
           nb::arg("starts").noconvert(), nb::arg("slots").noconvert(),
           nb::arg("n_codes").noconvert(), nb::arg("wide"),
-          "Histograms of slots: a packed word a code, or two words where `wide` or weighted.");
+          "Histograms of slots: one packed word per code, or two words where `wide` or weighted.");
     m.def("trial_weights", &py_trial_weights<Code>, nb::arg("codes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("repeats").noconvert().none(),
           nb::arg("weights").noconvert().none(), nb::arg("cell_of_row").noconvert(),

@@ -25,7 +25,7 @@ inline Features make_features(const Vector<std::int32_t>& n_codes,
     return features;
 }
 
-// Class numbers below n_classes, one a row; the core indexes arrays by them.
+// Class numbers below n_classes, one per row; the core indexes arrays by them.
 inline void check_classes(const Vector<std::uint8_t>& labels, std::size_t n_classes) {
     if (n_classes < 2 || n_classes > kMaxClasses)
         throw nb::value_error("labels: from 2 to 32 classes expected");

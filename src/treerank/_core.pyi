@@ -63,7 +63,7 @@ def row_hashes(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), 
 
 def assign_folds(hashes: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], units: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_classes: int, n_folds: int, seed: int, n_jobs: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
     """
-    The fold of each row: rows of a class are dealt in the order of hashes, shuffled where some are equal.
+    The fold of each row: rows of a class are assigned in the order of hashes, shuffled where some are equal.
     """
 
 def rows_up_to(hashes: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], bounds: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', writable=False)], n_jobs: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
@@ -89,7 +89,7 @@ def count_labels(labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), ord
 
 def places_in_class(places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], class_size: int, has_copies: bool, seed: int, class_number: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
     """
-    Places by which rows of a class are dealt out, from those in the order of hashes.
+    Places by which rows of a class are assigned to folds, from those in the order of hashes.
     """
 
 @overload
@@ -112,7 +112,7 @@ def histogram(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), o
 
 def vus_gains(cells: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)], place: int, left: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)], total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """
-    What splitting one of the cells (weights by class, best cell first) adds to VUS, for each better part given.
+    What splitting one of the cells (weights by class, best cell first) adds to VUS, for each better side given.
     """
 
 def best_cut(codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)], criterion: str, cell: tuple[float, float], min_weight_leaf: float, monotonic: int) -> tuple:
@@ -204,7 +204,7 @@ def count_slots(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), 
 @overload
 def count_slots(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], wide: bool) -> object:
     """
-    Histograms of slots: a packed word a code, or two words where `wide` or weighted.
+    Histograms of slots: one packed word per code, or two words where `wide` or weighted.
     """
 
 @overload
@@ -306,12 +306,12 @@ class BoostingRounds:
 
     def set_logistic_gradients(self, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], bits: int) -> None:
         """
-        Sets the gradients of the logistic loss, the scores being log-odds and the labels 0 or 1, rounded to so many bits.
+        Sets the gradients of the logistic loss, the scores being log-odds and the labels 0 or 1, rounded to `bits` bits.
         """
 
     def grow(self, first: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)] | None, second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)] | None, bits: int, scale: float, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)] | None, chosen: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], options: dict, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')] | None) -> object:
         """
-        A ranking tree grown on gradients and curvatures, rounded to so many bits (None: on those that were set last); `scale` units of weight make one row. Moves the scores of the rows it is grown on (None: all), where scores are given. None where all gradients are 0, else (slots, value of each slot, cell or category set of each slot, category sets, importance, share that each slot sends left).
+        A ranking tree grown on gradients and curvatures, rounded to `bits` bits (None: on those that were set last); `scale` units of weight make one row. Moves the scores of the rows it is grown on (None: all), where scores are given. None where all gradients are 0, else (slots, value of each slot, cell or category set of each slot, category sets, importance, share that each slot sends left).
         """
 
 class SummedBoosting:

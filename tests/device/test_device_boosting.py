@@ -231,7 +231,7 @@ def test_arrays_and_cuts_that_do_not_fit_are_refused():
         growth.start(tree, 1.0, 1.0, 4, np.zeros(2, dtype=np.int64), 1)
     growth.start(tree, 1.0, 1.0, 4, np.array([1, 4, 4]), 1)
     assert len(growth.nodes()) == 1
-    with pytest.raises(ValueError, match="one cut a node"):
+    with pytest.raises(ValueError, match="one cut per node"):
         growth.take(np.zeros((0, device_boosting.CUT_BYTES), dtype=np.uint8))
     with pytest.raises(ValueError, match="does not split its rows"):
         growth.take(np.zeros((1, device_boosting.CUT_BYTES), dtype=np.uint8))

@@ -9,7 +9,7 @@
 
 namespace treerank {
 
-// One row in so many is few.
+// One row in this many is few.
 inline constexpr std::size_t kScattered = 16;
 
 // A cell much smaller than its view gets a view of its own, so that its codes lie
@@ -23,7 +23,7 @@ struct View {
     std::unique_ptr<Code[]> own_codes;
     std::vector<std::int64_t> own_weights;
     std::vector<std::uint8_t> own_classes;
-    std::vector<std::uint8_t> side;  // by row: the part of the cell it falls into
+    std::vector<std::uint8_t> side;  // by row: the child that it goes to
 
     // Where to read n rows from. Rows of a node that holds few of the view's lie in cache
     // lines of their own: read row by row, one line serves all features.

@@ -63,7 +63,7 @@ class Blocks {
           split_key_(key_of(key_, kSplitBranch)),
           n_(n) {}
 
-    // Counts of those of the blocks [first, last), with so many draws together, that are wanted;
+    // Counts of those of the blocks [first, last), with `draws` draws together, that are wanted;
     // `counts` begins with the first wanted one.
     void draw(std::size_t first, std::size_t last, std::size_t draws, BlockRange wanted,
               std::uint8_t* counts) const {

@@ -19,8 +19,8 @@ constexpr std::size_t kColumnsAtOnce = 4;  // half a cache line; more would cost
 constexpr std::size_t kMostColumnsAtOnce = 32;
 constexpr std::size_t kSortBelow = 64;       // a range this small is sorted outright
 constexpr std::size_t kFewValuesPerBin = 4;  // up to here all values are told apart at once
-constexpr int kBucketBits = 5;               // buckets are to hold so many bits' worth of values
-constexpr int kFewBits = 9;                  // so many buckets fit on the stack
+constexpr int kBucketBits = 5;               // buckets are to hold 2^5 values
+constexpr int kFewBits = 9;                  // 2^9 buckets fit on the stack
 constexpr int kMostBits = 16;
 constexpr std::uint64_t kNoValue = std::numeric_limits<std::uint64_t>::max();
 
@@ -55,13 +55,13 @@ double weight_of(const WeightedValue* values, std::size_t n) {
 template <class Value>
 struct Range {
     Value* values;
-    Value* spare;  // as much room
+    Value* spare;  // a buffer of the same size
     std::size_t n;
     double weight;
     bool one_value;  // cannot be cut further
 
-    std::size_t n_lowest;   // the lowest value is among so many at the front
-    std::size_t n_highest;  // and the highest among so many at the back
+    std::size_t n_lowest;   // the lowest value is among these at the front
+    std::size_t n_highest;  // and the highest among these at the back
 
     void append(const Range& next) {
         n += next.n;
@@ -102,7 +102,7 @@ void sort_range(const Range<Value>& whole, Visit& visit) {
 }
 
 // Partitions a range by the highest bits in which its values differ: values and spare
-// room change places. `ends` has a counter for each bucket.
+// buffer change places. `ends` has a counter for each bucket.
 template <class Value, class Visit>
 void partition_range(const Range<Value>& whole, std::uint64_t differing, int bits,
                      std::uint32_t* ends, Visit& visit) {
@@ -151,7 +151,7 @@ void refine(const Range<Value>& range, const Wanted& wanted, const Keep& keep) {
     cut_range(range, visit);
 }
 
-// How the weight is shared out. A value heavier than two bins gets one of its own; it
+// How the weight is distributed. A value heavier than two bins gets one of its own; it
 // may cut the light values around it once more, hence the second bin that it is
 // charged with.
 struct Shares {
@@ -284,8 +284,8 @@ Value* ensure(Buffer<Value>& buffer, std::size_t n) {
     return buffer.get();
 }
 
-// Room for one column, used again for the next.
-struct Room {
+// Buffers for one column, used again for the next.
+struct ColumnBuffers {
     Buffer<PlainValue> spare;
     Buffer<WeightedValue> weighted, weighted_spare;
 };
@@ -293,7 +293,7 @@ struct Room {
 std::vector<double> thresholds_of_column(PlainValue* column,
                                          const std::vector<std::uint32_t>& sample,
                                          const std::int64_t* weights, std::size_t max_bins,
-                                         Room& room) {
+                                         ColumnBuffers& buffers) {
     std::size_t n = 0;
     if (weights == nullptr) {
         while (n < sample.size() && column[n].key != kNoValue) ++n;
@@ -301,14 +301,14 @@ std::vector<double> thresholds_of_column(PlainValue* column,
             column[n] = column[i];
             n += column[i].key != kNoValue;
         }
-        return thresholds_of(column, ensure(room.spare, sample.size()), n, max_bins);
+        return thresholds_of(column, ensure(buffers.spare, sample.size()), n, max_bins);
     }
-    WeightedValue* weighted = ensure(room.weighted, sample.size());
+    WeightedValue* weighted = ensure(buffers.weighted, sample.size());
     for (std::size_t i = 0; i < sample.size(); ++i) {
         weighted[n] = {column[i].key, weights[sample[i]]};
         n += column[i].key != kNoValue;
     }
-    return thresholds_of(weighted, ensure(room.weighted_spare, sample.size()), n, max_bins);
+    return thresholds_of(weighted, ensure(buffers.weighted_spare, sample.size()), n, max_bins);
 }
 
 // Keys of neighbouring columns, gathered together: in a table stored by rows they
@@ -341,14 +341,14 @@ std::vector<std::vector<double>> find_thresholds(const NumberMatrix<Number>& num
     std::vector<std::vector<double>> thresholds(numbers.columns);
     const std::size_t at_once = std::clamp(pool.size(), kColumnsAtOnce, kMostColumnsAtOnce);
     std::vector<Buffer<PlainValue>> columns(at_once);
-    std::vector<Room> rooms(std::min(pool.size(), at_once));
+    std::vector<ColumnBuffers> buffers(std::min(pool.size(), at_once));
     for (std::size_t first = 0; first < numbers.columns; first += at_once) {
         const std::size_t n = std::min(at_once, numbers.columns - first);
         gather(numbers, first, sample, columns, n, pool);
-        pool.run(rooms.size(), [&](std::size_t r) {
-            for (std::size_t c = r; c < n; c += rooms.size())
+        pool.run(buffers.size(), [&](std::size_t r) {
+            for (std::size_t c = r; c < n; c += buffers.size())
                 thresholds[first + c] =
-                    thresholds_of_column(columns[c].get(), sample, weights, max_bins, rooms[r]);
+                    thresholds_of_column(columns[c].get(), sample, weights, max_bins, buffers[r]);
         });
     }
     return thresholds;

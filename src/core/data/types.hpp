@@ -53,7 +53,7 @@ struct ClassWeight {
 
 // Histogram counters. Small integer weights share one 64-bit word (negatives
 // low, positives high), which halves the work of counting; other weights are
-// fixed-point integers, one word a class.
+// fixed-point integers, one word per class.
 using PackedCount = std::uint64_t;
 struct WideCount {
     std::int64_t negative = 0;
@@ -125,7 +125,7 @@ inline std::vector<std::size_t> offsets_of(const std::vector<std::int32_t>& n_co
     return offset;
 }
 
-// Left set of a categorical test: one bit a code.
+// Left set of a categorical test: one bit per code.
 inline constexpr int kMaxCategoryCodes = 256;
 struct CategorySet {
     std::uint64_t words[kMaxCategoryCodes / 64] = {};
@@ -159,7 +159,7 @@ struct LeafRankOptions {
     double min_weight_leaf = 1;        // in units
     double min_weight_split = 2;
     std::int32_t max_features = -1;  // drawn in every node; < 0: all
-    bool random_cuts = false;        // one random cut a feature instead of the best one
+    bool random_cuts = false;        // one random cut per feature instead of the best one
     bool pruning = false;            // by cross-validation inside the cell
     double row_weight = 1;           // units of weight that make one row
     // Units of weight that count as one row when chance is judged: more than `row_weight` where

@@ -195,7 +195,8 @@ void BoostedGrowth::begin_nodes(std::vector<Open> open) {
 }
 
 void BoostedGrowth::take(const std::vector<BoostedFoundCut>& found) {
-    if (found.size() != open_.size()) throw std::invalid_argument("take: one cut a node expected");
+    if (found.size() != open_.size())
+        throw std::invalid_argument("take: one cut per node expected");
     std::vector<NewtonCut> cuts;
     std::vector<std::int64_t> n_left;
     for (std::size_t i = 0; i < found.size(); ++i) {

@@ -1,6 +1,6 @@
 // The driver of a boosted tree: which cells are opened, which nodes of the trees inside them are
-// searched, which histogram is counted and which is the rest, where rows go. Where these are is the
-// affair of a source, which does what is said here, step by step: rows in memory (boosting.cpp), on
+// searched, which histogram is counted and which is the rest, where rows go. Where these are is
+// known to a source, which does what is said here, step by step: rows in memory (boosting.cpp), on
 // a device (_device/boosting.py), or in shards (summed_boosting.cpp).
 //
 // Cells are split depth by depth, or the best first: by the Newton gain of the tests inside them,

@@ -28,7 +28,7 @@ std::shared_ptr<View<Code>> compact_view(const View<Code>& old, Row* rows, std::
                                          ThreadPool* pool);
 
 // Partitions rows[0, n), in ascending order, by the sides of the leaves that hold them, each
-// part staying in ascending order: LeafRank's leaves are scattered, and sorted rows make
+// side staying in ascending order: LeafRank's leaves are scattered, and sorted rows make
 // every later pass over the codes run forward. `leaves` are ranges of `work`; `side_of`
 // is by node: 0 for the left. Returns the number of rows on the left.
 std::size_t partition_by_side(const std::vector<LeafRows>& leaves,

@@ -2,7 +2,7 @@
 // winner.
 //
 // In each cell LeafRank runs on the rows of one pair of classes after the other; all rows of
-// the cell are routed through each result. Histograms and split search stay affairs of two
+// the cell are routed through each result. Histograms and split search only know two
 // classes. Where there are but two, the pair has all rows, and its LeafRank tree has routed them.
 #pragma once
 

@@ -1,5 +1,5 @@
 // A boosted tree while it grows: its cells and nodes with the sums of their gradients, and what
-// follows from these alone. Where the rows are is the grower's affair.
+// follows from these alone. Where the rows are only the grower knows.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ class GrowingBoostedTree {
 
     // Whether the tree inside a cell, whose nodes are the last ones, tests a constrained feature.
     bool is_constrained(std::int32_t first_test) const;
-    // Leaves by falling value; the first so many that part the cell best go left. Rows that
+    // Leaves by falling value; as many of the first as split the cell best go left. Rows that
     // differ in a constrained feature come to leaves whose values are in order: where these are
     // equal both must go the same way. 0: all are.
     std::size_t order_leaves(std::vector<BoostedLeaf>& leaves, const Segment& cell,

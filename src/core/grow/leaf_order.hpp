@@ -16,7 +16,7 @@ struct LeafOrder {
 
 // Cuts the leaves, ordered by positives / negatives (by `value` where given, leaves of
 // equal value staying together), where beta - alpha is largest, on ties the larger left
-// part. The order within a part is left open. Each part holds at least `min_weight`: of the two
+// side. The order within a side is left open. Each side holds at least `min_weight`: of the two
 // classes, or of whatever `size` says by node.
 LeafOrder order_leaves(const std::vector<LeafRankNode>& nodes,
                        const std::vector<std::int32_t>& leaves, const std::vector<double>& value,

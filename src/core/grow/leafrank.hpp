@@ -1,5 +1,5 @@
 // LeafRank: a small axis-parallel tree inside one cell, whose leaves are then put
-// in order and cut into a left (better) and a right part.
+// in order and cut into a left (better) and a right side.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class LeafRank : public LeafRankTree {
               Count* histogram);
     // Makes leaves of the nodes that are not to be split.
     void collapse(const std::vector<std::uint8_t>& keep_split);
-    // Whether a node, taken as a leaf, belongs to the left part: positives are at least as
+    // Whether a node, taken as a leaf, belongs to the left side: positives are at least as
     // frequent as negatives, the classes of the cell weighing the same.
     bool is_better(std::int32_t node) const;
 
@@ -85,7 +85,7 @@ class LeafRank : public LeafRankTree {
     std::size_t sparse_rows_ = 0;
     SplitSearch<Code, Count> split_search_;
 
-    // The cell at hand.
+    // The current cell.
     const View<Code>* view_ = nullptr;
     Row* rows_ = nullptr;
     Row* scratch_rows_ = nullptr;

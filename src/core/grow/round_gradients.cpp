@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kRowsPerTask = 4096;
 constexpr std::size_t kRowsPerBlock = 512;  // whose derivatives stay in the cache
 
-// What 1 stands for when the largest of the values takes so many bits: a power of two.
+// What 1 stands for when the largest of the values takes `bits` bits: a power of two.
 double unit_of(double largest, int bits) {
     if (largest == 0) return 0;
     int exponent = 0;

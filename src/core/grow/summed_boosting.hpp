@@ -30,7 +30,7 @@ struct BoostingRequest {
 
 class SummedBoosting {
   public:
-    // Histograms of at most about so many bytes are asked for at a time, or else of one node.
+    // Histograms of at most about `histogram_bytes` are asked for at a time, or else of one node.
     SummedBoosting(Features features, std::vector<std::int32_t> chosen,
                    const BoostingOptions& options, std::int64_t weight,
                    std::size_t histogram_bytes);

@@ -65,8 +65,8 @@ TREERANK_INLINE void gather(const Row* rows, std::size_t n, const std::uint8_t* 
     few.n = n;
     few.n_negative = front;
     few.n_features = n_features;
-    const std::size_t room = (n + kBlockedCuts - 1) / kBlockedCuts * kBlockedCuts;
-    __builtin_memset(few.codes[n], 0, (room - n) * kFewFeatures);
+    const std::size_t padded = (n + kBlockedCuts - 1) / kBlockedCuts * kBlockedCuts;
+    __builtin_memset(few.codes[n], 0, (padded - n) * kFewFeatures);
 }
 
 TREERANK_INLINE Bytes add_if_left(const Bytes& sum, const Bytes& codes, const Bytes& cuts,
@@ -99,7 +99,7 @@ TREERANK_INLINE void sum_left(FewRows& few) {
     }
 }
 
-// One number a feature, for as many features as a register has room for.
+// One number per feature, for as many features as a register holds.
 constexpr std::size_t kFloats = 2 * kWidth;
 typedef std::int32_t Ints __attribute__((vector_size(kFloats * sizeof(std::int32_t))));
 typedef float Floats __attribute__((vector_size(kFloats * sizeof(float))));

@@ -115,8 +115,8 @@ void GradientCounter<Code, Rows>::count_part(const Row* rows, std::size_t n, con
     }
 }
 
-// By a thread alone job after job. Else rows are shared out while each part has enough of them to
-// be worth a histogram; below that the features are shared out too.
+// By a thread alone job after job. Else rows are distributed while each part has enough of them to
+// be worth a histogram; below that the features are distributed too.
 template <class Code, class Rows>
 auto GradientCounter<Code, Rows>::parts_of(const std::vector<HistogramJob>& jobs,
                                            std::size_t n_threads) -> std::vector<Part> {
@@ -162,7 +162,7 @@ void GradientCounter<Code, Rows>::count(const std::vector<HistogramJob>& jobs, T
     add_parts(jobs, parts, pool);
 }
 
-// Adds up the histograms of jobs whose rows were shared out.
+// Adds up the histograms of jobs whose rows were distributed.
 template <class Code, class Rows>
 void GradientCounter<Code, Rows>::add_parts(const std::vector<HistogramJob>& jobs,
                                             const std::vector<Part>& parts, ThreadPool* pool) {

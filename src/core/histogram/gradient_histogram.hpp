@@ -82,7 +82,7 @@ inline void subtract(GradientSum* target, const GradientSum* parent, const Gradi
 
 // Rows of weight 1: one vector of two words has all that a row adds, so that counting it is one
 // load, one addition and one store. The first word is the gradient, with the number of rows in
-// its low bits: for a block of rows there is room for both.
+// its low bits: both fit for a block of rows.
 struct UnitRows {
     static constexpr int kCountBits = 16;
     static constexpr std::size_t kBlock = std::size_t{1} << (kCountBits - 1);
@@ -145,7 +145,7 @@ class GradientCounter {
     std::size_t size() const { return size_; }
 
     // Whole numbers: they do not depend on the pool, which may be null, nor on how the rows are
-    // shared out.
+    // distributed.
     void count(const std::vector<HistogramJob>& jobs, ThreadPool* pool);
 
   private:

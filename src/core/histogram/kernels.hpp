@@ -26,7 +26,7 @@ struct FewCut {
     std::uint32_t missing;  // a bit for each feature with missing values, which are passed over
 };
 
-// Cuts are looked at in blocks of this many; scratch for a scan has this much room to spare.
+// Cuts are looked at in blocks of this many; scratch for a scan is longer by this much.
 inline constexpr int kLanes = 8;
 
 template <class Code, class Count>
@@ -42,7 +42,7 @@ struct Kernels {
                     std::size_t n_features);
     // The histogram of one feature over few rows, codes that do not occur left out:
     // counts[0] is missing (codes[0]: whether it occurs), counts[i] belongs to codes[i],
-    // ascending. Returns the largest i. `counters` (one a code) and `words` (one bit a
+    // ascending. Returns the largest i. `counters` (one per code) and `words` (one bit per
     // code) are zero before and after.
     std::int32_t (*list)(const Row* rows, std::size_t n, const std::int64_t* weights,
                          const Code* column, std::size_t step, std::int32_t n_codes,

@@ -116,7 +116,7 @@ class Sums {
         sums.prefix_ = prefix;
         return sums;
     }
-    // Whether the cuts of a block are known to part the node as the last one before them does.
+    // Whether the cuts of a block are known to split the node as the last one before them does.
     TREERANK_INLINE bool is_empty(const Sums&, std::int32_t) { return false; }
     TREERANK_INLINE void next(Sums& sums, std::int32_t first, Doubles& negative,
                               Doubles& positive) {

@@ -70,7 +70,7 @@ std::vector<std::uint32_t> places_of(const double* value, std::size_t n_cells,
     return place;
 }
 
-// `make`: the area of so many places.
+// `make(n)`: the area of n places.
 template <class Make>
 void follow_area(const HeldOutTree& tree, const Collapses& collapses, const double* value,
                  const Make& make, double* result) {

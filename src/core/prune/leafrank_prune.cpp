@@ -10,7 +10,7 @@ namespace {
 
 // The one-standard-error rule: where the best subtree of a flat curve lies is luck.
 constexpr double kSlack = 1;
-// A cell is cut in more than the simplest way only if that does so many standard errors
+// A cell is cut in more than the simplest way only if that is this many standard errors
 // better than nothing: the best of many subtrees of noise is above 0 by chance.
 constexpr double kNoiseLimit = 3;
 
@@ -60,7 +60,7 @@ PruningSequence LeafRankPruner<Code, Count>::sequence_of(const LeafRank<Code, Co
 // their content, so that equal rows are spread evenly. A row goes to one fold with all its
 // weight: it must not judge itself.
 template <class Code, class Count>
-ClassWeight LeafRankPruner<Code, Count>::deal(const GrownCell<Code>& cell, std::size_t fold) {
+ClassWeight LeafRankPruner<Code, Count>::hold_out(const GrownCell<Code>& cell, std::size_t fold) {
     const std::int64_t* weights = cell.view.weights;
     std::size_t assigned[2] = {0, 0};
     std::int64_t weight[2] = {0, 0};
@@ -166,7 +166,7 @@ void LeafRankPruner<Code, Count>::prune(LeafRank<Code, Count>& grown, const Grow
     const std::vector<double> tried = tried_lambdas(sequence.lambdas);
     std::vector<ClassWeight> left(tried.size());
     for (std::size_t fold = 0; fold < kLeafRankFolds; ++fold) {
-        const ClassWeight weight = deal(cell, fold);
+        const ClassWeight weight = hold_out(cell, fold);
         if (held_out_.empty()) continue;
         tree_.grow(cell.view, train_.data(), train_.size(), scratch, weight, cell.features,
                    {0, 0, cell.key}, weight, nullptr);

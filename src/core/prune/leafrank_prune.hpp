@@ -37,12 +37,12 @@ class LeafRankPruner {
     LeafRankPruner(const Features& features, const LeafRankOptions& options,
                    ProgressMonitor& monitor, ThreadPool* pool);
 
-    // Cuts the tree back as far as its held-out rows ask for; `scratch` has room for n rows.
+    // Cuts the tree back as far as its held-out rows ask for; `scratch` is a buffer of n rows.
     void prune(LeafRank<Code, Count>& grown, const GrownCell<Code>& cell, Row* scratch);
 
   private:
     PruningSequence sequence_of(const LeafRank<Code, Count>& tree, ClassWeight cell);
-    ClassWeight deal(const GrownCell<Code>& cell, std::size_t fold);
+    ClassWeight hold_out(const GrownCell<Code>& cell, std::size_t fold);
     std::vector<ClassWeight> held_out_weights(const View<Code>& view) const;
     void add_held_out(const View<Code>& view, const PruningSequence& sequence,
                       const std::vector<double>& tried, std::vector<ClassWeight>& left) const;

@@ -135,8 +135,8 @@ class NewtonSearch : NewtonNode {
         return levels;
     }
 
-    // The levels in order of their values: the best of all sets is among the first so many
-    // of them (Fisher 1958).
+    // The levels in order of their values: the best of all sets is made of the first
+    // few of them (Fisher 1958).
     NewtonCut best_set(const GradientSum* counts, std::int32_t n_codes) const {
         const std::vector<Level> levels = believed_levels(counts, n_codes);
         NewtonCut best;

@@ -1,4 +1,4 @@
-// Tests drawn rather than searched for: one cut a feature, a function of the node's
+// Tests drawn rather than searched for: one cut per feature, a function of the node's
 // key and the feature alone.
 #pragma once
 

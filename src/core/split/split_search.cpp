@@ -57,7 +57,7 @@ std::int32_t SplitSearch<Code, Count>::list_sparse(const Node& node, std::int32_
                          scratch.codes.data(), scratch.counts.data());
 }
 
-// Puts the cut in the middle of the gap between the codes that it parts.
+// Puts the cut in the middle of the gap between the codes that it separates.
 template <class Code, class Count>
 void SplitSearch<Code, Count>::take_cut(const BestCut& cut, std::int32_t feature, Split& best) {
     best.gain = cut.gain;
@@ -178,7 +178,7 @@ void SplitSearch<Code, Count>::follow_imputed_code(Split& split) {
     }
 }
 
-// No histogram is needed where none is at hand.
+// Needs no histogram where none was counted.
 template <class Code, class Count>
 BestCut SplitSearch<Code, Count>::random_cut(const Node& node, std::int32_t feature,
                                              const CutSearch& search, Scratch& scratch) {

@@ -49,7 +49,7 @@ class SplitSearch {
 
   private:
     using Node = SearchedNode<Count>;
-    struct Scratch {  // one a thread
+    struct Scratch {  // one per thread
         std::vector<Count> prefix;
         std::vector<Count> counters;
         std::vector<std::uint64_t> words;

@@ -10,7 +10,7 @@ namespace treerank {
 
 namespace {
 
-constexpr std::size_t kMostRows = 8192;  // of a task: trees are written out once for so many
+constexpr std::size_t kMostRows = 8192;  // of a task: trees are written out once for all of these
 
 // Codes of some rows of the features of a tree, rows side by side; the last row fills up.
 template <class Code>
@@ -30,14 +30,14 @@ void add_paths(const PathTree& tree, const CodeMatrix<Code>& codes, std::size_t 
                std::size_t end, double* values) {
     const AttributeBlock attribute = attribute_block();
     const PathView view = view_of(tree);
-    LineBuffer<double> room(path_room(tree)), sums(tree.features.size() * kRowsAbreast);
+    LineBuffer<double> scratch(scratch_size(tree)), sums(tree.features.size() * kRowsAbreast);
     std::vector<std::uint32_t> live(tree.features.size());
     std::vector<std::uint16_t> block;
     for (std::size_t first = begin; first < end; first += kRowsAbreast) {
         const std::size_t n = std::min(kRowsAbreast, end - first);
         copy_codes(codes, tree.features, first, n, block);
         std::fill_n(sums.data(), live.size() * kRowsAbreast, 0.0);
-        attribute(view, {block.data(), sums.data(), room.data(), live.data()});
+        attribute(view, {block.data(), sums.data(), scratch.data(), live.data()});
         for (std::size_t r = 0; r < n; ++r)
             for (std::size_t f = 0; f < tree.features.size(); ++f)
                 values[(first + r) * codes.features + tree.features[f]] +=

@@ -1,4 +1,4 @@
-// Attributions: a score shared out over the features, exactly (Shapley values).
+// Attributions: a score distributed over the features, exactly (Shapley values).
 //
 // The game: a set S of features follows the row; the others are averaged, by the training
 // weights in the nodes (path-dependent) or over the rows of a baseline (interventional). What a

@@ -1,6 +1,6 @@
 // Interventional attributions: the features of a row against those of the rows of a baseline.
 //
-// For a row and a baseline row, a walk goes both ways where the two part at a feature that has
+// For a row and a baseline row, a walk goes both ways where the two differ at a feature that has
 // not been decided, and decides it: for the row (S) or for the baseline row. An end that is
 // reached with a features of the row and b of the other has a Shapley value in closed form:
 // (a - 1)! b! / (a + b)! for each of the former, less a! (b - 1)! / (a + b)! for each of the

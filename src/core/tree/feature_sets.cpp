@@ -135,7 +135,7 @@ std::vector<double> shapley_weights(std::size_t n) {
     return weights;
 }
 
-// What a tree says for every set of m features (sets x rows), shared out among them.
+// What a tree says for every set of m features (sets x rows), distributed among them.
 class SetTable {
   public:
     explicit SetTable(std::size_t m)

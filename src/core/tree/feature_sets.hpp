@@ -46,7 +46,7 @@ struct SetView {
 template <class Real>
 using UpdateValues = void (*)(const SetView<Real>& view, const std::uint32_t* tests, std::size_t n);
 template <class Real>
-UpdateValues<Real> update_values();  // compiled for the processor at hand
+UpdateValues<Real> update_values();  // compiled for this processor
 template <>
 UpdateValues<float> update_values();
 template <>

@@ -46,7 +46,7 @@ struct ForestOptions {
     double scale = 1;                // units of weight to a weight of 1
 };
 
-// Grows kind_of.size() trees, shared out over the pool; the result does not depend on its
+// Grows kind_of.size() trees, distributed over the pool; the result does not depend on its
 // size. Weights of the table are multiplied by the number of draws.
 template <class Code>
 std::vector<ForestTree> grow_forest(const Table<Code>& table, const ForestOptions& options,

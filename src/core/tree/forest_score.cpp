@@ -9,7 +9,7 @@ namespace treerank {
 
 namespace {
 
-// A tree is fetched from memory once for so many rows; few tasks beat good balance.
+// A tree is fetched from memory once for this many rows; few tasks beat good balance.
 constexpr std::size_t kFewRows = 8192, kManyRows = 65536;
 constexpr std::size_t kTreesPerCopy = 8;  // trees that pay for doing so
 

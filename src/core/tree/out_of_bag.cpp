@@ -14,7 +14,7 @@ using Lambdas = float[kMaxLambdas];
 constexpr std::size_t kRowsPerTask = kRowsTogether;
 // Slots whose sums are kept at a time, unless one tree has more.
 constexpr std::size_t kSlotsTogether = std::size_t{1} << 19;
-// A walk takes about so many steps, each as long as summing up a slot once and for all.
+// A walk takes about this many steps, each as long as summing up a slot once and for all.
 constexpr std::size_t kStepsOfWalk = 16;
 
 // The codes of the asked rows, some of which are walked: row by row where rows are short.

@@ -23,7 +23,7 @@ PathView view_of(const PathTree& tree) {
             tree.depth,        tree.n_points,     tree.numbers.data()};
 }
 
-std::size_t path_room(const PathTree& tree) {
+std::size_t scratch_size(const PathTree& tree) {
     return 2 * (tree.depth + 1) * tree.n_points * kRowsAbreast;
 }
 

@@ -26,7 +26,7 @@ constexpr std::size_t kLanes = 2;
 using Lanes = double __attribute__((vector_size(8 * kLanes)));
 using LanesAt = double __attribute__((vector_size(8 * kLanes), aligned(8), may_alias));
 using RowBits = std::uint32_t;
-static_assert(kRowsAbreast == 32, "one bit a row");
+static_assert(kRowsAbreast == 32, "one bit per row");
 constexpr RowBits kEveryRow = ~RowBits{0};
 
 #define TREERANK_INLINE [[gnu::always_inline]] static inline
@@ -97,7 +97,7 @@ class Walk {
   public:
     Walk(const PathView& tree, const PathBlock& block)
         : tree_(tree), block_(block), n_(tree.n_points) {
-        products_ = block.room;
+        products_ = block.scratch;
         sums_ = products_ + (tree.depth + 1) * n_ * kRowsAbreast;
         for (std::size_t f = 0; f < tree.n_features; ++f) block.live[f] = kEveryRow;
         for (std::size_t i = 0; i < n_ * kRowsAbreast; ++i) products_[i] = 1;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostPoints = 63;  // that are told apart, a bit each
 
-// Points of the quadrature that is exact for a path of so many features.
+// Points of the quadrature that is exact for a path of this many features.
 std::size_t points_of(std::size_t n_features) {
     return std::max<std::size_t>((n_features + 1) / 2, 1);
 }
@@ -101,7 +101,7 @@ class Expansion : private AttributedTree {
     std::size_t n_distinct_ = 0;
 };
 
-// Where to part the ends so that tests times points are fewest: those that need up to so many
+// Where to divide the ends so that tests times points are fewest: those that need up to this many
 // points, and the others, whose tests include many of the same. All of them: not at all.
 std::size_t choose_points(const std::vector<std::uint64_t>& points_below, std::size_t most) {
     if (most >= kMostPoints) return most;

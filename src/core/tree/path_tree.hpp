@@ -70,17 +70,17 @@ struct PathView {
     const double* numbers = nullptr;
 };
 
-// Codes of the rows (features of the tree x kRowsAbreast), sums (the same), and room to work in.
+// Codes of the rows (features of the tree x kRowsAbreast), sums (the same), and a scratch buffer.
 struct PathBlock {
     const std::uint16_t* codes = nullptr;
     double* sums = nullptr;
-    double* room = nullptr;         // path_room() numbers, at the start of a line
+    double* scratch = nullptr;      // scratch_size() numbers, at the start of a line
     std::uint32_t* live = nullptr;  // features: rows that have failed no test so far, a bit each
 };
 PathView view_of(const PathTree& tree);
-std::size_t path_room(const PathTree& tree);
+std::size_t scratch_size(const PathTree& tree);
 
 using AttributeBlock = void (*)(const PathView& tree, const PathBlock& block);
-AttributeBlock attribute_block();  // compiled for the processor at hand
+AttributeBlock attribute_block();  // compiled for this processor
 
 }  // namespace treerank

@@ -11,15 +11,15 @@ inline constexpr std::size_t kLineBytes = 64;
 template <class Real>
 class LineBuffer {
   public:
-    explicit LineBuffer(std::size_t size) : room_(size + kLineBytes / sizeof(Real)) {
-        const auto past = reinterpret_cast<std::uintptr_t>(room_.data()) % kLineBytes;
+    explicit LineBuffer(std::size_t size) : values_(size + kLineBytes / sizeof(Real)) {
+        const auto past = reinterpret_cast<std::uintptr_t>(values_.data()) % kLineBytes;
         first_ = (kLineBytes - past) % kLineBytes / sizeof(Real);
     }
-    Real* data() { return room_.data() + first_; }
-    const Real* data() const { return room_.data() + first_; }
+    Real* data() { return values_.data() + first_; }
+    const Real* data() const { return values_.data() + first_; }
 
   private:
-    std::vector<Real> room_;
+    std::vector<Real> values_;
     std::size_t first_;
 };
 

@@ -1,4 +1,4 @@
-// Room that nothing is written to before those who fill it do: of many megabytes, writing zeros
+// Memory that nothing is written to before those who fill it do: of many megabytes, writing zeros
 // first would take one thread longer than all of them need for the rest.
 #pragma once
 
@@ -10,15 +10,15 @@ namespace treerank {
 template <class T>
 class Unfilled {
   public:
-    explicit Unfilled(std::size_t size = 0) : room_(new T[size]), size_(size) {}
-    T* data() { return room_.get(); }
-    const T* data() const { return room_.get(); }
+    explicit Unfilled(std::size_t size = 0) : values_(new T[size]), size_(size) {}
+    T* data() { return values_.get(); }
+    const T* data() const { return values_.get(); }
     std::size_t size() const { return size_; }
-    T& operator[](std::size_t i) { return room_[i]; }
-    const T& operator[](std::size_t i) const { return room_[i]; }
+    T& operator[](std::size_t i) { return values_[i]; }
+    const T& operator[](std::size_t i) const { return values_[i]; }
 
   private:
-    std::unique_ptr<T[]> room_;
+    std::unique_ptr<T[]> values_;
     std::size_t size_;
 };
 

@@ -1,4 +1,4 @@
-"""Rounds of boosting on a device: gradients, histograms, cuts, rows parted and scores moved there.
+"""Rounds of boosting on a device: its gradients, histograms, cuts, partitions and scores.
 
 What comes back are the cuts; which nodes are open, and what becomes of their cuts, the core says.
 """
@@ -50,7 +50,7 @@ GROUP = np.dtype(
 )
 DERIVATIVES = np.dtype(_whole_numbers("first", "second", "scores", "labels"))
 
-COUNT_THREADS, PART_THREADS, SEARCH_THREADS, THREADS = 768, 256, 512, 256
+COUNT_THREADS, PARTITION_THREADS, SEARCH_THREADS, THREADS = 768, 256, 512, 256
 MOST_COUNTED_ROWS = 2**16  # of a block: halves of numbers add up in 32 bits
 LEAST_COUNTED_ROWS = 2**11
 ROWS_PER_BLOCK = 2**14
@@ -318,8 +318,8 @@ class _GrowingTree:
 
     def count_root(self, root: NDArray[Any], n_codes: int) -> NDArray[np.int64]:
         """Count the histogram of all rows; return their sum."""
-        jobs, stretches, rows = self._count_jobs(root, 1)
-        self._count(root, Parcel(self.device, jobs, stretches), len(stretches), rows)
+        jobs, ranges, rows = self._count_jobs(root, 1)
+        self._count(root, Parcel(self.device, jobs, ranges), len(ranges), rows)
         sums = np.empty(3 * n_codes, dtype=np.int64)  # of the first feature
         self.device.read(self.at.histograms.blocks[0], sums)
         return np.asarray(sums.reshape(-1, 3).sum(axis=0))
@@ -351,8 +351,8 @@ class _GrowingTree:
         )  # fmt: skip
         for _ in self.at.row_blocks():
             self.launch(
-                "part_boosted", len(node_cut), PART_THREADS, boosting, places[4], cuts, places[5],
-                ROWS_PER_BLOCK,
+                "partition_boosted", len(node_cut), PARTITION_THREADS, boosting, places[4], cuts,
+                places[5], ROWS_PER_BLOCK,
             )  # fmt: skip
         found = download(self.device, cuts, np.uint8, CUT_BYTES * len(nodes))
         growth.take(found.reshape(len(nodes), CUT_BYTES))
@@ -361,7 +361,7 @@ class _GrowingTree:
     def _count_jobs(
         self, counts: NDArray[Any], n_histograms: int
     ) -> tuple[NDArray[Any], NDArray[np.uint32], int]:
-        """Jobs with addresses, their stretches of rows, and rows to a stretch."""
+        """Jobs with addresses, their ranges of rows, and rows to a range."""
         jobs = counts.copy()
         for name in ("counted", "whole", "rest"):
             jobs[name] = self.at.histograms.addresses_of(counts[name], n_histograms)
@@ -372,28 +372,28 @@ class _GrowingTree:
         return jobs, row_ranges_of(jobs["first"], jobs["first"] + jobs["n"], rows), rows
 
     def _count(
-        self, counts: NDArray[Any], parcel: Parcel, n_stretches: int, rows: int, first: int = 0
+        self, counts: NDArray[Any], parcel: Parcel, n_ranges: int, rows: int, first: int = 0
     ) -> None:
         if not len(counts):
             return
-        jobs, stretches = parcel.places[first : first + 2]
+        jobs, ranges = parcel.places[first : first + 2]
         boosting, groups = self.at.boosting, self.groups
         all_bins = (-(-self.at.histograms.size // THREADS), len(counts))
         self.launch("clear_gradients", all_bins, THREADS, boosting, jobs)
         for _ in self.at.row_blocks():
             self.launch(
-                "count_gradients", (n_stretches, len(groups.groups)), COUNT_THREADS, boosting,
-                jobs, stretches, rows, *self.places, int(groups.is_shared),
+                "count_gradients", (n_ranges, len(groups.groups)), COUNT_THREADS, boosting,
+                jobs, ranges, rows, *self.places, int(groups.is_shared),
                 self.at.table.row_bytes // 4, shared_bytes=groups.shared_bytes,
             )  # fmt: skip
         self.launch("subtract_gradients", all_bins, THREADS, boosting, jobs)
 
-    def _squares(self, nodes: NDArray[Any], places: list[Any], n_stretches: int) -> Memory:
+    def _squares(self, nodes: NDArray[Any], places: list[Any], n_ranges: int) -> Memory:
         """Squares of the gradients of each node's rows, by which levels are judged."""
         squares = self.device.empty(SQUARES_BYTES * len(nodes))
         self.device.fill(squares, 0, SQUARES_BYTES * len(nodes))
         self.launch(
-            "square_gradients", n_stretches, THREADS, self.at.boosting, *places[:2],
+            "square_gradients", n_ranges, THREADS, self.at.boosting, *places[:2],
             ROWS_PER_BLOCK, squares,
         )  # fmt: skip
         return squares

@@ -78,7 +78,7 @@ class DeviceCells:
         table = self.table
         jobs["to_first"], jobs["to_last"] = jobs["first"], jobs["last"]
         return self._run(
-            "part_cells", jobs, self._by_block(),
+            "partition_cells", jobs, self._by_block(),
             [upload(table.device, tests), upload(table.device, sets), *self.buffers],
         )  # fmt: skip
 

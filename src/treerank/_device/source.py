@@ -13,11 +13,11 @@ PARTS = (
 # What the core includes too, so that it has the same bits; it comes after the types.
 SHARED = ("random", "gain", "level_evidence", "newton", "sigmoid")
 KERNELS = (
-    "draw_large", "count_large", "search_large", "part_large", "open_large", "gather_codes",
-    "number_gathered", "grow_mid", "grow_tiny", "pack_rows", "place_trials", "part_cells",
+    "draw_large", "count_large", "search_large", "partition_large", "open_large", "gather_codes",
+    "number_gathered", "grow_mid", "grow_tiny", "pack_rows", "place_trials", "partition_cells",
     "weigh_trials", "weigh_classes", "transpose", "score_rows", "largest_derivatives",
     "extreme_scores", "round_derivatives", "number_rows", "clear_gradients", "count_gradients",
-    "subtract_gradients", "part_boosted", "move_rows", "add_steps", "square_gradients",
+    "subtract_gradients", "partition_boosted", "move_rows", "add_steps", "square_gradients",
     "search_gradients", "survey_numbers", "gather_numbers", "encode_numbers",
 )  # fmt: skip
 

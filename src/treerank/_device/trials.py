@@ -200,7 +200,7 @@ class _Level:
     def split_in_blocks(self, nodes: NDArray[Any]) -> list[NDArray[Any]]:
         """Split nodes until the rows of each are no more than a block; such nodes, in groups.
 
-        All rows go through, a block after another, to be counted and once more to be parted.
+        All rows go through, a block after another, to be counted and once more to be partitioned.
         """
         grower, most = self.grower, self.grower.table.block_rows
         is_large = _n_rows(nodes) > most
@@ -325,26 +325,26 @@ class _Level:
         histograms = device.empty(histogram_bytes * n)
         device.fill(histograms, 0, histogram_bytes * n)
         cut = row_ranges_of(nodes["first"], nodes["last"], ROWS_PER_BLOCK)
-        row_ranges = upload(device, cut)
-        launch, growth = self.kernels.launch, self.growth
-        warps = LARGE_THREADS // 32
+        ranges = upload(device, cut)
+        launch, growth, threads = self.kernels.launch, self.growth, LARGE_THREADS
+        warps = threads // 32
         blocks = min(-(-n // warps), grower.n_blocks)
-        launch("draw_large", blocks, LARGE_THREADS, growth, at_hand, n, large, drawn, most)
+        launch("draw_large", blocks, threads, growth, at_hand, n, large, drawn, most)
         for block in self.blocks():
             self._set_block(block)
             launch(
-                "count_large", (len(cut), -(-most // max(together, 1))), LARGE_THREADS, growth,
-                large, drawn, most, row_ranges, ROWS_PER_BLOCK, together, histograms,
+                "count_large", (len(cut), -(-most // max(together, 1))), threads, growth,
+                large, drawn, most, ranges, ROWS_PER_BLOCK, together, histograms,
                 shared_bytes=grower._shared_bytes,
             )  # fmt: skip
         launch(
-            "search_large", min(n, grower.n_blocks), LARGE_THREADS, growth, large, drawn, most, n,
+            "search_large", min(n, grower.n_blocks), threads, growth, large, drawn, most, n,
             histograms,
         )  # fmt: skip
         for block in self.blocks():
             self._set_block(block)
-            launch("part_large", len(cut), LARGE_THREADS, growth, large, row_ranges, ROWS_PER_BLOCK)
-        launch("open_large", -(-n // LARGE_THREADS), LARGE_THREADS, growth, large, n)
+            launch("partition_large", len(cut), threads, growth, large, ranges, ROWS_PER_BLOCK)
+        launch("open_large", -(-n // threads), threads, growth, large, n)
 
     def grow_tiny(self) -> None:
         """Grow all that is below the tiny nodes that were put off."""

@@ -1,4 +1,4 @@
-// Rows of cells: drawn, put into the trials of their cells, and parted by the winners.
+// Rows of cells: drawn, put into the trials of their cells, and partitioned by the winners.
 struct CellRows {
     u32 first, last;  // in one of the two buffers of cells
     i32 buffer, first_test, first_set;
@@ -37,15 +37,15 @@ KERNEL pack_rows(const u8* labels, const u8* repeats, const i64* units, i64 n, u
     }
 }
 
-// The rows of a cell that are of the two classes of a trial, labelled by them. `stretches` has a
+// The rows of a cell that are of the two classes of a trial, labelled by them. `ranges` has a
 // job and a first row each. Of two classes all rows go.
-KERNEL place_trials(const u8* labels, CellRows* jobs, const uint2* stretches, i32 rows_per_block,
+KERNEL place_trials(const u8* labels, CellRows* jobs, const uint2* ranges, i32 rows_per_block,
                     const u32* cells0, const u32* cells1, u32* out) {
-    const uint2 stretch = stretches[blockIdx.x];
-    CellRows& job = jobs[stretch.x];
+    const uint2 range = ranges[blockIdx.x];
+    CellRows& job = jobs[range.x];
     const u32* from = job.buffer ? cells1 : cells0;
-    const u32 end = stretch.y + rows_per_block < job.last ? stretch.y + rows_per_block : job.last;
-    for (u32 base = stretch.y + (threadIdx.x & ~31u); base < end; base += blockDim.x) {
+    const u32 end = range.y + rows_per_block < job.last ? range.y + rows_per_block : job.last;
+    for (u32 base = range.y + (threadIdx.x & ~31u); base < end; base += blockDim.x) {
         const u32 i = base + lane_of();
         u32 row = i < end ? from[i] : 0;
         const i32 label = i < end ? labels[row >> ROW_SHIFT] : -1;
@@ -69,17 +69,17 @@ DEVICE i32 walk(const CODE* codes, const Test* tests, const CategorySet* sets) {
     return at;
 }
 
-// Parts the rows of split cells, those whose codes are there, by the side of the leaf that each row
+// Partitions the rows of split cells, those whose codes are there, by the side of the leaf that each row
 // comes to.
-KERNEL part_cells(const CODE* codes, i64 stride, RowBlock block, CellRows* jobs,
-                  const uint2* stretches, i32 rows_per_block, const Test* tests,
+KERNEL partition_cells(const CODE* codes, i64 stride, RowBlock block, CellRows* jobs,
+                  const uint2* ranges, i32 rows_per_block, const Test* tests,
                   const CategorySet* sets, u32* cells0, u32* cells1) {
-    const uint2 stretch = stretches[blockIdx.x];
-    CellRows& job = jobs[stretch.x];
+    const uint2 range = ranges[blockIdx.x];
+    CellRows& job = jobs[range.x];
     const u32* from = job.buffer ? cells1 : cells0;
     u32* to = job.buffer ? cells0 : cells1;
-    const u32 end = stretch.y + rows_per_block < job.last ? stretch.y + rows_per_block : job.last;
-    for (u32 base = stretch.y + (threadIdx.x & ~31u); base < end; base += blockDim.x) {
+    const u32 end = range.y + rows_per_block < job.last ? range.y + rows_per_block : job.last;
+    for (u32 base = range.y + (threadIdx.x & ~31u); base < end; base += blockDim.x) {
         const u32 i = base + lane_of();
         const u32 row = i < end ? from[i] : 0;
         const bool is_row = i < end && is_in(block, row >> ROW_SHIFT);
@@ -97,14 +97,14 @@ KERNEL part_cells(const CODE* codes, i64 stride, RowBlock block, CellRows* jobs,
 
 // Adds the weight of every row of a cell to its class in the leaf of a trial that it comes to.
 KERNEL weigh_trials(const CODE* codes, i64 stride, RowBlock block, const u8* labels,
-                    const i64* units, const CellRows* jobs, const uint2* stretches,
+                    const i64* units, const CellRows* jobs, const uint2* ranges,
                     i32 rows_per_block, const Test* tests, const CategorySet* sets,
                     const u32* cells0, const u32* cells1, i32 n_classes, u64* weights) {
-    const uint2 stretch = stretches[blockIdx.x];
-    const CellRows& job = jobs[stretch.x];
+    const uint2 range = ranges[blockIdx.x];
+    const CellRows& job = jobs[range.x];
     const u32* from = job.buffer ? cells1 : cells0;
-    const u32 end = stretch.y + rows_per_block < job.last ? stretch.y + rows_per_block : job.last;
-    for (u32 i = stretch.y + threadIdx.x; i < end; i += blockDim.x) {
+    const u32 end = range.y + rows_per_block < job.last ? range.y + rows_per_block : job.last;
+    for (u32 i = range.y + threadIdx.x; i < end; i += blockDim.x) {
         const u32 row = from[i], id = row >> ROW_SHIFT;
         if (!is_in(block, id)) continue;
         const i32 at = walk(codes + (i64)id * stride, tests + job.first_test, sets + job.first_set);

@@ -6,8 +6,8 @@ DEVICE bool may_split(const Growth& g, i32 depth, ClassWeight weight) {
            total_of(weight) >= 2 * g.min_weight_leaf;
 }
 
-// Room for so many records of a tree, side by side; where there is none left, which the host has
-// ruled out, the loss is noted (-1).
+// Reserves n records of a tree, side by side; where none is left, which the host has ruled out, the
+// loss is noted (-1).
 DEVICE i32 new_records(const Growth& g, i64 tree, u32 n) {
     const u32 at = atomicAdd(g.n_records + tree, n);
     if ((i64)at + n <= g.trees[tree].capacity) return (i32)at;
@@ -40,7 +40,7 @@ struct Children {
     bool has_left, has_right;  // whether it may be split
 };
 
-// Children of a node, whose rows are not parted yet: by one thread.
+// Children of a node, whose rows are not partitioned yet: by one thread.
 DEVICE Children make_children(const Growth& g, const Node& node, const Trial& trial,
                               const CutSearch& search, const Split& split, OwnRecords* own = 0) {
     Children children;
@@ -131,10 +131,10 @@ DEVICE void clear(Count* counters, i64 n) {
     for (i64 i = threadIdx.x; i < n; i += blockDim.x) counters[i] = {0, 0};
 }
 
-// Parts rows [first, last) by a test, those that pass it from `to_left` on, the others down to
+// Partitions rows [first, last) by a test, those that pass it from `to_left` on, the others down to
 // `to_right`; the cursors say how many there are already. Their order within a part decides
 // nothing: all that is made of rows are sums of whole numbers.
-DEVICE void part_rows(const Growth& g, const u32* from, u32* to, u32 first, u32 last,
+DEVICE void partition_rows(const Growth& g, const u32* from, u32* to, u32 first, u32 last,
                       const Split& split, u32 to_left, u32 to_right, u32* n_left, u32* n_right,
                       bool in_blocks = false) {
     const u32 start = first + (threadIdx.x & ~31u);

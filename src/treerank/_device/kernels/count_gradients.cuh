@@ -46,7 +46,7 @@ DEVICE void add_to_global(GradientSum* sum, GradientSum more) {
     atomicAdd((u64*)&sum->weight, (u64)more.weight);
 }
 
-// Features that are counted together: a stretch of the chunks of 16 bytes of a row's codes, and for
+// Features that are counted together: a range of the chunks of 16 bytes of a row's codes, and for
 // each code of them where the bins of its feature begin among those of the group (-1: not here).
 struct FeatureGroup {
     i32 first_chunk, n_chunks, first_start, first_bin, n_bins;
@@ -78,15 +78,15 @@ DEVICE void count_word(u32 word, const i32* starts, SharedSum* counters, Gradien
     }
 }
 
-// One block counts a stretch of a job's rows for one group of features, whose counters fit shared
+// One block counts a range of a job's rows for one group of features, whose counters fit shared
 // memory, or are counted where they are. Histograms are 0 before. `row_words`: of 4 bytes to a row.
 KERNEL BOUNDS(COUNT_WARPS * 32, 2) count_gradients(
-    Boosting b, const CountedRows* jobs, const uint2* stretches, i32 rows_per_block,
+    Boosting b, const CountedRows* jobs, const uint2* ranges, i32 rows_per_block,
     const FeatureGroup* groups, const i32* all_starts, i32 is_shared, i32 row_words) {
     DYNAMIC_SHARED(shared_words);
     __shared__ i32 starts[MAX_STARTS];
-    const uint2 stretch = stretches[blockIdx.x];
-    const CountedRows job = jobs[stretch.x];
+    const uint2 range = ranges[blockIdx.x];
+    const CountedRows job = jobs[range.x];
     const FeatureGroup group = groups[blockIdx.y];
     for (i32 i = (i32)threadIdx.x; i < group.n_chunks * CHUNK_CODES; i += (i32)blockDim.x)
         starts[i] = all_starts[group.first_start + i];
@@ -99,9 +99,9 @@ KERNEL BOUNDS(COUNT_WARPS * 32, 2) count_gradients(
     __syncthreads();
     const u32* rows = b.rows[job.buffer];
     const i64 last = job.first + job.n;
-    const i64 end = (i64)stretch.y + rows_per_block < last ? (i64)stretch.y + rows_per_block : last;
+    const i64 end = (i64)range.y + rows_per_block < last ? (i64)range.y + rows_per_block : last;
     GradientSum* target = job.counted + group.first_bin;
-    for (i64 i = (i64)stretch.y + threadIdx.x; i < end; i += blockDim.x) {
+    for (i64 i = (i64)range.y + threadIdx.x; i < end; i += blockDim.x) {
         const u32 row = rows[i];
         if (!is_in(b.block, row)) continue;
         const Gradient gradient = b.gradients[row];

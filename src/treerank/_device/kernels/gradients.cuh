@@ -1,4 +1,4 @@
-// Rounds of boosting: gradients of the scores, histograms of them, rows parted, scores moved.
+// Rounds of boosting: gradients of the scores, histograms of them, rows partitioned, scores moved.
 struct Gradient {
     i32 gradient, hessian;
 };
@@ -49,7 +49,7 @@ struct Boosting {
     const i32* chosen;   // features of the tree
     const i32* offsets;  // where the bins of each of them begin in a histogram, and the end
     i64 n_chosen, size;
-    NewtonLevels* levels;            // room for the levels of a category a warp
+    NewtonLevels* levels;            // the levels of a category for each warp
     const GradientSquares* squares;  // by node; null: no category has many levels
     i64 square_shift, min_weight;
     double gradient_unit, hessian_unit, l2, independent_weight;
@@ -165,28 +165,28 @@ DEVICE bool goes_left(const BoostedCut& cut, u32 code) {
     return code == 0 ? cut.missing_left != 0 : (i32)code <= cut.cut;
 }
 
-// Parts the rows of nodes that have a cut, from their buffer to the next: left ones from the front,
+// Partitions the rows of nodes that have a cut, from their buffer to the next: left ones from the front,
 // right ones from the end. Their order within decides nothing.
-#define PART_ROWS 8
+#define PARTITION_ROWS 8
 #define PART_WARPS 8
-KERNEL part_boosted(Boosting b, const BoostedNode* nodes, BoostedCut* cuts, const uint2* stretches,
+KERNEL partition_boosted(Boosting b, const BoostedNode* nodes, BoostedCut* cuts, const uint2* ranges,
                     i32 rows_per_block) {
     __shared__ u32 lefts[PART_WARPS];
     __shared__ u32 rights[PART_WARPS];
-    const uint2 stretch = stretches[blockIdx.x];
-    const BoostedNode node = nodes[stretch.x];
-    const BoostedCut cut = cuts[stretch.x];
+    const uint2 range = ranges[blockIdx.x];
+    const BoostedNode node = nodes[range.x];
+    const BoostedCut cut = cuts[range.x];
     if (cut.feature < 0) return;
     const u32* from = b.rows[node.buffer];
     u32* to = b.rows[node.buffer < 2 ? 2 : 5 - node.buffer];
     const i64 last = node.first + node.n;
-    const i64 end = (i64)stretch.y + rows_per_block < last ? (i64)stretch.y + rows_per_block : last;
+    const i64 end = (i64)range.y + rows_per_block < last ? (i64)range.y + rows_per_block : last;
     const u32 warp = warp_of(), lane = lane_of(), below = (1u << lane) - 1;
-    for (i64 tile = stretch.y; tile < end; tile += (i64)blockDim.x * PART_ROWS) {
-        u32 row[PART_ROWS], left_lanes[PART_ROWS], right_lanes[PART_ROWS];
+    for (i64 tile = range.y; tile < end; tile += (i64)blockDim.x * PARTITION_ROWS) {
+        u32 row[PARTITION_ROWS], left_lanes[PARTITION_ROWS], right_lanes[PARTITION_ROWS];
         u32 n_left = 0, n_right = 0;
-        for (int j = 0; j < PART_ROWS; ++j) {
-            const i64 i = tile + (i64)(warp * PART_ROWS + j) * 32 + lane;
+        for (int j = 0; j < PARTITION_ROWS; ++j) {
+            const i64 i = tile + (i64)(warp * PARTITION_ROWS + j) * 32 + lane;
             row[j] = i < end ? from[i] : 0;
             const bool is_row = i < end && is_in(b.block, row[j]);
             const bool left = is_row && goes_left(cut, b.codes[(i64)row[j] * b.stride + cut.feature]);
@@ -206,8 +206,8 @@ KERNEL part_boosted(Boosting b, const BoostedNode* nodes, BoostedCut* cuts, cons
                 all_left += lefts[w];
                 all_right += rights[w];
             }
-            u32 at_left = atomicAdd(&cuts[stretch.x].n_left, all_left);
-            u32 at_right = atomicAdd(&cuts[stretch.x].n_right, all_right);
+            u32 at_left = atomicAdd(&cuts[range.x].n_left, all_left);
+            u32 at_right = atomicAdd(&cuts[range.x].n_right, all_right);
             for (int w = 0; w < PART_WARPS; ++w) {
                 const u32 some_left = lefts[w], some_right = rights[w];
                 lefts[w] = at_left;
@@ -219,7 +219,7 @@ KERNEL part_boosted(Boosting b, const BoostedNode* nodes, BoostedCut* cuts, cons
         __syncthreads();
         u32* left_to = to + node.first + lefts[warp];
         u32* right_to = to + last - 1 - (i64)rights[warp];
-        for (int j = 0; j < PART_ROWS; ++j) {
+        for (int j = 0; j < PARTITION_ROWS; ++j) {
             if ((left_lanes[j] >> lane) & 1) left_to[__popc(left_lanes[j] & below)] = row[j];
             if ((right_lanes[j] >> lane) & 1) *(right_to - __popc(right_lanes[j] & below)) = row[j];
             left_to += __popc(left_lanes[j]);
@@ -229,38 +229,38 @@ KERNEL part_boosted(Boosting b, const BoostedNode* nodes, BoostedCut* cuts, cons
     }
 }
 
-KERNEL move_rows(Boosting b, const RowMove* moves, const uint2* stretches, i32 rows_per_block) {
-    const uint2 stretch = stretches[blockIdx.x];
-    const RowMove move = moves[stretch.x];
+KERNEL move_rows(Boosting b, const RowMove* moves, const uint2* ranges, i32 rows_per_block) {
+    const uint2 range = ranges[blockIdx.x];
+    const RowMove move = moves[range.x];
     const u32* from = b.rows[move.from_buffer];
     u32* to = b.rows[move.to_buffer] + move.to - move.from;
     const i64 last = move.from + move.n;
-    const i64 end = (i64)stretch.y + rows_per_block < last ? (i64)stretch.y + rows_per_block : last;
-    for (i64 i = (i64)stretch.y + threadIdx.x; i < end; i += blockDim.x) to[i] = from[i];
+    const i64 end = (i64)range.y + rows_per_block < last ? (i64)range.y + rows_per_block : last;
+    for (i64 i = (i64)range.y + threadIdx.x; i < end; i += blockDim.x) to[i] = from[i];
 }
 
-KERNEL add_steps(Boosting b, const ScoreStep* steps, const uint2* stretches, i32 rows_per_block,
+KERNEL add_steps(Boosting b, const ScoreStep* steps, const uint2* ranges, i32 rows_per_block,
                  double* scores) {
-    const uint2 stretch = stretches[blockIdx.x];
-    const ScoreStep step = steps[stretch.x];
+    const uint2 range = ranges[blockIdx.x];
+    const ScoreStep step = steps[range.x];
     const u32* rows = b.rows[step.buffer];
     const i64 last = step.first + step.n;
-    const i64 end = (i64)stretch.y + rows_per_block < last ? (i64)stretch.y + rows_per_block : last;
-    for (i64 i = (i64)stretch.y + threadIdx.x; i < end; i += blockDim.x)
+    const i64 end = (i64)range.y + rows_per_block < last ? (i64)range.y + rows_per_block : last;
+    for (i64 i = (i64)range.y + threadIdx.x; i < end; i += blockDim.x)
         scores[rows[i]] += step.value;
 }
 
 // Squares of the gradients of each node's rows: src/core/grow/gradient_squares.hpp.
-KERNEL square_gradients(Boosting b, const BoostedNode* nodes, const uint2* stretches,
+KERNEL square_gradients(Boosting b, const BoostedNode* nodes, const uint2* ranges,
                         i32 rows_per_block, GradientSquares* squares) {
-    const uint2 stretch = stretches[blockIdx.x];
-    const BoostedNode& node = nodes[stretch.x];
+    const uint2 range = ranges[blockIdx.x];
+    const BoostedNode& node = nodes[range.x];
     const u32* rows = b.rows[node.buffer];
     const i64 last = node.first + node.n;
-    const i64 end = (i64)stretch.y + rows_per_block < last ? (i64)stretch.y + rows_per_block : last;
+    const i64 end = (i64)range.y + rows_per_block < last ? (i64)range.y + rows_per_block : last;
     const i64 half = (1ll << b.square_shift) >> 1;
     i64 gg = 0, gh = 0, hh = 0;
-    for (i64 i = (i64)stretch.y + threadIdx.x; i < end; i += blockDim.x) {
+    for (i64 i = (i64)range.y + threadIdx.x; i < end; i += blockDim.x) {
         const Gradient row = b.gradients[rows[i]];
         const i64 weight = weight_of_row(b, rows[i]);
         const i64 g = (row.gradient + half) >> b.square_shift;
@@ -269,7 +269,7 @@ KERNEL square_gradients(Boosting b, const BoostedNode* nodes, const uint2* stret
         gh += weight * g * h;
         hh += weight * h * h;
     }
-    GradientSquares* sum = squares + stretch.x;
+    GradientSquares* sum = squares + range.x;
     atomicAdd(&sum->gg, (u64)gg);
     atomicAdd(&sum->gh, (u64)gh);
     atomicAdd(&sum->hh, (u64)hh);

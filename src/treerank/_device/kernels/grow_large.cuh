@@ -1,5 +1,5 @@
 // Large nodes: many blocks share one. Features are drawn, rows counted, the test searched for, rows
-// parted, children opened: a launch each.
+// partitioned, children opened: one launch for each step.
 #define LARGE_WARPS 8
 
 struct LargeNode {
@@ -9,17 +9,17 @@ struct LargeNode {
     u32 n_left, n_right;
     i32 n_drawn, unused;
 };
-static_assert(sizeof(LargeNode) == 312, "the host takes so much memory");
+static_assert(sizeof(LargeNode) == 312, "the host allocates this much memory");
 
 KERNEL draw_large(Growth g, const Node* nodes, i32 n_nodes, LargeNode* large, u16* drawn_features,
                   i32 max_drawn) {
-    u16* room = g.draws + (i64)warp_number() * 2 * g.n_features;
+    u16* lists = g.draws + (i64)warp_number() * 2 * g.n_features;
     const i32 n_warps = (i32)(gridDim.x * (blockDim.x >> 5));
     for (i32 i = (i32)warp_number(); i < n_nodes; i += n_warps) {
         const Node node = nodes[i];
         const Trial trial = g.trials[node.trial];
         const u16* drawn = 0;
-        const i32 n = draw_features(g, trial, node.key, node.attempt, room, &drawn);
+        const i32 n = draw_features(g, trial, node.key, node.attempt, lists, &drawn);
         for (i32 k = (i32)lane_of(); k < n; k += 32) drawn_features[i * max_drawn + k] = drawn[k];
         if (lane_of() == 0) {
             large[i].node = node;
@@ -30,29 +30,29 @@ KERNEL draw_large(Growth g, const Node* nodes, i32 n_nodes, LargeNode* large, u1
     }
 }
 
-// One block counts a stretch of a node's rows for some of its features. `stretches` has a node and
+// One block counts a range of a node's rows for some of its features. `ranges` has a node and
 // a first row each; blockIdx.y says which features.
 KERNEL count_large(Growth g, const LargeNode* large, const u16* drawn_features, i32 max_drawn,
-                   const uint2* stretches, i32 rows_per_block, i32 n_together, Count* histograms) {
+                   const uint2* ranges, i32 rows_per_block, i32 n_together, Count* histograms) {
     DYNAMIC_SHARED(shared_words);
-    const uint2 stretch = stretches[blockIdx.x];
-    const Node& node = large[stretch.x].node;
-    const i32 n_drawn = large[stretch.x].n_drawn;
+    const uint2 range = ranges[blockIdx.x];
+    const Node& node = large[range.x].node;
+    const i32 n_drawn = large[range.x].n_drawn;
     const i32 at_once = n_together > 0 ? n_together : 1;
     const i32 first = (i32)blockIdx.y * at_once;
     if (first >= n_drawn) return;
     const i32 k = n_drawn - first < at_once ? n_drawn - first : at_once;
-    const u16* features = drawn_features + (i64)stretch.x * max_drawn + first;
-    const u32 end = stretch.y + rows_per_block < node.last ? stretch.y + rows_per_block : node.last;
-    Count* target = histograms + ((i64)stretch.x * max_drawn + first) * g.max_codes;
+    const u16* features = drawn_features + (i64)range.x * max_drawn + first;
+    const u32 end = range.y + rows_per_block < node.last ? range.y + rows_per_block : node.last;
+    Count* target = histograms + ((i64)range.x * max_drawn + first) * g.max_codes;
     if (n_together == 0) {
-        count_rows(g, g.rows[node.buffer], stretch.y, end, features, k, target, true);
+        count_rows(g, g.rows[node.buffer], range.y, end, features, k, target, true);
         return;
     }
     Count* counters = (Count*)shared_words;
     clear(counters, k * g.max_codes);
     __syncthreads();
-    count_rows(g, g.rows[node.buffer], stretch.y, end, features, k, counters, true);
+    count_rows(g, g.rows[node.buffer], range.y, end, features, k, counters, true);
     __syncthreads();
     const Atom* words = (const Atom*)counters;
     for (i64 i = threadIdx.x; i < 2 * k * g.max_codes; i += blockDim.x)
@@ -88,14 +88,14 @@ KERNEL search_large(Growth g, LargeNode* large, const u16* drawn_features, i32 m
     }
 }
 
-KERNEL part_large(Growth g, LargeNode* large, const uint2* stretches, i32 rows_per_block) {
-    const uint2 stretch = stretches[blockIdx.x];
-    LargeNode& at = large[stretch.x];
+KERNEL partition_large(Growth g, LargeNode* large, const uint2* ranges, i32 rows_per_block) {
+    const uint2 range = ranges[blockIdx.x];
+    LargeNode& at = large[range.x];
     if (!(at.split.gain > 0)) return;
     if (!at.children.has_left && !at.children.has_right) return;
     const Node& node = at.node;
-    const u32 end = stretch.y + rows_per_block < node.last ? stretch.y + rows_per_block : node.last;
-    part_rows(g, g.rows[node.buffer], g.rows[1 - node.buffer], stretch.y, end, at.split, node.first,
+    const u32 end = range.y + rows_per_block < node.last ? range.y + rows_per_block : node.last;
+    partition_rows(g, g.rows[node.buffer], g.rows[1 - node.buffer], range.y, end, at.split, node.first,
               node.last, &at.n_left, &at.n_right, true);
 }
 
@@ -114,32 +114,32 @@ KERNEL open_large(Growth g, LargeNode* large, i32 n_nodes) {
 
 // The rows of nodes brought together in a table of their own, whose rows are numbered from `starts`
 // of their node on. First their codes, a block after another; `row_words`: of 4 bytes to a row.
-KERNEL gather_codes(Growth g, const Node* nodes, const uint2* stretches, i32 rows_per_block,
+KERNEL gather_codes(Growth g, const Node* nodes, const uint2* ranges, i32 rows_per_block,
                     const u32* starts, i32 row_words, u32* out) {
-    const uint2 stretch = stretches[blockIdx.x];
-    const Node& node = nodes[stretch.x];
-    const u32 end = stretch.y + rows_per_block < node.last ? stretch.y + rows_per_block : node.last;
+    const uint2 range = ranges[blockIdx.x];
+    const Node& node = nodes[range.x];
+    const u32 end = range.y + rows_per_block < node.last ? range.y + rows_per_block : node.last;
     const u32* rows = g.rows[node.buffer];
-    const i64 n_words = (i64)(end - stretch.y) * row_words;
+    const i64 n_words = (i64)(end - range.y) * row_words;
     for (i64 i = threadIdx.x; i < n_words; i += blockDim.x) {
-        const u32 at = stretch.y + (u32)(i / row_words);
+        const u32 at = range.y + (u32)(i / row_words);
         const u32 row = rows[at];
         if (!is_in(g.block, row >> ROW_SHIFT)) continue;
         const i32 word = (i32)(i % row_words);
-        out[(i64)(starts[stretch.x] + at - node.first) * row_words + word] =
+        out[(i64)(starts[range.x] + at - node.first) * row_words + word] =
             ((const u32*)codes_of(g, row))[word];
     }
 }
 
 // Then their units, and their new numbers.
-KERNEL number_gathered(Growth g, const Node* nodes, const uint2* stretches, i32 rows_per_block,
+KERNEL number_gathered(Growth g, const Node* nodes, const uint2* ranges, i32 rows_per_block,
                        const u32* starts, i64* units) {
-    const uint2 stretch = stretches[blockIdx.x];
-    const Node& node = nodes[stretch.x];
-    const u32 end = stretch.y + rows_per_block < node.last ? stretch.y + rows_per_block : node.last;
+    const uint2 range = ranges[blockIdx.x];
+    const Node& node = nodes[range.x];
+    const u32 end = range.y + rows_per_block < node.last ? range.y + rows_per_block : node.last;
     u32* rows = g.rows[node.buffer];
-    for (u32 i = stretch.y + threadIdx.x; i < end; i += blockDim.x) {
-        const u32 row = rows[i], number = starts[stretch.x] + i - node.first;
+    for (u32 i = range.y + threadIdx.x; i < end; i += blockDim.x) {
+        const u32 row = rows[i], number = starts[range.x] + i - node.first;
         if (units) units[number] = g.units[row >> ROW_SHIFT];
         rows[i] = (number << ROW_SHIFT) | (row & (LABEL_BIT | REPEAT_MASK));
     }

@@ -1,4 +1,4 @@
-// Nodes of middle size: one block counts, searches and parts a node, its histogram in shared memory.
+// Mid-sized nodes: one block counts, searches and partitions a node, its histogram in shared memory.
 #define MID_WARPS 4
 #ifndef MID_BLOCKS
 #define MID_BLOCKS 8  // a processor that are at work together, at least
@@ -20,7 +20,7 @@ KERNEL BOUNDS(MID_WARPS * 32, MID_BLOCKS) grow_mid(Growth g, const Node* nodes, 
     const bool is_shared = n_together > 0;
     Count* counters = is_shared ? (Count*)shared_words : g.wide_histograms + blockIdx.x * g.max_codes;
     const i32 at_once = is_shared ? n_together : 1;
-    u16* room = g.draws + (i64)warp_number() * 2 * g.n_features;
+    u16* lists = g.draws + (i64)warp_number() * 2 * g.n_features;
     const i32 n_warps = (i32)(blockDim.x >> 5);
     for (i32 b = (i32)blockIdx.x; b < n_nodes; b += (i32)gridDim.x) {
         const Node node = nodes[b];
@@ -30,7 +30,7 @@ KERNEL BOUNDS(MID_WARPS * 32, MID_BLOCKS) grow_mid(Growth g, const Node* nodes, 
         for (i32 attempt = 0;; ++attempt) {
             if (warp_of() == 0) {
                 const u16* drawn = 0;
-                const i32 n_drawn = draw_features(g, trial, node.key, attempt, room, &drawn);
+                const i32 n_drawn = draw_features(g, trial, node.key, attempt, lists, &drawn);
                 if (lane_of() == 0) {
                     state.features = drawn;
                     state.n_drawn = n_drawn;
@@ -68,7 +68,7 @@ KERNEL BOUNDS(MID_WARPS * 32, MID_BLOCKS) grow_mid(Growth g, const Node* nodes, 
             if (state.split.gain > 0 || n_drawn == 0) break;
         }
         if (state.split.gain > 0 && (state.children.has_left || state.children.has_right)) {
-            part_rows(g, rows, g.rows[1 - node.buffer], node.first, node.last, state.split,
+            partition_rows(g, rows, g.rows[1 - node.buffer], node.first, node.last, state.split,
                       node.first, node.last, &state.n_left, &state.n_right);
             __syncthreads();
             if (threadIdx.x == 0)

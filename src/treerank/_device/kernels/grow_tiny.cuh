@@ -9,7 +9,7 @@ struct TinyOpen {
     Node node;
     u32 rows;
 };
-#define TINY_RECORDS 32  // nodes that may be split: of 32 rows, fewer than so many
+#define TINY_RECORDS 32  // nodes that may be split: 32 rows make fewer than this
 struct TinyState {
     TinyOpen stack[33];
     Record records[TINY_RECORDS];
@@ -148,7 +148,7 @@ KERNEL BOUNDS(TINY_WARPS * 32, TINY_BLOCKS) grow_tiny(Growth g, i32 n_nodes) {
     __shared__ TinyState states[TINY_WARPS];
     TinyState& state = states[warp_of()];
     const u32 lane = lane_of();
-    u16* room = g.draws + (i64)warp_number() * 2 * g.n_features;
+    u16* lists = g.draws + (i64)warp_number() * 2 * g.n_features;
     const i32 n_warps = (i32)(gridDim.x * (blockDim.x >> 5));
     for (i32 i = (i32)warp_number(); i < n_nodes; i += n_warps) {
         const Node& root = g.tiny[i];
@@ -176,7 +176,7 @@ KERNEL BOUNDS(TINY_WARPS * 32, TINY_BLOCKS) grow_tiny(Growth g, i32 n_nodes) {
             Split best = {};
             for (i32 attempt = 0; !(best.gain > 0); ++attempt) {
                 const u16* drawn = 0;
-                const i32 n_drawn = draw_features(g, trial, node.key, attempt, room, &drawn);
+                const i32 n_drawn = draw_features(g, trial, node.key, attempt, lists, &drawn);
                 if (n_drawn == 0) break;
                 for (i32 k = 0; k < n_drawn; ++k)
                     consider_tiny(g, state, rows, all, codes[drawn[k]], drawn[k], node, trial,

@@ -10,7 +10,7 @@ struct Levels {
     ClassWeight believed_node;
     i32 is_believed, unused;
 };
-static_assert(sizeof(Levels) == 18456, "the host takes so much memory");
+static_assert(sizeof(Levels) == 18456, "the host allocates this much memory");
 
 DEVICE Levels* levels_of(const Growth& g) {
     return (Levels*)g.levels + warp_number();

@@ -1,11 +1,11 @@
-// The best cut of nodes by Newton gain: src/core/split/newton_split.hpp, a warp a feature.
+// The best cut of nodes by Newton gain: src/core/split/newton_split.hpp, one feature per warp.
 struct NewtonLevels {
     i32 code[MAX_LEVELS];   // ascending
     i32 order[MAX_LEVELS];  // by deviation
     double gradient[MAX_LEVELS], hessian[MAX_LEVELS], deviation[MAX_LEVELS];
     i32 is_believed, unused;
 };
-static_assert(sizeof(NewtonLevels) == 8200, "the host takes so much memory");
+static_assert(sizeof(NewtonLevels) == 8200, "the host allocates this much memory");
 
 DEVICE i64 scan_lanes(i64 mine) {
     for (u32 step = 1; step < 32; step <<= 1) {
@@ -112,7 +112,7 @@ DEVICE void believe(NewtonLevels* levels, i32 n, const GradientSum* counts, doub
     }
 }
 
-// The best of the first so many levels of the order, by one lane.
+// The best cut of the levels in their order, by one lane.
 DEVICE i32 best_of_order(const NewtonLevels* levels, i32 n, const GradientSum* counts,
                          const NewtonNode& search, BoostedCut& found) {
     const double hessian = search.scale.hessian(search.node);
@@ -195,7 +195,7 @@ DEVICE double row_variance_of(const Boosting& b, const NewtonNode& search, i32 n
                                      (int)b.square_shift);
 }
 
-// A block a node.
+// One node per block.
 #define NEWTON_WARPS 16
 KERNEL BOUNDS(NEWTON_WARPS * 32, 1) search_gradients(Boosting b, const BoostedNode* nodes, i32 n_nodes,
                                                      BoostedCut* cuts) {

@@ -2,8 +2,8 @@
 #define RANDOM_CUT_BRANCH (1ull << 32)
 
 // Features of a node, ascending, by one warp: all, as many as are to be drawn, or at a later
-// attempt the next one. `room` is for two lists. 0 where none is left.
-DEVICE i32 draw_features(const Growth& g, const Trial& trial, u64 key, i32 attempt, u16* room,
+// attempt the next one. `lists` is a buffer for two of them. 0 where none is left.
+DEVICE i32 draw_features(const Growth& g, const Trial& trial, u64 key, i32 attempt, u16* lists,
                          const u16** drawn) {
     const u16* features = g.trial_features + trial.first_feature;
     const i32 n = (i32)trial.n_features, wanted = (i32)g.max_features;
@@ -14,22 +14,22 @@ DEVICE i32 draw_features(const Growth& g, const Trial& trial, u64 key, i32 attem
     const i32 first = attempt == 0 ? 0 : wanted + attempt - 1;
     const i32 k = attempt == 0 ? wanted : 1;
     if (first >= n) return 0;
-    for (i32 i = (i32)lane_of(); i < n; i += 32) room[i] = features[i];
+    for (i32 i = (i32)lane_of(); i < n; i += 32) lists[i] = features[i];
     __syncwarp();
     if (lane_of() == 0) {
         for (i32 i = 0; i < first + k && i + 1 < n; ++i) {
             const i32 other = i + (i32)uniform_below(key_of(key, (u64)i), (u32)(n - i));
-            const u16 kept = room[i];
-            room[i] = room[other];
-            room[other] = kept;
+            const u16 kept = lists[i];
+            lists[i] = lists[other];
+            lists[other] = kept;
         }
     }
     __syncwarp();
-    u16* sorted = room + n;
+    u16* sorted = lists + n;
     for (i32 i = (i32)lane_of(); i < k; i += 32) {
-        const u16 mine = room[first + i];
+        const u16 mine = lists[first + i];
         i32 rank = 0;
-        for (i32 j = 0; j < k; ++j) rank += room[first + j] < mine;
+        for (i32 j = 0; j < k; ++j) rank += lists[first + j] < mine;
         sorted[rank] = mine;
     }
     __syncwarp();

@@ -1,4 +1,4 @@
-// Rows walked through the packed trees of a forest: src/core/tree/forest_score.cpp, a thread a row.
+// Rows walked through the packed trees of a forest: src/core/tree/forest_score.cpp, one row per thread.
 struct Slot {
     u32 next;
     u16 feature, cut;

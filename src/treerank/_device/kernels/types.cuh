@@ -71,7 +71,7 @@ struct GradientSum {
 struct Trial {
     double cell_negative, cell_positive;
     i64 tree;
-    i64 first_feature, n_features;  // a stretch of the list of all trials
+    i64 first_feature, n_features;  // a range of the list of all trials
     i64 random_cuts;
 };
 
@@ -105,7 +105,7 @@ struct RowBlock {
 DEVICE bool is_in(RowBlock block, u32 id) { return id - block.first < block.last - block.first; }
 
 struct TreeRecords {
-    i64 first, capacity;  // a stretch of all records
+    i64 first, capacity;  // a range of all records
 };
 
 enum Counter { N_MID, N_LARGE, N_TINY, N_SETS, N_LOST, N_COUNTERS = 16 };
@@ -132,10 +132,10 @@ struct Growth {
     Node* next_mid;
     Node* next_large;
     Node* tiny;
-    i64 tiny_rows, mid_rows;  // up to so many a node is tiny, or of middle size
-    u16* draws;               // room for two lists of features a warp
-    char* levels;             // room for the levels of a category a warp
-    Count* wide_histograms;   // room for one feature a block, where shared memory has none
+    i64 tiny_rows, mid_rows;  // a node with at most this many rows is tiny, or mid-sized
+    u16* draws;               // two lists of features for each warp
+    char* levels;             // the levels of a category for each warp
+    Count* wide_histograms;   // one feature for each block, where it does not fit shared memory
     i64 criterion, max_depth, max_features;
     double min_weight_leaf, min_weight_split, independent_weight;
 };

@@ -14,18 +14,6 @@ std::int64_t buffer_of(const BoostedCell& cell, const InnerNode& node) {
     return node.depth == 0 ? buffer_of_cell(cell.depth) : 2 + (node.depth - 1) % 2;
 }
 
-NewtonCut cut_of(const BoostedFoundCut& found) {
-    NewtonCut cut;
-    cut.gain = found.gain;
-    cut.feature = found.feature;
-    cut.cut = found.cut;
-    cut.missing_left = found.missing_left != 0;
-    cut.categorical = found.categorical != 0;
-    cut.set = found.set;
-    cut.left = found.left;
-    return cut;
-}
-
 }  // namespace
 
 BoostedGrowth::BoostedGrowth(Features features)
@@ -41,16 +29,20 @@ void BoostedGrowth::start(const BoostingOptions& options, std::int64_t n_rows,
     work_.clear();
     waiting_.clear();
     partitions_.clear();
-    restored_.clear();
-    moves_.clear();
-    counts_.clear();
-    counted_.clear();
+    clear_requests();
     steps_.clear();
     free_histograms_.clear();
     n_histograms_ = 1;
     const std::int32_t root = add_cell({0, n_rows, sum, {}}, 0, options.max_depth > 0);
     if (options.max_depth > 0) work_.push_back({Work::kCells, {{{root, 0}, 0, false}}});
     advance();
+}
+
+void BoostedGrowth::clear_requests() {
+    restored_.clear();
+    moves_.clear();
+    counts_.clear();
+    counted_.clear();
 }
 
 std::int32_t BoostedGrowth::add_cell(const Segment& at, std::int32_t depth, bool opens) {
@@ -200,24 +192,20 @@ void BoostedGrowth::take(const std::vector<BoostedFoundCut>& found) {
     std::vector<NewtonCut> cuts;
     std::vector<std::int64_t> n_left;
     for (std::size_t i = 0; i < found.size(); ++i) {
-        const BoostedFoundCut& cut = found[i];
-        const bool splits = cut.n_left > 0 && cut.n_right > 0 &&
-                            std::int64_t{cut.n_left} + cut.n_right == nodes_[i].n;
+        const auto& [cut, left, right] = found[i];
+        const bool splits = left > 0 && right > 0 && std::int64_t{left} + right == nodes_[i].n;
         if (cut.feature >= static_cast<std::int64_t>(features_.size()) ||
             (cut.feature >= 0 && !splits))
             throw std::invalid_argument("take: a cut that does not split its rows");
-        cuts.push_back(cut_of(cut));
-        n_left.push_back(cut.n_left);
+        cuts.push_back(cut);
+        n_left.push_back(left);
     }
     take(cuts, n_left);
 }
 
 void BoostedGrowth::take(const std::vector<NewtonCut>& cuts,
                          const std::vector<std::int64_t>& n_left) {
-    restored_.clear();
-    moves_.clear();
-    counts_.clear();
-    counted_.clear();
+    clear_requests();
     std::vector<Open> split;
     for (std::size_t i = 0; i < cuts.size(); ++i) {
         const Open& open = open_[i];

@@ -47,12 +47,10 @@ struct BoostedOpenNode {
 };
 // The best cut of a node (feature -1: none), by which its rows are partitioned already.
 struct BoostedFoundCut {
-    double gain;
-    std::int32_t feature, cut, missing_left, categorical;
-    GradientSum left;
-    CategorySet set;
+    NewtonCut cut;
     std::uint32_t n_left, n_right;
 };
+static_assert(sizeof(BoostedFoundCut) == 88, "crosses from the device as it is");
 // A node of the tree inside a cell; 0 is its root.
 struct NodeOfCell {
     std::int32_t cell, node;
@@ -121,6 +119,7 @@ class BoostedGrowth {
         std::vector<Open> open;
     };
 
+    void clear_requests();
     InnerNode& inner(NodeOfCell at) { return cells_[at.cell].nodes[at.node]; }
     bool is_best_first() const { return growing_.options.max_leaf_nodes > 0; }
     std::int32_t take_histogram();

@@ -13,10 +13,7 @@ namespace {
 // Branches of a cell's key where those of its children start.
 constexpr std::uint64_t kLeftBranch = 0, kRightBranch = 1;
 
-template <class Value>
-void append(std::vector<Value>& to, const std::vector<Value>& from) {
-    to.insert(to.end(), from.begin(), from.end());
-}
+void append(Weights& to, const Weights& from) { to.insert(to.end(), from.begin(), from.end()); }
 
 void append_tests(Growing& from, Cell& cell, RankTree& tree, bool take) {
     cell.first_test = static_cast<std::int32_t>(tree.tests.size());
@@ -25,11 +22,8 @@ void append_tests(Growing& from, Cell& cell, RankTree& tree, bool take) {
         tree.test_weight = std::move(from.test_weight);
         tree.category_sets = std::move(from.category_sets);
     } else {
-        const auto first_set = std::ssize(tree.category_sets);
-        for (const LeafRankNode& node : from.tests)
-            tree.tests.push_back(shifted(node, cell.first_test, first_set));
+        append_tree(from.tests, from.category_sets, tree.tests, tree.category_sets);
         append(tree.test_weight, from.test_weight);
-        append(tree.category_sets, from.category_sets);
     }
     cell.last_test = static_cast<std::int32_t>(tree.tests.size());
 }

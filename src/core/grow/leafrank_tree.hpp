@@ -32,6 +32,15 @@ inline LeafRankNode shifted(LeafRankNode node, std::ptrdiff_t by, std::ptrdiff_t
     return node;
 }
 
+// Adds a tree's nodes and sets to lists that may have those of others.
+inline void append_tree(const std::vector<LeafRankNode>& nodes,
+                        const std::vector<CategorySet>& sets, std::vector<LeafRankNode>& to,
+                        std::vector<CategorySet>& sets_to) {
+    const auto first = std::ssize(to), first_set = std::ssize(sets_to);
+    for (const LeafRankNode& node : nodes) to.push_back(shifted(node, first, first_set));
+    sets_to.insert(sets_to.end(), sets.begin(), sets.end());
+}
+
 // Whether nodes [first, last) name each other, features and sets that are there.
 bool fit_together(const std::vector<LeafRankNode>& nodes, std::ptrdiff_t first, std::ptrdiff_t last,
                   std::size_t n_features, std::size_t n_sets);

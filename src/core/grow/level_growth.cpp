@@ -113,11 +113,7 @@ GrownTrials LevelGrowth::grown_trials() {
         LeafRankTree& tree = frontier_.tree(t);
         if (!tree.grows_best_first()) number_depth_first(tree);
         grown.cells.push_back(level_->cells[trials_[t].place].cell->number);
-        const auto first = std::ssize(grown.nodes), first_set = std::ssize(grown.category_sets);
-        for (const LeafRankNode& node : tree.nodes)
-            grown.nodes.push_back(shifted(node, first, first_set));
-        grown.category_sets.insert(grown.category_sets.end(), tree.category_sets.begin(),
-                                   tree.category_sets.end());
+        append_tree(tree.nodes, tree.category_sets, grown.nodes, grown.category_sets);
         grown.starts.push_back(static_cast<std::int32_t>(grown.nodes.size()));
     }
     return grown;

@@ -11,21 +11,22 @@ namespace treerank {
 
 #include "treerank/_device/kernels/shared/newton.hpp"
 
+// As it comes from a device, too.
 struct NewtonCut {
     double gain = kLeastGain;
     std::int32_t feature = -1;  // -1: none
     std::int32_t cut = 0;
-    bool missing_left = false;
-    bool categorical = false;
-    CategorySet set;
+    std::int32_t missing_left = 0;  // or 1
+    std::int32_t categorical = 0;
     GradientSum left;
+    CategorySet set;
 
     SplitCondition condition() const {
         SplitCondition condition;
         condition.feature = feature;
         condition.cut = cut;
-        condition.categorical = categorical;
-        condition.missing_left = missing_left;
+        condition.categorical = categorical != 0;
+        condition.missing_left = missing_left != 0;
         return condition;
     }
 };

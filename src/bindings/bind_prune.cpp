@@ -1,9 +1,15 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "bindings/arrays.hpp"
 #include "bindings/options.hpp"
 #include "core/data/types.hpp"
 #include "core/prune/cost_complexity.hpp"
+#include "core/prune/held_out_auc.hpp"
 #include "core/prune/held_out_path.hpp"
 
 namespace treerank {
@@ -75,6 +81,21 @@ nb::list py_held_out_paths(const std::vector<Vector<std::int32_t>>& left,
     return result;
 }
 
+auto py_held_out_auc(const Matrix<double>& scores, const Vector<std::uint8_t>& labels,
+                     const std::optional<Vector<std::int64_t>>& units, std::size_t n_jobs) {
+    const std::size_t n = scores.shape(0);
+    if (labels.size() != n || (units && units->size() != n))
+        throw nb::value_error("held_out_auc: arrays of different lengths");
+    if (std::any_of(scores.data(), scores.data() + scores.size(),
+                    [](double score) { return std::isnan(score); }))
+        throw nb::value_error("held_out_auc: NaN among the scores");
+    std::vector<double> auc(scores.shape(1));
+    const ScoredRows rows{scores.data(), n, auc.size(), labels.data(),
+                          units ? units->data() : nullptr};
+    run_released(n_jobs, [&](ThreadPool& pool) { held_out_auc(rows, pool, auc.data()); });
+    return to_numpy(std::move(auc));
+}
+
 }  // namespace
 
 void bind_prune(nb::module_& m) {
@@ -121,6 +142,11 @@ void bind_prune(nb::module_& m) {
         },
         nb::arg("left").noconvert(), nb::arg("right").noconvert(), nb::arg("weight").noconvert(),
         "The nested subtrees by VUS: (lambdas, the step at which each cell is collapsed).");
+    m.def(
+        "held_out_auc", &py_held_out_auc, nb::arg("scores").noconvert(),
+        nb::arg("labels").noconvert(), nb::arg("units").noconvert().none(), nb::arg("n_jobs"),
+        "The AUC of each column of scores (rows x columns, without NaN); labels are 0 and 1, both "
+        "with weight.");
     m.def("held_out_paths", &py_held_out_paths, nb::arg("left").noconvert(),
           nb::arg("right").noconvert(), nb::arg("collapsed_at").noconvert(),
           nb::arg("weight").noconvert(), nb::arg("value").noconvert(), nb::arg("share").noconvert(),

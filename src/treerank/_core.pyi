@@ -228,12 +228,12 @@ def grow_cell(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), o
     """The ranking tree below a cell of two classes whose rows are all here."""
 
 @overload
-def grow_forest(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int, progress: object | None, n_classes: int = 2) -> tuple: ...
+def grow_forests(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: list, n_jobs: int, progress: object | None, n_classes: int = 2) -> list: ...
 
 @overload
-def grow_forest(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int, progress: object | None, n_classes: int = 2) -> tuple:
+def grow_forests(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: list, n_jobs: int, progress: object | None, n_classes: int = 2) -> list:
     """
-    Grows trees on resampled rows: (starts, slots, step, weight, set of each slot, category sets, importance of each feature in each tree, share that each slot sends left).
+    Grows forests of trees on resampled rows, each by its options: (starts, slots, step, weight, set of each slot, category sets, importance of each feature in each tree, share that each slot sends left).
     """
 
 @overload
@@ -268,10 +268,18 @@ def score_out_of_bag(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,),
 
 MAX_LAMBDAS: int = 12
 
-def bake_shrinkage(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], shrinkage: float) -> tuple:
+def bake_shrinkage(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], shrinkage: float, scale: float, n_jobs: int) -> tuple:
     """
     One number a slot, and for each tree whether only the slot at the end counts.
     """
+
+def used_cuts(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_cuts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], n_jobs: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
+    """
+    Whether a test of numbers is at each cut of each feature, feature after feature.
+    """
+
+def renumber_cuts(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_cuts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], new_cut: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], n_jobs: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]:
+    """The slots with a new number for each cut."""
 
 def draw_counts(sampling: dict, tree: int, n_all: int, first: int, n: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
     """How often each of some rows was drawn for a tree."""
@@ -396,6 +404,11 @@ def penalised_subtree(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), 
 def vus_complexity(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)]) -> tuple:
     """
     The nested subtrees by VUS: (lambdas, the step at which each cell is collapsed).
+    """
+
+def held_out_auc(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], units: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_jobs: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    The AUC of each column of scores (rows x columns, without NaN); labels are 0 and 1, both with weight.
     """
 
 def held_out_paths(left: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]], right: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]], collapsed_at: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]], weight: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)]], value: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)]], share: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', writable=False)]], n_jobs: int, focus: tuple) -> list:

@@ -65,12 +65,12 @@ def grow(
     max_depth=st.integers(1, 3), leafrank_depth=st.integers(1, 3), by_stratum=st.booleans(),
     max_leaf_nodes=st.sampled_from([0, 0, 2, 3, 5, 9]),
     weighted=st.booleans(), least=st.integers(1, 4), l2=st.sampled_from([0.0, 0.5]),
-    monotonic=st.sampled_from([(0, 0, 0), (1, 0, 0), (-1, 1, 0)]),
+    monotonic=st.sampled_from([(0, 0, 0), (1, 0, 0), (-1, 1, 0)]), n_jobs=st.integers(1, 5),
 )  # fmt: skip
 @examples(200)
 def test_tree_equals_its_slow_twin(
     n, seed, n_codes, max_depth, leafrank_depth, by_stratum, max_leaf_nodes, weighted, least, l2,
-    monotonic,
+    monotonic, n_jobs,
 ):  # fmt: skip
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, n_codes, size=(3, n)).astype(np.uint8)
@@ -92,7 +92,7 @@ def test_tree_equals_its_slow_twin(
         return
     found, _ = grow(
         codes, (gradient * UNIT, hessian * UNIT), weights, categorical, monotonic, rows, chosen,
-        options,
+        options, n_jobs=n_jobs,
     )  # fmt: skip
     data = oracles.GradientRows(
         codes, gradient.astype(object), hessian.astype(object),
@@ -362,9 +362,39 @@ def test_cells_split_best_first_are_the_same_for_any_number_of_threads(
         "random_state": 0,
     }  # fmt: skip
     alone = BoostedTreeRank(3, n_jobs=1, **settings).fit(X, y)
-    shared = BoostedTreeRank(3, n_jobs=3, **settings).fit(X, y)
-    assert np.array_equal(alone._trees.slots, shared._trees.slots)
-    assert np.array_equal(alone.score_samples(X), shared.score_samples(X))
+    for n_jobs in (3, 16):
+        shared = BoostedTreeRank(3, n_jobs=n_jobs, **settings).fit(X, y)
+        assert np.array_equal(alone._trees.slots, shared._trees.slots)
+        assert np.array_equal(alone.score_samples(X), shared.score_samples(X))
+
+
+@given(
+    n_codes=st.integers(2, 9), max_leaf_nodes=st.integers(2, 40), seed=st.integers(0, 10_000),
+    n_jobs=st.integers(2, 16),
+)  # fmt: skip
+@examples(40)
+def test_cells_halved_ahead_of_their_turn_do_not_change_the_tree(
+    n_codes, max_leaf_nodes, seed, n_jobs
+):
+    # Few codes and gradients: many cells gain the same, and the one made first goes first.
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, n_codes, size=(4, 300)).astype(np.uint8)
+    gradient = rng.integers(-2, 3, 300).astype(np.float64)
+    options = {
+        "max_depth": 12, "max_leaf_nodes": max_leaf_nodes, "leafrank_depth": 1,
+        "min_weight_leaf": 1, "independent_weight": 1.0, "l2": 0.0, "learning_rate": 1.0,
+        "by_stratum": True,
+    }  # fmt: skip
+
+    def grown(n_jobs):
+        return grow(
+            codes, (gradient, np.ones(300)), None, (0, 0, 0, 1), (0, 0, 0, 0), None,
+            np.arange(4, dtype=np.int32), options, n_jobs=n_jobs,
+        )  # fmt: skip
+
+    alone, shared = grown(1), grown(n_jobs)
+    np.testing.assert_array_equal(shared[0], alone[0])
+    np.testing.assert_array_equal(shared[1], alone[1])
 
 
 def test_best_first_trees_survive_clone_and_a_model_file(tmp_path):

@@ -42,7 +42,8 @@ class RowsInMemory : public BoostingRounds {
                      ThreadPool& pool) override {
         pool_ = &pool;
         begin(drawn, chosen, options);
-        growth_.start(options, static_cast<std::int64_t>(n_rows_), count_root(), most_open());
+        growth_.start(options, static_cast<std::int64_t>(n_rows_), count_root(), most_open(),
+                      pool_->size());
         while (true) {
             if (!growth_.parts().empty()) {
                 part_rows();

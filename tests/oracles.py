@@ -32,6 +32,12 @@ def auc(y, score, weight=None):
     return area / total
 
 
+def odd_numbers(values):
+    """Whether each column has a missing value, and whether any value is infinite."""
+    missing = [any(str(v) == "nan" for v in column) for column in values.T.tolist()]
+    return missing, any(abs(v) == float("inf") for v in values.ravel().tolist())
+
+
 def thresholds(values, max_bins, weight=None):
     """Midpoints of neighbours, or bins of about equal weight_sum."""
     weight = np.ones(len(values)) if weight is None else np.asarray(weight, dtype=float)

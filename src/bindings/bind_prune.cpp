@@ -81,6 +81,28 @@ nb::list py_held_out_paths(const std::vector<Vector<std::int32_t>>& left,
     return result;
 }
 
+nb::list py_cost_complexities(const std::vector<Vector<std::int32_t>>& left,
+                              const std::vector<Vector<std::int32_t>>& right,
+                              const std::vector<Vector<double>>& gain, std::size_t n_jobs) {
+    const std::size_t n = left.size();
+    bool fits = right.size() == n && gain.size() == n;
+    for (std::size_t t = 0; fits && t < n; ++t)
+        fits = left[t].size() == right[t].size() && left[t].size() == gain[t].size();
+    if (!fits) throw nb::value_error("cost_complexities: arrays of different lengths");
+    std::vector<PruningSequence> sequences(n);
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        pool.run(n, [&](std::size_t t) {
+            sequences[t] =
+                cost_complexity(left[t].data(), right[t].data(), gain[t].data(), left[t].size());
+        });
+    });
+    nb::list result;
+    for (PruningSequence& sequence : sequences)
+        result.append(nb::make_tuple(to_numpy(std::move(sequence.lambdas)),
+                                     to_numpy(std::move(sequence.collapsed_at))));
+    return result;
+}
+
 auto py_held_out_auc(const Matrix<double>& scores, const Vector<std::uint8_t>& labels,
                      const std::optional<Vector<std::int64_t>>& units, std::size_t n_jobs) {
     const std::size_t n = scores.shape(0);
@@ -103,15 +125,14 @@ void bind_prune(nb::module_& m) {
         "cost_complexity",
         [](const Vector<std::int32_t>& left, const Vector<std::int32_t>& right,
            const Vector<double>& gain) {
-            if (left.size() != right.size() || left.size() != gain.size())
-                throw nb::value_error("cost_complexity: arrays of different lengths");
-            PruningSequence sequence =
-                cost_complexity(left.data(), right.data(), gain.data(), left.size());
-            return nb::make_tuple(to_numpy(std::move(sequence.lambdas)),
-                                  to_numpy(std::move(sequence.collapsed_at)));
+            const nb::list found = py_cost_complexities({left}, {right}, {gain}, 1);
+            return nb::object(found[0]);
         },
         nb::arg("left").noconvert(), nb::arg("right").noconvert(), nb::arg("gain").noconvert(),
         "The nested subtrees: (lambdas, the step at which each cell is collapsed).");
+    m.def("cost_complexities", &py_cost_complexities, nb::arg("left").noconvert(),
+          nb::arg("right").noconvert(), nb::arg("gain").noconvert(), nb::arg("n_jobs"),
+          "The same of several trees.");
     m.def(
         "penalised_subtree",
         [](const Vector<std::int32_t>& left, const Vector<std::int32_t>& right,

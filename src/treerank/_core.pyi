@@ -40,6 +40,13 @@ def find_thresholds(x: Annotated[NDArray[numpy.float32], dict(shape=(None, None)
     """Thresholds of every column, ascending."""
 
 @overload
+def scan_numbers(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), writable=False)], n_jobs: int) -> tuple: ...
+
+@overload
+def scan_numbers(x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), writable=False)], n_jobs: int) -> tuple:
+    """Whether each column has missing values, and whether any is infinite."""
+
+@overload
 def encode(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), writable=False)], thresholds: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C')], n_jobs: int) -> None: ...
 
 @overload
@@ -391,10 +398,13 @@ def find_boundary(nodes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None)
     For each row: (its leaf, the distance to the nearest box of the other side, the node of that box).
     """
 
-def cost_complexity(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]) -> tuple:
+def cost_complexity(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]) -> object:
     """
     The nested subtrees: (lambdas, the step at which each cell is collapsed).
     """
+
+def cost_complexities(left: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]], right: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]], gain: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]], n_jobs: int) -> list:
+    """The same of several trees."""
 
 def penalised_subtree(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], penalty: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]) -> tuple:
     """
@@ -434,6 +444,13 @@ def leaf_weights(slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None),
 @overload
 def leaf_weights(slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)] | None, units: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_cells: int, n_classes: int, n_jobs: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
     """Weight of each class in each cell in which rows end (cells x classes)."""
+
+@overload
+def held_out_weights(slots: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)]], target: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]], category_sets: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)]], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)] | None, units: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, folds: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], n_cells: Sequence[int], n_classes: int, n_jobs: int) -> list: ...
+
+@overload
+def held_out_weights(slots: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)]], target: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]], category_sets: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)]], codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)] | None, units: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, folds: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], n_cells: Sequence[int], n_classes: int, n_jobs: int) -> list:
+    """The same of the rows of each fold, in the tree of its number."""
 
 @overload
 def sum_over_rows(slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)] | None, cell_values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], first: int, first_codes: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', writable=False)], second: int, second_codes: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', writable=False)], n_jobs: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...

@@ -14,9 +14,9 @@ namespace treerank {
 namespace {
 
 // Work that is worth calling the pool: rows to count, rows to move, bins to search.
-constexpr std::size_t kCountForTeam = std::size_t{1} << 14;
-constexpr std::size_t kRowsForTeam = std::size_t{1} << 15;
-constexpr std::size_t kBinsForTeam = std::size_t{1} << 14;
+constexpr std::size_t kCountForTeam = std::size_t{1} << 12;
+constexpr std::size_t kRowsForTeam = std::size_t{1} << 13;
+constexpr std::size_t kBinsForTeam = std::size_t{1} << 13;
 constexpr std::size_t kRowsPerTask = 4096;
 // Nodes that are grown together, so that their work fills the pool and its threads seldom wait for
 // each other: several for each thread, as long as their histograms are no larger than this.

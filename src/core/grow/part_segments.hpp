@@ -25,7 +25,7 @@ struct PartedSegment {
 template <class Code>
 void part_segments(const CodeMatrix<Code>& codes, Row* rows, Row* scratch,
                    std::vector<PartedSegment>& segments, ThreadPool* pool) {
-    constexpr std::size_t kLeastBlock = 4096, kBlocksPerThread = 2;
+    constexpr std::size_t kLeastBlock = 2048, kBlocksPerThread = 2;
     struct Block {
         std::size_t segment, first, n, n_left, to_left, to_right;
     };

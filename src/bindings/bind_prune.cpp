@@ -126,7 +126,7 @@ void bind_prune(nb::module_& m) {
         [](const Vector<std::int32_t>& left, const Vector<std::int32_t>& right,
            const Vector<double>& gain) {
             const nb::list found = py_cost_complexities({left}, {right}, {gain}, 1);
-            return nb::object(found[0]);
+            return nb::cast<nb::tuple>(found[0]);
         },
         nb::arg("left").noconvert(), nb::arg("right").noconvert(), nb::arg("gain").noconvert(),
         "The nested subtrees: (lambdas, the step at which each cell is collapsed).");

@@ -398,7 +398,7 @@ def find_boundary(nodes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None)
     For each row: (its leaf, the distance to the nearest box of the other side, the node of that box).
     """
 
-def cost_complexity(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]) -> object:
+def cost_complexity(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]) -> tuple:
     """
     The nested subtrees: (lambdas, the step at which each cell is collapsed).
     """

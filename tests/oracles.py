@@ -32,6 +32,12 @@ def auc(y, score, weight=None):
     return area / total
 
 
+def odd_numbers(values):
+    """Whether each column has a missing value, and whether any value is infinite."""
+    missing = [any(str(v) == "nan" for v in column) for column in values.T.tolist()]
+    return missing, any(abs(v) == float("inf") for v in values.ravel().tolist())
+
+
 def thresholds(values, max_bins, weight=None):
     """Midpoints of neighbours, or bins of about equal weight_sum."""
     weight = np.ones(len(values)) if weight is None else np.asarray(weight, dtype=float)
@@ -1032,6 +1038,43 @@ def slot_goes_left(trees, at, codes):
     if code == 0:
         return not missing_right
     return code <= int(slot["cut"]) + missing_right
+
+
+def tested_cuts(trees):
+    """Feature and cut of each slot that tests a number; None of the others."""
+    found = []
+    for slot in np.ascontiguousarray(trees.slots).view(SLOT).ravel():
+        cut, follows = int(slot["cut"]), int(slot["next"])
+        number = cut != 0xFFFF and not follows >> 31
+        found.append((int(slot["feature"]), cut + (follows >> 30 & 1)) if number else None)
+    return found
+
+
+def baked_values(trees, shrinkage, scale):
+    """Sum that a walk has added at each slot, the steps shrunk and scaled; and the single steps.
+
+    Nothing for a slot that several ways lead to.
+    """
+    one = np.float32
+    slots = np.ascontiguousarray(trees.slots).view(SLOT).ravel()
+    sums = [None] * len(slots)
+    steps = [
+        one(np.float64(step * one(scale)) / (1 + shrinkage / np.float64(weight)))
+        for step, weight in zip(trees.step, trees.weight, strict=True)
+    ]
+    for start, end in pairwise(trees.starts):
+        steps[start] = one(trees.step[start] / (1 + shrinkage / np.float64(trees.weight[start])))
+        sums[start] = steps[start]
+        ways = np.zeros(end - start, dtype=int)
+        for at in range(end - start):
+            ahead = int(slots[start + at]["next"] & 0x3FFFFFFF)
+            if ahead == at:
+                continue
+            for to in (ahead, ahead + 1):
+                ways[to] += 1
+                alone = ways[to] == 1 and sums[start + at] is not None
+                sums[start + to] = steps[start + to] + sums[start + at] if alone else None
+    return sums, steps
 
 
 def path_game(trees, codes):

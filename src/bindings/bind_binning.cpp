@@ -8,6 +8,7 @@
 #include "core/data/binning.hpp"
 #include "core/data/folds.hpp"
 #include "core/data/labels.hpp"
+#include "core/data/number_scan.hpp"
 
 namespace treerank {
 
@@ -32,6 +33,14 @@ nb::list py_find_thresholds(const Numbers<Value>& x, const Vector<std::uint32_t>
     nb::list result;
     for (auto& column : thresholds) result.append(to_numpy(std::move(column)));
     return result;
+}
+
+template <class Value>
+nb::tuple py_scan_numbers(const Numbers<Value>& x, std::size_t n_jobs) {
+    const auto numbers = number_matrix(x);
+    NumberScan found;
+    run_released(n_jobs, [&](ThreadPool& pool) { found = scan_numbers(numbers, pool); });
+    return nb::make_tuple(to_numpy(std::move(found.has_missing)), found.has_infinite);
 }
 
 template <class Value, class Code>
@@ -130,6 +139,11 @@ void bind_binning(nb::module_& m) {
     m.def("find_thresholds", &py_find_thresholds<float>, nb::arg("x").noconvert(),
           nb::arg("sample").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("max_bins"),
           nb::arg("n_jobs"), thresholds_doc);
+    const char* scan_doc = "Whether each column has missing values, and whether any is infinite.";
+    m.def("scan_numbers", &py_scan_numbers<double>, nb::arg("x").noconvert(), nb::arg("n_jobs"),
+          scan_doc);
+    m.def("scan_numbers", &py_scan_numbers<float>, nb::arg("x").noconvert(), nb::arg("n_jobs"),
+          scan_doc);
     const char* encode_doc = "Writes the codes of all columns into `codes` (features x rows).";
     m.def("encode", &py_encode<double, std::uint8_t>, nb::arg("x").noconvert(),
           nb::arg("thresholds").noconvert(), nb::arg("codes").noconvert(), nb::arg("n_jobs"),

@@ -13,11 +13,13 @@
 #include "bindings/trees.hpp"
 #include "core/grow/level_growth.hpp"
 #include "core/tree/forest.hpp"
+#include "core/tree/used_cuts.hpp"
 
 namespace treerank {
 
 namespace {
 
+constexpr std::int64_t kMaxCuts = std::int64_t{1} << 17;  // codes take 16 bits
 constexpr std::size_t kFewRows = 16;  // rows that are walked sooner than all slots are checked
 
 TreeValue value_of(const std::string& name) {
@@ -49,8 +51,6 @@ ForestOptions forest_options(const nb::dict& d) {
     return options;
 }
 
-// Puts the trees' arrays end to end; category sets are numbered through.
-// Steps come shrinkage by shrinkage, trees end to end within each.
 // Room for the values of all trees, which the threads fill, each its trees: pages of memory are
 // then touched first by many of them.
 template <class T>
@@ -72,6 +72,8 @@ struct Room {
     }
 };
 
+// Puts the trees' arrays end to end; category sets are numbered through.
+// Steps come shrinkage by shrinkage, trees end to end within each.
 nb::tuple to_arrays(std::vector<ForestTree>&& trees, std::size_t n_jobs) {
     std::vector<std::int64_t> starts{0};
     std::vector<CategorySet> sets;
@@ -137,42 +139,86 @@ nb::tuple packed_arrays(PackedTrees& packed, std::size_t n_jobs) {
 }
 
 template <class Code>
-nb::tuple py_grow_forest(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
+nb::list py_grow_forests(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
                          const std::optional<Vector<std::int64_t>>& weights,
                          const Vector<std::int32_t>& n_codes,
                          const Vector<std::uint8_t>& categorical,
-                         const Vector<std::int8_t>& monotonic, const nb::dict& options,
+                         const Vector<std::int8_t>& monotonic, const nb::list& options,
                          std::size_t n_jobs, const nb::object& progress, std::size_t n_classes) {
     const std::size_t n = codes.shape(1);
     check_classes(labels, n_classes);
     if (labels.size() != n || (weights && weights->size() != n) || n > kMaxRows)
-        throw nb::value_error("grow_forest: arrays of different lengths, or too many rows");
+        throw nb::value_error("grow_forests: arrays of different lengths, or too many rows");
     Table<Code> table;
     table.codes = code_matrix(codes);
     table.features = make_features(n_codes, categorical, monotonic, codes.shape(0));
     table.labels = labels.data();
     table.n_classes = n_classes;
     table.weights = weights ? weights->data() : nullptr;
-    const ForestOptions parsed = forest_options(options);
-    if (parsed.kind_of.empty()) throw nb::value_error("grow_forest: no trees");
-    if (parsed.sampling.n_draws > n) throw nb::value_error("grow_forest: more draws than rows");
-    std::vector<ForestTree> trees;
+    std::vector<ForestOptions> parsed;
+    for (const auto& one : options) parsed.push_back(forest_options(nb::cast<nb::dict>(one)));
+    for (const ForestOptions& one : parsed) {
+        if (one.kind_of.empty()) throw nb::value_error("grow_forests: no trees");
+        if (one.sampling.n_draws > n) throw nb::value_error("grow_forests: more draws than rows");
+    }
+    std::vector<std::vector<ForestTree>> forests;
     run_released(n_jobs, progress, [&](ThreadPool& pool, ProgressMonitor& monitor) {
-        trees = grow_forest<Code>(table, parsed, pool, monitor);
+        forests = grow_forests<Code>(table, parsed, pool, monitor);
     });
-    return to_arrays(std::move(trees), n_jobs);
+    nb::list result;
+    for (std::vector<ForestTree>& trees : forests)
+        result.append(to_arrays(std::move(trees), n_jobs));
+    return result;
 }
 
 nb::tuple py_bake_shrinkage(const Vector<std::int64_t>& starts, const Slots& slots,
                             const Vector<float>& step, const Vector<float>& weight,
-                            const Vector<std::int32_t>& set_of, const Records& sets,
-                            double lambda) {
-    const ForestView view =
-        forest_view(starts, slots, &step, &weight, set_of, sets, nullptr, kMaxFeatures);
-    std::vector<float> baked(step.size());
+                            const Vector<std::int32_t>& set_of, const Records& sets, double lambda,
+                            float scale, std::size_t n_jobs) {
+    const ForestView view = unchecked_view(starts, slots, &step, &weight, set_of, sets, nullptr);
+    Unfilled<float> baked(step.size());
     std::vector<std::uint8_t> at_end(view.n_trees);
-    bake_shrinkage(view, lambda, baked.data(), at_end.data());
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        check_slots(view, kMaxFeatures, &pool);
+        bake_shrinkage(view, lambda, scale, pool, baked.data(), at_end.data());
+    });
     return nb::make_tuple(to_numpy(std::move(baked)), to_numpy(std::move(at_end)));
+}
+
+// Where the cuts of each feature start in a list of all, feature after feature.
+FirstCuts first_cuts(const Vector<std::int64_t>& n_cuts) {
+    FirstCuts first{0};
+    for (std::size_t f = 0; f < n_cuts.size(); ++f) {
+        const std::int64_t n = n_cuts.data()[f];
+        if (n < 0 || n > kMaxCuts) throw nb::value_error("cuts: a feature of too many cuts");
+        first.push_back(first.back() + static_cast<std::size_t>(n));
+    }
+    return first;
+}
+
+auto py_used_cuts(const Vector<std::int64_t>& starts, const Slots& slots,
+                  const Vector<std::int64_t>& n_cuts, std::size_t n_jobs) {
+    const ForestView view = slots_alone(starts, slots);
+    const FirstCuts first = first_cuts(n_cuts);
+    std::vector<std::uint8_t> used;
+    run_released(n_jobs, [&](ThreadPool& pool) { used = used_cuts(view, first, pool); });
+    if (used.size() != first.back()) raise_damaged();
+    return to_numpy(std::move(used));
+}
+
+auto py_renumber_cuts(const Vector<std::int64_t>& starts, const Slots& slots,
+                      const Vector<std::int64_t>& n_cuts, const Vector<std::int32_t>& new_cut,
+                      std::size_t n_jobs) {
+    const ForestView view = slots_alone(starts, slots);
+    const FirstCuts first = first_cuts(n_cuts);
+    const std::vector<std::int32_t> cuts = to_vector(new_cut);
+    if (cuts.size() != first.back()) throw nb::value_error("renumber_cuts: one cut each expected");
+    Room<Slot> renumbered(slots.shape(0));
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        if (used_cuts(view, first, pool).size() != first.back()) raise_damaged();
+        renumber_cuts(view, first, cuts, pool, renumbered.values.get());
+    });
+    return renumbered.to_records();
 }
 
 template <class Code>
@@ -180,16 +226,15 @@ auto py_score(const Vector<std::int64_t>& starts, const Slots& slots, const Vect
               const Vector<std::int32_t>& set_of, const Records& sets,
               const Vector<std::uint8_t>& at_end, const Matrix<Code>& codes, std::size_t n_jobs) {
     std::vector<double> sums(codes.shape(1));
+    const ForestView view = unchecked_view(starts, slots, &step, nullptr, set_of, sets, &at_end);
     if (codes.shape(1) <= kFewRows) {
-        const ForestView view =
-            unchecked_view(starts, slots, &step, nullptr, set_of, sets, &at_end);
         if (!score_checked(view, code_matrix(codes), sums.data())) raise_damaged();
         return to_numpy(std::move(sums));
     }
-    const ForestView view =
-        forest_view(starts, slots, &step, nullptr, set_of, sets, &at_end, codes.shape(0));
-    run_released(n_jobs,
-                 [&](ThreadPool& pool) { score(view, code_matrix(codes), pool, sums.data()); });
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        check_slots(view, codes.shape(0), &pool);
+        score(view, code_matrix(codes), pool, sums.data());
+    });
     return to_numpy(std::move(sums));
 }
 
@@ -198,10 +243,10 @@ auto py_score_each(const Vector<std::int64_t>& starts, const Slots& slots,
                    const Vector<float>& step, const Vector<std::int32_t>& set_of,
                    const Records& sets, const Vector<std::uint8_t>& at_end,
                    const Matrix<Code>& codes, std::size_t n_jobs) {
-    const ForestView view =
-        forest_view(starts, slots, &step, nullptr, set_of, sets, &at_end, codes.shape(0));
+    const ForestView view = unchecked_view(starts, slots, &step, nullptr, set_of, sets, &at_end);
     std::vector<float> values(view.n_trees * codes.shape(1));
     run_released(n_jobs, [&](ThreadPool& pool) {
+        check_slots(view, codes.shape(0), &pool);
         score_each(view, code_matrix(codes), pool, values.data());
     });
     return to_numpy(std::move(values));
@@ -212,11 +257,12 @@ auto py_apply_each(const Vector<std::int64_t>& starts, const Slots& slots,
                    const Vector<float>& step, const Vector<std::int32_t>& set_of,
                    const Records& sets, const Vector<std::uint8_t>& at_end,
                    const Matrix<Code>& codes, std::size_t n_jobs) {
-    const ForestView view =
-        forest_view(starts, slots, &step, nullptr, set_of, sets, &at_end, codes.shape(0));
+    const ForestView view = unchecked_view(starts, slots, &step, nullptr, set_of, sets, &at_end);
     std::vector<std::int32_t> ends(view.n_trees * codes.shape(1));
-    run_released(
-        n_jobs, [&](ThreadPool& pool) { apply_each(view, code_matrix(codes), pool, ends.data()); });
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        check_slots(view, codes.shape(0), &pool);
+        apply_each(view, code_matrix(codes), pool, ends.data());
+    });
     return to_numpy(std::move(ends));
 }
 
@@ -228,8 +274,7 @@ nb::tuple py_score_out_of_bag(const Vector<std::int64_t>& starts, const Slots& s
                               const Vector<std::uint32_t>& rows, const std::vector<float>& lambdas,
                               std::size_t n_jobs, const nb::object& progress, std::size_t n_all,
                               std::size_t first) {
-    const ForestView view =
-        forest_view(starts, slots, &step, &weight, set_of, sets, nullptr, codes.shape(0));
+    const ForestView view = unchecked_view(starts, slots, &step, &weight, set_of, sets, nullptr);
     const DrawnFrom parsed{sampling_of(sampling), n_all, first};
     const std::vector<std::uint32_t> chosen(rows.data(), rows.data() + rows.size());
     for (const std::uint32_t row : chosen)
@@ -240,6 +285,7 @@ nb::tuple py_score_out_of_bag(const Vector<std::int64_t>& starts, const Slots& s
     std::vector<double> sums(chosen.size() * lambdas.size());
     std::vector<std::int32_t> n_trees(chosen.size());
     run_released(n_jobs, progress, [&](ThreadPool& pool, ProgressMonitor& monitor) {
+        check_slots(view, codes.shape(0), &pool);
         score_out_of_bag(view, code_matrix(codes), parsed, chosen, lambdas, pool, monitor,
                          sums.data(), n_trees.data());
     });
@@ -248,13 +294,14 @@ nb::tuple py_score_out_of_bag(const Vector<std::int64_t>& starts, const Slots& s
 
 template <class Code>
 void bind_for_codes(nb::module_& m) {
-    m.def("grow_forest", &py_grow_forest<Code>, nb::arg("codes").noconvert(),
+    m.def("grow_forests", &py_grow_forests<Code>, nb::arg("codes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("weights").noconvert().none(),
           nb::arg("n_codes").noconvert(), nb::arg("categorical").noconvert(),
           nb::arg("monotonic").noconvert(), nb::arg("options"), nb::arg("n_jobs"),
           nb::arg("progress").none(), nb::arg("n_classes") = 2,
-          "Grows trees on resampled rows: (starts, slots, step, weight, set of each slot, category "
-          "sets, importance of each feature in each tree, share that each slot sends left).");
+          "Grows forests of trees on resampled rows, each by its options: (starts, slots, step, "
+          "weight, set of each slot, category sets, importance of each feature in each tree, share "
+          "that each slot sends left).");
     const auto def = [&m](const char* name, auto function, const char* doc) {
         m.def(name, function, nb::arg("starts").noconvert(), nb::arg("slots").noconvert(),
               nb::arg("step").noconvert(), nb::arg("set_of").noconvert(),
@@ -283,7 +330,15 @@ void bind_forest(nb::module_& m) {
     m.def("bake_shrinkage", &py_bake_shrinkage, nb::arg("starts").noconvert(),
           nb::arg("slots").noconvert(), nb::arg("step").noconvert(), nb::arg("weight").noconvert(),
           nb::arg("set_of").noconvert(), nb::arg("category_sets").noconvert(), nb::arg("shrinkage"),
+          nb::arg("scale"), nb::arg("n_jobs"),
           "One number a slot, and for each tree whether only the slot at the end counts.");
+    m.def("used_cuts", &py_used_cuts, nb::arg("starts").noconvert(), nb::arg("slots").noconvert(),
+          nb::arg("n_cuts").noconvert(), nb::arg("n_jobs"),
+          "Whether a test of numbers is at each cut of each feature, feature after feature.");
+    m.def("renumber_cuts", &py_renumber_cuts, nb::arg("starts").noconvert(),
+          nb::arg("slots").noconvert(), nb::arg("n_cuts").noconvert(),
+          nb::arg("new_cut").noconvert(), nb::arg("n_jobs"),
+          "The slots with a new number for each cut.");
     m.def(
         "draw_counts",
         [](const nb::dict& sampling, std::size_t tree, std::size_t n_all, std::size_t first,

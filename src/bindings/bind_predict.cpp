@@ -1,7 +1,9 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "bindings/arrays.hpp"
 #include "bindings/options.hpp"
@@ -76,6 +78,40 @@ auto py_leaf_weights(const Records& slots, const Vector<std::int32_t>& target,
     return to_numpy(std::move(weights));
 }
 
+// The weights of the rows of each fold in the cells of the tree of its number.
+template <class Code>
+nb::list py_held_out_weights(
+    const std::vector<Records>& slots, const std::vector<Vector<std::int32_t>>& target,
+    const std::vector<Records>& category_sets, const Matrix<Code>& codes,
+    const Vector<std::uint8_t>& labels, const std::optional<Vector<std::uint8_t>>& repeats,
+    const std::optional<Vector<std::int64_t>>& units, const Vector<std::int32_t>& folds,
+    const std::vector<std::size_t>& n_cells, std::size_t n_classes, std::size_t n_jobs) {
+    const std::size_t n = codes.shape(1), n_trees = slots.size();
+    check_classes(labels, n_classes);
+    if (labels.size() != n || (repeats && repeats->size() != n) || (units && units->size() != n) ||
+        folds.size() != n || target.size() != n_trees || category_sets.size() != n_trees ||
+        n_cells.size() != n_trees)
+        throw nb::value_error("held_out_weights: arrays of different lengths");
+    std::vector<FlatTree> trees;
+    for (std::size_t t = 0; t < n_trees; ++t) {
+        trees.push_back(flat_tree(slots[t], target[t], category_sets[t], codes.shape(0)));
+        if (static_cast<std::size_t>(last_cell(trees[t])) >= n_cells[t])
+            throw nb::value_error("held_out_weights: a tree of more cells");
+    }
+    std::vector<std::vector<std::int64_t>> weights(n_trees);
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        for (std::size_t t = 0; t < n_trees; ++t)
+            weights[t] = leaf_weights(
+                trees[t], code_matrix(codes),
+                {labels.data(), n_classes, repeats ? repeats->data() : nullptr,
+                 units ? units->data() : nullptr, folds.data(), static_cast<std::int32_t>(t)},
+                n_cells[t], pool);
+    });
+    nb::list result;
+    for (auto& some : weights) result.append(to_numpy(std::move(some)));
+    return result;
+}
+
 Varied varied_of(std::int32_t feature, const Vector<std::uint16_t>& codes) {
     if (codes.size() == 0 || codes.size() > kMaxGrid)
         throw nb::value_error("sum_over_rows: 1 to 64 codes a feature expected");
@@ -113,6 +149,12 @@ void bind_for_codes(nb::module_& m) {
           nb::arg("repeats").noconvert().none(), nb::arg("units").noconvert().none(),
           nb::arg("n_cells"), nb::arg("n_classes"), nb::arg("n_jobs"),
           "Weight of each class in each cell in which rows end (cells x classes).");
+    m.def("held_out_weights", &py_held_out_weights<Code>, nb::arg("slots").noconvert(),
+          nb::arg("target").noconvert(), nb::arg("category_sets").noconvert(),
+          nb::arg("codes").noconvert(), nb::arg("labels").noconvert(),
+          nb::arg("repeats").noconvert().none(), nb::arg("units").noconvert().none(),
+          nb::arg("folds").noconvert(), nb::arg("n_cells"), nb::arg("n_classes"), nb::arg("n_jobs"),
+          "The same of the rows of each fold, in the tree of its number.");
     m.def("sum_over_rows", &py_sum_over_rows<Code>, nb::arg("slots").noconvert(),
           nb::arg("target").noconvert(), nb::arg("category_sets").noconvert(),
           nb::arg("codes").noconvert(), nb::arg("weights").noconvert().none(),

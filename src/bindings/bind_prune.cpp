@@ -1,9 +1,15 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "bindings/arrays.hpp"
 #include "bindings/options.hpp"
 #include "core/data/types.hpp"
 #include "core/prune/cost_complexity.hpp"
+#include "core/prune/held_out_auc.hpp"
 #include "core/prune/held_out_path.hpp"
 
 namespace treerank {
@@ -75,6 +81,43 @@ nb::list py_held_out_paths(const std::vector<Vector<std::int32_t>>& left,
     return result;
 }
 
+nb::list py_cost_complexities(const std::vector<Vector<std::int32_t>>& left,
+                              const std::vector<Vector<std::int32_t>>& right,
+                              const std::vector<Vector<double>>& gain, std::size_t n_jobs) {
+    const std::size_t n = left.size();
+    bool fits = right.size() == n && gain.size() == n;
+    for (std::size_t t = 0; fits && t < n; ++t)
+        fits = left[t].size() == right[t].size() && left[t].size() == gain[t].size();
+    if (!fits) throw nb::value_error("cost_complexities: arrays of different lengths");
+    std::vector<PruningSequence> sequences(n);
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        pool.run(n, [&](std::size_t t) {
+            sequences[t] =
+                cost_complexity(left[t].data(), right[t].data(), gain[t].data(), left[t].size());
+        });
+    });
+    nb::list result;
+    for (PruningSequence& sequence : sequences)
+        result.append(nb::make_tuple(to_numpy(std::move(sequence.lambdas)),
+                                     to_numpy(std::move(sequence.collapsed_at))));
+    return result;
+}
+
+auto py_held_out_auc(const Matrix<double>& scores, const Vector<std::uint8_t>& labels,
+                     const std::optional<Vector<std::int64_t>>& units, std::size_t n_jobs) {
+    const std::size_t n = scores.shape(0);
+    if (labels.size() != n || (units && units->size() != n))
+        throw nb::value_error("held_out_auc: arrays of different lengths");
+    if (std::any_of(scores.data(), scores.data() + scores.size(),
+                    [](double score) { return std::isnan(score); }))
+        throw nb::value_error("held_out_auc: NaN among the scores");
+    std::vector<double> auc(scores.shape(1));
+    const ScoredRows rows{scores.data(), n, auc.size(), labels.data(),
+                          units ? units->data() : nullptr};
+    run_released(n_jobs, [&](ThreadPool& pool) { held_out_auc(rows, pool, auc.data()); });
+    return to_numpy(std::move(auc));
+}
+
 }  // namespace
 
 void bind_prune(nb::module_& m) {
@@ -82,15 +125,14 @@ void bind_prune(nb::module_& m) {
         "cost_complexity",
         [](const Vector<std::int32_t>& left, const Vector<std::int32_t>& right,
            const Vector<double>& gain) {
-            if (left.size() != right.size() || left.size() != gain.size())
-                throw nb::value_error("cost_complexity: arrays of different lengths");
-            PruningSequence sequence =
-                cost_complexity(left.data(), right.data(), gain.data(), left.size());
-            return nb::make_tuple(to_numpy(std::move(sequence.lambdas)),
-                                  to_numpy(std::move(sequence.collapsed_at)));
+            const nb::list found = py_cost_complexities({left}, {right}, {gain}, 1);
+            return nb::cast<nb::tuple>(found[0]);
         },
         nb::arg("left").noconvert(), nb::arg("right").noconvert(), nb::arg("gain").noconvert(),
         "The nested subtrees: (lambdas, the step at which each cell is collapsed).");
+    m.def("cost_complexities", &py_cost_complexities, nb::arg("left").noconvert(),
+          nb::arg("right").noconvert(), nb::arg("gain").noconvert(), nb::arg("n_jobs"),
+          "The same of several trees.");
     m.def(
         "penalised_subtree",
         [](const Vector<std::int32_t>& left, const Vector<std::int32_t>& right,
@@ -121,6 +163,11 @@ void bind_prune(nb::module_& m) {
         },
         nb::arg("left").noconvert(), nb::arg("right").noconvert(), nb::arg("weight").noconvert(),
         "The nested subtrees by VUS: (lambdas, the step at which each cell is collapsed).");
+    m.def(
+        "held_out_auc", &py_held_out_auc, nb::arg("scores").noconvert(),
+        nb::arg("labels").noconvert(), nb::arg("units").noconvert().none(), nb::arg("n_jobs"),
+        "The AUC of each column of scores (rows x columns, without NaN); labels are 0 and 1, both "
+        "with weight.");
     m.def("held_out_paths", &py_held_out_paths, nb::arg("left").noconvert(),
           nb::arg("right").noconvert(), nb::arg("collapsed_at").noconvert(),
           nb::arg("weight").noconvert(), nb::arg("value").noconvert(), nb::arg("share").noconvert(),

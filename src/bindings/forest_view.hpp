@@ -40,13 +40,25 @@ inline ForestView unchecked_view(const Vector<std::int64_t>& starts, const Slots
     return view;
 }
 
-// The same with slots that every walk can use.
+// The slots of trees, without what walks need besides.
+inline ForestView slots_alone(const Vector<std::int64_t>& starts, const Slots& slots) {
+    const Vector<std::int32_t> no_sets(nullptr, {0});
+    const Records empty(nullptr, {0, sizeof(CategorySet)});
+    return unchecked_view(starts, slots, nullptr, nullptr, no_sets, empty, nullptr);
+}
+
+// Throws unless every walk can use the slots; needs no lock on Python.
+inline void check_slots(const ForestView& view, std::size_t n_features, ThreadPool* pool) {
+    if (!is_sound(view, n_features, pool)) raise_damaged();
+}
+
+// The same with slots that were checked by the caller alone.
 inline ForestView forest_view(const Vector<std::int64_t>& starts, const Slots& slots,
                               const Vector<float>* step, const Vector<float>* weight,
                               const Vector<std::int32_t>& set_of, const Records& sets,
                               const Vector<std::uint8_t>* at_end, std::size_t n_features) {
     const ForestView view = unchecked_view(starts, slots, step, weight, set_of, sets, at_end);
-    if (!is_sound(view, n_features)) raise_damaged();
+    check_slots(view, n_features, nullptr);
     return view;
 }
 

@@ -40,6 +40,13 @@ def find_thresholds(x: Annotated[NDArray[numpy.float32], dict(shape=(None, None)
     """Thresholds of every column, ascending."""
 
 @overload
+def scan_numbers(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), writable=False)], n_jobs: int) -> tuple: ...
+
+@overload
+def scan_numbers(x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), writable=False)], n_jobs: int) -> tuple:
+    """Whether each column has missing values, and whether any is infinite."""
+
+@overload
 def encode(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), writable=False)], thresholds: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C')], n_jobs: int) -> None: ...
 
 @overload
@@ -231,12 +238,12 @@ def grow_cell(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), o
     """The ranking tree below a cell of two classes whose rows are all here."""
 
 @overload
-def grow_forest(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int, progress: object | None, n_classes: int = 2) -> tuple: ...
+def grow_forests(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: list, n_jobs: int, progress: object | None, n_classes: int = 2) -> list: ...
 
 @overload
-def grow_forest(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: dict, n_jobs: int, progress: object | None, n_classes: int = 2) -> tuple:
+def grow_forests(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], options: list, n_jobs: int, progress: object | None, n_classes: int = 2) -> list:
     """
-    Grows trees on resampled rows: (starts, slots, step, weight, set of each slot, category sets, importance of each feature in each tree, share that each slot sends left).
+    Grows forests of trees on resampled rows, each by its options: (starts, slots, step, weight, set of each slot, category sets, importance of each feature in each tree, share that each slot sends left).
     """
 
 @overload
@@ -271,10 +278,18 @@ def score_out_of_bag(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,),
 
 MAX_LAMBDAS: int = 12
 
-def bake_shrinkage(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], shrinkage: float) -> tuple:
+def bake_shrinkage(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], shrinkage: float, scale: float, n_jobs: int) -> tuple:
     """
     One number a slot, and for each tree whether only the slot at the end counts.
     """
+
+def used_cuts(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_cuts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], n_jobs: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
+    """
+    Whether a test of numbers is at each cut of each feature, feature after feature.
+    """
+
+def renumber_cuts(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], n_cuts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], new_cut: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], n_jobs: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]:
+    """The slots with a new number for each cut."""
 
 def draw_counts(sampling: dict, tree: int, n_all: int, first: int, n: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
     """How often each of some rows was drawn for a tree."""
@@ -384,6 +399,9 @@ def cost_complexity(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), or
     The nested subtrees: (lambdas, the step at which each cell is collapsed).
     """
 
+def cost_complexities(left: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]], right: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]], gain: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]], n_jobs: int) -> list:
+    """The same of several trees."""
+
 def penalised_subtree(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], penalty: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]) -> tuple:
     """
     The subtree of largest gain less penalty[leaves - 1]: (largest gain by leaves, whether each cell is split).
@@ -392,6 +410,11 @@ def penalised_subtree(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), 
 def vus_complexity(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)]) -> tuple:
     """
     The nested subtrees by VUS: (lambdas, the step at which each cell is collapsed).
+    """
+
+def held_out_auc(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], units: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_jobs: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    The AUC of each column of scores (rows x columns, without NaN); labels are 0 and 1, both with weight.
     """
 
 def held_out_paths(left: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]], right: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]], collapsed_at: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]], weight: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)]], value: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', writable=False)]], share: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', writable=False)]], n_jobs: int, focus: tuple) -> list:
@@ -417,6 +440,13 @@ def leaf_weights(slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None),
 @overload
 def leaf_weights(slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)] | None, units: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_cells: int, n_classes: int, n_jobs: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
     """Weight of each class in each cell in which rows end (cells x classes)."""
+
+@overload
+def held_out_weights(slots: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)]], target: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]], category_sets: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)]], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)] | None, units: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, folds: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], n_cells: Sequence[int], n_classes: int, n_jobs: int) -> list: ...
+
+@overload
+def held_out_weights(slots: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)]], target: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)]], category_sets: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)]], codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], repeats: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)] | None, units: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, folds: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], n_cells: Sequence[int], n_classes: int, n_jobs: int) -> list:
+    """The same of the rows of each fold, in the tree of its number."""
 
 @overload
 def sum_over_rows(slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)] | None, cell_values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], first: int, first_codes: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', writable=False)], second: int, second_codes: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', writable=False)], n_jobs: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...

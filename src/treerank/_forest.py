@@ -320,18 +320,17 @@ class RankingForest(CodedFit, TreeEnsemble):
             self._keep(trees, rows)
         if not self.warm_start and isinstance(self._trees, ForestArrays):
             # More trees would need all thresholds.
-            self._binning, self._trees = keep_used_in_forest(self._binning, self._trees)
+            used = keep_used_in_forest(self._binning, self._trees, rows.n_jobs)
+            self._binning, self._trees = used
 
     def _keep(self, trees: Trees, rows: ForestRows) -> None:
         """Choose the shrinkage, make one number per slot, and set the fitted attributes."""
         plan, out_of_bag = self._plan, None
         self.shrinkage_, scale = plan.shrinkages[0], 1.0
         if len(plan.shrinkages) > 1 or (self.oob_score and plan.by_value):
-            self.shrinkage_, scale, out_of_bag = choose_shrinkage(
-                trees, rows, plan, bool(self.oob_score)
-            )
+            self.shrinkage_, scale, out_of_bag = choose_shrinkage(trees, rows, plan, self.oob_score)
         self._before_shrinkage = trees if self.warm_start else None
-        self._trees = trees.bake_shrinkage(self.shrinkage_, scale)
+        self._trees = trees.bake_shrinkage(self.shrinkage_, scale, rows.n_jobs)
         self._ranks = None
         if not plan.by_value:
             self._ranks, out_of_bag = rows.rank_aggregation(

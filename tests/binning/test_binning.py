@@ -176,3 +176,28 @@ def test_shapes_that_do_not_agree_are_refused():
         _core.encode(np.zeros((10, 1)), [np.empty(0)], codes, 1)
     with pytest.raises(TypeError):
         _core.encode(np.zeros((10, 2), dtype=int), [np.empty(0)] * 2, codes, 1)
+
+
+@given(
+    n=st.integers(0, 40), p=st.integers(1, 4), n_odd=st.integers(0, 3),
+    layout=st.sampled_from(["rows", "columns", "strided", "float32"]), n_jobs=st.integers(1, 4),
+    seed=st.integers(0, 10_000),
+)  # fmt: skip
+@examples(60)
+def test_missing_and_infinite_numbers_are_found_in_any_layout(n, p, n_odd, layout, n_jobs, seed):
+    rng = np.random.default_rng(seed)
+    n = 700 * n  # some tables of several tasks
+    values = rng.normal(size=(n, p))
+    for _ in range(n_odd if n else 0):
+        values[rng.integers(n), rng.integers(p)] = rng.choice([np.nan, np.inf, -np.inf, 1e300])
+    if layout == "float32":
+        values = np.clip(values, -1e30, 1e30, out=values, where=abs(values) < np.inf)
+        values = values.astype(np.float32)
+    elif layout == "columns":
+        values = np.asfortranarray(values)
+    elif layout == "strided":
+        values = np.repeat(values, 2, axis=1)[:, ::2]
+    missing, infinite = _core.scan_numbers(values, n_jobs)
+    wanted_missing, wanted_infinite = oracles.odd_numbers(values)
+    assert missing.astype(bool).tolist() == wanted_missing
+    assert infinite == wanted_infinite

@@ -65,12 +65,12 @@ def grow(
     max_depth=st.integers(1, 3), leafrank_depth=st.integers(1, 3), by_stratum=st.booleans(),
     max_leaf_nodes=st.sampled_from([0, 0, 2, 3, 5, 9]),
     weighted=st.booleans(), least=st.integers(1, 4), l2=st.sampled_from([0.0, 0.5]),
-    monotonic=st.sampled_from([(0, 0, 0), (1, 0, 0), (-1, 1, 0)]),
+    monotonic=st.sampled_from([(0, 0, 0), (1, 0, 0), (-1, 1, 0)]), n_jobs=st.integers(1, 5),
 )  # fmt: skip
 @examples(200)
 def test_tree_equals_its_slow_twin(
     n, seed, n_codes, max_depth, leafrank_depth, by_stratum, max_leaf_nodes, weighted, least, l2,
-    monotonic,
+    monotonic, n_jobs,
 ):  # fmt: skip
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, n_codes, size=(3, n)).astype(np.uint8)
@@ -92,7 +92,7 @@ def test_tree_equals_its_slow_twin(
         return
     found, _ = grow(
         codes, (gradient * UNIT, hessian * UNIT), weights, categorical, monotonic, rows, chosen,
-        options,
+        options, n_jobs=n_jobs,
     )  # fmt: skip
     data = oracles.GradientRows(
         codes, gradient.astype(object), hessian.astype(object),
@@ -362,9 +362,38 @@ def test_cells_split_best_first_are_the_same_for_any_number_of_threads(
         "random_state": 0,
     }  # fmt: skip
     alone = BoostedTreeRank(3, n_jobs=1, **settings).fit(X, y)
-    shared = BoostedTreeRank(3, n_jobs=3, **settings).fit(X, y)
-    assert np.array_equal(alone._trees.slots, shared._trees.slots)
-    assert np.array_equal(alone.score_samples(X), shared.score_samples(X))
+    for n_jobs in (3, 16):
+        shared = BoostedTreeRank(3, n_jobs=n_jobs, **settings).fit(X, y)
+        assert np.array_equal(alone._trees.slots, shared._trees.slots)
+        assert np.array_equal(alone.score_samples(X), shared.score_samples(X))
+
+
+def same_gains(seed):
+    """Grow a tree on rows with two gradients only: many small cells gain the same."""
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(20, 200)), int(rng.integers(1, 4))
+    codes = rng.integers(0, int(rng.integers(3, 40)), size=(p, n)).astype(np.uint8)
+    gradient = rng.choice([-1.0, 1.0], n)
+    options = {
+        "max_depth": 12, "max_leaf_nodes": int(rng.integers(4, 40)), "leafrank_depth": 1,
+        "min_weight_leaf": 1, "independent_weight": 1.0, "l2": 0.0, "learning_rate": 1.0,
+        "by_stratum": True,
+    }  # fmt: skip
+    return lambda n_jobs: grow(
+        codes, (gradient, np.ones(n)), None, (0,) * p, (0,) * p, None,
+        np.arange(p, dtype=np.int32), options, n_jobs=n_jobs,
+    )  # fmt: skip
+
+
+# In the first ones two cells gain the same, and of these the one that is made first on one thread
+# is halved ahead of its turn after the other.
+@pytest.mark.parametrize("seed", [500, 748, 771, 792, 1200, *range(50)])
+def test_cells_halved_ahead_of_their_turn_do_not_change_the_tree(seed):
+    alone = same_gains(seed)(1)
+    for n_jobs in (2, 6, 16):
+        shared = same_gains(seed)(n_jobs)
+        np.testing.assert_array_equal(shared[0], alone[0])
+        np.testing.assert_array_equal(shared[1], alone[1])
 
 
 def test_best_first_trees_survive_clone_and_a_model_file(tmp_path):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis_examples import examples
 from sklearn.base import clone
 
-from treerank import LeafRank, TreeRank
+from treerank import LeafRank, RankingForest, TreeRank
 
 
 def table(n=3_000, p=6, seed=0):
@@ -51,6 +51,28 @@ def test_threads_do_not_change_the_model(name):
     for n_jobs in (3, 16):  # fewer than trees, that of the folds included, and more
         many = clone(MODELS[name]).set_params(n_jobs=n_jobs).fit(x, y)
         assert same(one, many, x)
+
+
+@pytest.mark.core
+@given(
+    n_jobs=st.integers(2, 9), n_trees=st.integers(1, 3), max_features=st.sampled_from([None, 2]),
+    constrained=st.booleans(), seed=st.integers(0, 10_000),
+)  # fmt: skip
+@examples(8)
+def test_large_leafrank_trees_grown_by_a_team_are_those_of_one_thread(
+    n_jobs, n_trees, max_features, constrained, seed
+):
+    x, y = table(20_000, 4, seed)
+    x[:, 3] = np.nan_to_num(x[:, 3]).round(1) % 3
+    forest = RankingForest(
+        LeafRank(max_depth=None, max_features=max_features), n_estimators=n_trees, max_depth=1,
+        bootstrap=False, shrinkage=1.0, categorical_features=[3], random_state=seed,
+        monotonic_cst=[1, 0, 0, 0] if constrained else None,
+    )  # fmt: skip
+    one = clone(forest).set_params(n_jobs=1).fit(x, y)._trees
+    many = clone(forest).set_params(n_jobs=n_jobs).fit(x, y)._trees
+    for name in ("starts", "slots", "step", "set_of", "category_sets", "left_share"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(many, name))
 
 
 @examples(25)

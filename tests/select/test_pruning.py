@@ -153,8 +153,27 @@ def test_weights_of_leaves_are_those_of_the_rows_that_end_in_them(categorical):
         units = np.ones(n, dtype=np.int64) if weights.as_units is None else weights.as_units
         expected = np.zeros((tree.n_cells, 2), dtype=np.int64)
         np.add.at(expected, (cells, labels), units)
+        folds = rng.integers(-1, 3, n).astype(np.int32)
         for n_jobs in (1, 3):
             assert np.array_equal(tree.leaf_weights(codes, labels, weights, n_jobs), expected)
+            of_folds = tree.held_out_weights([tree] * 3, codes, labels, weights, folds, n_jobs)
+            for fold, found in enumerate(of_folds):
+                wanted = np.zeros((tree.n_cells, 2), dtype=np.int64)
+                held = folds == fold
+                np.add.at(wanted, (cells[held], labels[held]), units[held])
+                assert np.array_equal(found, wanted)
+
+
+@pytest.mark.core
+@settings(deadline=None)
+@given(st.lists(trees(), max_size=6), st.integers(1, 4))
+def test_sequences_of_several_trees_are_those_of_each(several, n_jobs):
+    left, right, gain = ([tree[k] for tree in several] for k in range(3))
+    found = _core.cost_complexities(left, right, gain, n_jobs)
+    for tree, (lambdas, collapsed_at) in zip(several, found, strict=True):
+        alone = _core.cost_complexity(*tree)
+        assert np.array_equal(lambdas, alone[0])
+        assert np.array_equal(collapsed_at, alone[1])
 
 
 @pytest.mark.parametrize("parameters", [{}, {"shrinkage": None}])

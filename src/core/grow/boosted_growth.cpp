@@ -20,14 +20,17 @@ BoostedGrowth::BoostedGrowth(Features features)
     : features_(std::move(features)), growing_(features_), trial_(features_) {}
 
 void BoostedGrowth::start(const BoostingOptions& options, std::int64_t n_rows,
-                          const GradientSum& sum, std::size_t most_open) {
+                          const GradientSum& sum, std::size_t most_open, std::size_t most_ahead) {
     growing_.reset(options);
     most_open_ = std::max<std::size_t>(most_open, 1);
+    // Rows that the tree inside a cell has moved could not be put back.
+    most_ahead_ = options.leafrank_depth == 1 ? std::max<std::size_t>(most_ahead, 1) : 1;
     square_shift_ = GradientSquares::shift_for(sum.weight);
     cells_.clear();
     n_strata_ = 1;
     work_.clear();
     waiting_.clear();
+    ready_.clear();
     partitions_.clear();
     clear_requests();
     steps_.clear();
@@ -115,17 +118,60 @@ bool BoostedGrowth::begin(Work work) {
     return !nodes_.empty();
 }
 
-// Whether a waiting cell is to be halved; else they all stay whole.
+// Whether waiting cells are to be halved; else growth is over.
 bool BoostedGrowth::begin_best() {
-    if (waiting_.empty()) return false;
-    if (n_strata_ < growing_.options.max_leaf_nodes) {
-        std::pop_heap(waiting_.begin(), waiting_.end());
-        work_.push_back({Work::kHalves, {waiting_.back()}});
-        waiting_.pop_back();
-        return true;
+    while (!waiting_.empty() && n_strata_ < growing_.options.max_leaf_nodes) {
+        const std::int32_t best = waiting_.front().at.cell;
+        if (cells_[best].left < 0) {
+            work_.push_back({Work::kHalves, best_waiting()});
+            return true;
+        }
+        keep_halves(best);
     }
-    for (const Open& cell : std::exchange(waiting_, {})) keep_whole(cell);
+    finish_waiting();
     return false;
+}
+
+// The best cell and those that come next, as far as their turn will almost surely come: cells below
+// the ones before may go first.
+std::vector<BoostedGrowth::Open> BoostedGrowth::best_waiting() const {
+    const auto n_left = static_cast<std::size_t>(growing_.options.max_leaf_nodes - n_strata_);
+    std::vector<Open> found;
+    for (const Open& cell : waiting_)
+        if (cells_[cell.at.cell].left < 0) found.push_back(cell);
+    std::sort(found.begin(), found.end(), [](const Open& a, const Open& b) { return b < a; });
+    found.resize(std::min({found.size(), most_ahead_, std::max<std::size_t>(n_left / 2, 1)}));
+    return found;
+}
+
+// The turn of the best cell, which is halved, has come: the cells below wait for theirs.
+void BoostedGrowth::keep_halves(std::int32_t cell) {
+    std::pop_heap(waiting_.begin(), waiting_.end());
+    waiting_.pop_back();
+    ++n_strata_;
+    const auto is_below = [&](const Open& open) {
+        return open.at.cell == cells_[cell].left || open.at.cell == cells_[cell].right;
+    };
+    for (Open open : ready_) {
+        if (!is_below(open)) continue;
+        open.turn = 2 * n_strata_ + (open.at.cell == cells_[cell].right ? 1 : 0);
+        waiting_.push_back(open);
+        std::push_heap(waiting_.begin(), waiting_.end());
+    }
+    std::erase_if(ready_, is_below);
+}
+
+// Cells that wait stay whole, those that were halved ahead of their turn too.
+void BoostedGrowth::finish_waiting() {
+    for (const Open& open : std::exchange(waiting_, {})) {
+        BoostedCell& cell = cells_[open.at.cell];
+        if (cell.left < 0) {
+            keep_whole(open);
+        } else {
+            cell.nodes.clear();
+            cell.left = cell.right = -1;
+        }
+    }
 }
 
 // Rows below the last tests of an inner tree need not be partitioned before the cell is halved.
@@ -254,8 +300,7 @@ void BoostedGrowth::finish_trees(const std::vector<Open>& cells) {
             keep_whole(open);
         } else if (is_best_first()) {
             open.gain = gain_inside(cell);
-            waiting_.push_back(open);
-            std::push_heap(waiting_.begin(), waiting_.end());
+            (open.at.cell == 0 ? waiting_ : ready_).push_back(open);
         } else {
             halved.push_back(open);
         }
@@ -276,9 +321,8 @@ void BoostedGrowth::halve(const std::vector<Open>& cells) {
         trial_.reset(growing_.options);
         const Halves halves = make_halves(trial_, cells_[open.at.cell]);
         const std::int32_t depth = cells_[open.at.cell].depth + 1;
-        ++n_strata_;
         const bool opens = depth < growing_.options.max_depth &&
-                           (!is_best_first() || n_strata_ < growing_.options.max_leaf_nodes);
+                           (!is_best_first() || n_strata_ + 1 < growing_.options.max_leaf_nodes);
         const std::int32_t left = add_cell(halves.left, depth, opens);
         const std::int32_t right = add_cell(halves.right, depth, opens);
         BoostedCell& cell = cells_[open.at.cell];

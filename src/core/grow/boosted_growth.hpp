@@ -4,7 +4,9 @@
 // a device (_device/boosting.py), or in shards (summed_boosting.cpp).
 //
 // Cells are split depth by depth, or the best first: by the Newton gain of the tests inside them,
-// and of equal ones the one made first, so that the tree does not depend on the source.
+// and of equal ones the one made first, so that the tree does not depend on the source. A source
+// with several threads has some of the next best cells halved together with the best one, ahead of
+// their turn; those whose turn does not come are left whole in the end.
 #pragma once
 
 #include <cstdint>
@@ -64,9 +66,10 @@ class BoostedGrowth {
     BoostedGrowth& operator=(const BoostedGrowth&) = delete;
 
     // Begins a tree of `n_rows` rows, all in buffer 0, their histogram being number 0. At most
-    // `most_open` nodes are searched together.
+    // `most_open` nodes are searched together, and `most_ahead` cells are halved together where
+    // the best comes first.
     void start(const BoostingOptions& options, std::int64_t n_rows, const GradientSum& sum,
-               std::size_t most_open);
+               std::size_t most_open, std::size_t most_ahead = 1);
 
     // What to do next. Nodes whose rows are to be partitioned; the source sets their `n_left`
     // before it calls `partitioned`. None for a source that says with the cuts how many rows go
@@ -105,11 +108,12 @@ class BoostedGrowth {
     struct Open {
         NodeOfCell at;
         std::int32_t histogram;
-        bool owns_histogram;  // else it is that of its cell, which goes on to need it
-        double gain = 0;      // of a cell: that of the tests inside
+        bool owns_histogram;    // else it is that of its cell, which goes on to need it
+        double gain = 0;        // of a cell: that of the tests inside
+        std::int32_t turn = 0;  // of a cell: when it was made, if cells are split the best first
 
         bool operator<(const Open& other) const {
-            return gain != other.gain ? gain < other.gain : at.cell > other.at.cell;
+            return gain != other.gain ? gain < other.gain : turn > other.turn;
         }
     };
     // Cells to be opened, nodes to be searched, cells whose inner trees are done, nodes with a cut
@@ -131,6 +135,9 @@ class BoostedGrowth {
     void advance();
     bool begin(Work work);
     bool begin_best();
+    std::vector<Open> best_waiting() const;
+    void keep_halves(std::int32_t cell);
+    void finish_waiting();
     bool ask_partitions(const Work& work);
     void ask_partition(NodeOfCell at);
     void place_children(NodeOfCell at, std::int64_t n_left, bool right_first);
@@ -144,12 +151,13 @@ class BoostedGrowth {
 
     const Features features_;
     GrowingBoostedTree growing_, trial_;
-    std::size_t most_open_ = 1;
+    std::size_t most_open_ = 1, most_ahead_ = 1;
     int square_shift_ = 0;
     std::vector<BoostedCell> cells_;
     std::int32_t n_strata_ = 1;
     std::vector<Work> work_;     // the last comes first
     std::vector<Open> waiting_;  // a heap of cells that may be halved, the best first
+    std::vector<Open> ready_;    // the same below cells that were halved ahead of their turn
     std::vector<Open> open_;
     std::vector<NodeOfCell> partitioned_;
     std::vector<std::int32_t> free_histograms_;

@@ -14,9 +14,9 @@ namespace treerank {
 namespace {
 
 // Work that is worth calling the pool: rows to count, rows to move, bins to search.
-constexpr std::size_t kCountForTeam = std::size_t{1} << 14;
-constexpr std::size_t kRowsForTeam = std::size_t{1} << 15;
-constexpr std::size_t kBinsForTeam = std::size_t{1} << 14;
+constexpr std::size_t kCountForTeam = std::size_t{1} << 12;
+constexpr std::size_t kRowsForTeam = std::size_t{1} << 13;
+constexpr std::size_t kBinsForTeam = std::size_t{1} << 13;
 constexpr std::size_t kRowsPerTask = 4096;
 // Nodes that are grown together, so that their work fills the pool and its threads seldom wait for
 // each other: several for each thread, as long as their histograms are no larger than this.
@@ -42,7 +42,8 @@ class RowsInMemory : public BoostingRounds {
                      ThreadPool& pool) override {
         pool_ = &pool;
         begin(drawn, chosen, options);
-        growth_.start(options, static_cast<std::int64_t>(n_rows_), count_root(), most_open());
+        growth_.start(options, static_cast<std::int64_t>(n_rows_), count_root(), most_open(),
+                      pool_->size());
         while (true) {
             if (!growth_.partitions().empty()) {
                 partition_rows();

@@ -168,6 +168,10 @@ void LeafRank<Code, Count>::grow_depth_first(Open root) {
     while (!stack.empty()) {
         Open open = stack.back();
         stack.pop_back();
+        if (open.size() <= rows_to_pass_on_ && may_split(open)) {
+            passed_on_.push_back(open);
+            continue;
+        }
         if (may_move && DenseRows<Code>::pays(*view_, open.size())) {
             grow_dense(open);
             continue;
@@ -229,10 +233,10 @@ void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t 
     split_search_.enter(view, rows, n);
     const bool known = histogram != nullptr && uses_all_features() && !is_sparse(n);
     const Open open{root, 0, n, known ? histogram : nullptr, known};
-    if (grows_best_first())
-        grow_best_first(open);
-    else
-        grow_depth_first(open);
+    if (grows_best_first()) return grow_best_first(open);
+    rows_to_pass_on_ = rows_to_pass_on(view, n);
+    grow_depth_first(open);
+    if (!passed_on_.empty()) grow_passed_on(cell);
 }
 
 template <class Code, class Count>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/data/row_view.hpp"
@@ -76,6 +77,12 @@ class LeafRank : public LeafRankTree {
     // The same with the rows laid side by side first.
     void grow_dense(const Open& root);
     void grow_best_first(Open root);
+    // In a team, nodes of up to so many rows are passed on; then they are grown by a thread each,
+    // and put together as one thread would have grown them.
+    std::size_t rows_to_pass_on(const View<Code>& view, std::size_t n) const;
+    void grow_passed_on(ClassWeight cell);
+    void graft(const std::vector<std::unique_ptr<LeafRank>>& grown);
+    void graft_below(std::int32_t number, std::size_t first, const LeafRank& tree);
 
     void release(Count* histogram);
 
@@ -93,6 +100,8 @@ class LeafRank : public LeafRankTree {
     FeatureDraws draws_;
     std::size_t rows_since_check_ = 0;
     Count* given_ = nullptr;  // the cell's histogram, which is not ours
+    std::size_t rows_to_pass_on_ = 0;
+    std::vector<Open> passed_on_;
 
     HistogramPool<Count> histograms_;
 };

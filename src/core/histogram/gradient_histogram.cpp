@@ -1,5 +1,8 @@
 #include "core/histogram/gradient_histogram.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 namespace treerank {
 
 namespace {
@@ -10,7 +13,7 @@ constexpr std::size_t kRowsAhead = 64;       // that are fetched while others ar
 constexpr std::size_t kLine = 64;            // bytes of a line of cache
 constexpr std::size_t kRowsPerTask = 8192;
 // The least that is worth a histogram of its own: of all features, or of those of one pass.
-constexpr std::size_t kRowsPerPart = 8192, kRowsPerPass = 4096;
+constexpr std::size_t kRowsPerPart = 8192, kRowsPerPass = 2048;
 constexpr std::size_t kPartsPerThread = 3;
 constexpr std::size_t kBinsPerTask = 256;
 
@@ -147,7 +150,14 @@ auto GradientCounter<Code, Rows>::parts_of(const std::vector<HistogramJob>& jobs
 template <class Code, class Rows>
 void GradientCounter<Code, Rows>::count(const std::vector<HistogramJob>& jobs, ThreadPool* pool) {
     const std::vector<Part> parts = parts_of(jobs, pool != nullptr ? pool->size() : 1);
-    run_in(pool, parts.size(), [&](std::size_t i) {
+    std::vector<std::size_t> order(parts.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    // The largest first, so that no thread is left with a large one at the end.
+    if (pool != nullptr)
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::size_t a, std::size_t b) { return parts[a].n > parts[b].n; });
+    run_in(pool, parts.size(), [&](std::size_t at) {
+        const std::size_t i = order[at];
         const Part& part = parts[i];
         const HistogramJob& job = jobs[part.job];
         const Group& group = part.group;

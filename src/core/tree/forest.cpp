@@ -307,25 +307,46 @@ ForestTree keep_tree(const RankTree& tree, const ForestOptions& options, std::si
 }
 
 template <class Code>
-std::vector<ForestTree> grow_forest(const Table<Code>& given, const ForestOptions& options,
-                                    ThreadPool& pool, ProgressMonitor& monitor) {
+std::vector<std::vector<ForestTree>> grow_forests(const Table<Code>& given,
+                                                  const std::vector<ForestOptions>& options,
+                                                  ThreadPool& pool, ProgressMonitor& monitor) {
     Table<Code> table = given;
     const std::vector<Code> by_row = copy_by_row(table, pool);
-    const std::size_t n_trees = options.kind_of.size();
-    std::vector<ForestTree> trees(n_trees);
-    const double sampled = options.sampling.n_draws > 0 && options.sampling.replace ? 0.632 : 1.0;
-    monitor.expect(sampled * static_cast<double>(n_trees) * static_cast<double>(table.codes.rows));
-    const auto grow = [&](std::size_t t, ThreadPool* helpers) {
-        trees[t] = keep_tree(grow_on_sample(table, options, t, helpers, monitor), options,
-                             table.features.size());
+    struct Place {
+        std::size_t forest, tree;
     };
-    run_in_teams(pool, n_trees, grow);
+    std::vector<Place> places;
+    std::vector<std::vector<ForestTree>> trees(options.size());
+    double work = 0;
+    for (std::size_t f = 0; f < options.size(); ++f) {
+        const Sampling& sampling = options[f].sampling;
+        trees[f].resize(options[f].kind_of.size());
+        for (std::size_t t = 0; t < trees[f].size(); ++t) places.push_back({f, t});
+        work += static_cast<double>(trees[f].size()) * static_cast<double>(table.codes.rows) *
+                (sampling.n_draws > 0 && sampling.replace ? 0.632 : 1.0);
+    }
+    monitor.expect(work);
+    run_in_teams(pool, places.size(), [&](std::size_t i, ThreadPool* helpers) {
+        const auto [f, t] = places[i];
+        trees[f][t] = keep_tree(grow_on_sample(table, options[f], t, helpers, monitor), options[f],
+                                table.features.size());
+    });
     return trees;
 }
 
-template std::vector<ForestTree> grow_forest(const Table<std::uint8_t>&, const ForestOptions&,
-                                             ThreadPool&, ProgressMonitor&);
-template std::vector<ForestTree> grow_forest(const Table<std::uint16_t>&, const ForestOptions&,
-                                             ThreadPool&, ProgressMonitor&);
+template <class Code>
+std::vector<ForestTree> grow_forest(const Table<Code>& table, const ForestOptions& options,
+                                    ThreadPool& pool, ProgressMonitor& monitor) {
+    return std::move(grow_forests(table, {options}, pool, monitor)[0]);
+}
+
+#define TREERANK_FOR_CODE(Code)                                                            \
+    template std::vector<ForestTree> grow_forest(const Table<Code>&, const ForestOptions&, \
+                                                 ThreadPool&, ProgressMonitor&);           \
+    template std::vector<std::vector<ForestTree>> grow_forests(                            \
+        const Table<Code>&, const std::vector<ForestOptions>&, ThreadPool&, ProgressMonitor&);
+TREERANK_FOR_CODE(std::uint8_t)
+TREERANK_FOR_CODE(std::uint16_t)
+#undef TREERANK_FOR_CODE
 
 }  // namespace treerank

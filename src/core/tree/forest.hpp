@@ -51,6 +51,11 @@ struct ForestOptions {
 template <class Code>
 std::vector<ForestTree> grow_forest(const Table<Code>& table, const ForestOptions& options,
                                     ThreadPool& pool, ProgressMonitor& monitor);
+// Several forests at once, so that few trees of each keep all threads busy.
+template <class Code>
+std::vector<std::vector<ForestTree>> grow_forests(const Table<Code>& table,
+                                                  const std::vector<ForestOptions>& options,
+                                                  ThreadPool& pool, ProgressMonitor& monitor);
 
 // What a forest keeps of a tree.
 ForestTree keep_tree(const RankTree& tree, const ForestOptions& options, std::size_t n_features);
@@ -68,11 +73,14 @@ struct ForestView {
     std::size_t n_trees = 0;
 };
 
-bool is_sound(const ForestView& forest, std::size_t n_features);
+// `pool` may be null.
+bool is_sound(const ForestView& forest, std::size_t n_features, ThreadPool* pool);
 
-// Makes one number a slot of step and weight. A tree in which no slot has two predecessors
-// gets the sum of each path at its end (at_end = 1); the others keep what each slot adds.
-void bake_shrinkage(const ForestView& forest, double lambda, float* step, std::uint8_t* at_end);
+// Makes one number a slot of step and weight; all steps but those of the roots are multiplied by
+// `scale` first. A tree in which no slot has two predecessors gets the sum of each path at its end
+// (at_end = 1); the others keep what each slot adds.
+void bake_shrinkage(const ForestView& forest, double lambda, float scale, ThreadPool& pool,
+                    float* step, std::uint8_t* at_end);
 
 // The sum over the trees, for each row.
 template <class Code>

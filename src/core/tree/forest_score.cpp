@@ -1,6 +1,8 @@
 // Rows walked through all trees of a forest.
 #include <algorithm>
+#include <atomic>
 #include <memory>
+#include <vector>
 
 #include "core/tree/forest.hpp"
 #include "core/tree/forest_walk.hpp"
@@ -78,42 +80,54 @@ bool is_sound_slot(const ForestView& forest, std::size_t tree, std::int64_t at,
     return set >= 0 && static_cast<std::size_t>(set) < forest.n_sets;
 }
 
-}  // namespace
+struct TreeSlots {
+    const Slot* slots;
+    const float* step;
+    const float* weight;
+    std::size_t n;
+};
 
-bool is_sound(const ForestView& forest, std::size_t n_features) {
-    for (std::size_t t = 0; t < forest.n_trees; ++t) {
-        const std::int64_t n = forest.starts[t + 1] - forest.starts[t];
-        for (std::int64_t i = 0; i < n; ++i)
-            if (!is_sound_slot(forest, t, i, n_features)) return false;
+// Whether only the slot at the end of a walk counts.
+bool bake_tree(const TreeSlots& tree, double lambda, float scale, float* step) {
+    std::vector<std::uint8_t> reached(tree.n);
+    bool shared = false, adds = false;  // two ways to a slot; something added before the end
+    for (std::uint32_t s = 0; s < tree.n; ++s) {
+        const float scaled = s == 0 ? tree.step[s] : tree.step[s] * scale;
+        step[s] = static_cast<float>(scaled / (1 + lambda / tree.weight[s]));
+        if (is_end(tree.slots, s)) continue;
+        adds = adds || step[s] != 0;
+        std::uint8_t& seen = reached[tree.slots[s].next & kNextMask];
+        shared = shared || seen;
+        seen = 1;
     }
-    return true;
+    for (std::uint32_t s = 0; !shared && s < tree.n; ++s) {  // successors lie further on
+        if (is_end(tree.slots, s)) continue;
+        const std::uint32_t next = tree.slots[s].next & kNextMask;
+        step[next] += step[s];
+        step[next + 1] += step[s];
+    }
+    return !(shared && adds);
 }
 
-void bake_shrinkage(const ForestView& forest, double lambda, float* step, std::uint8_t* at_end) {
-    std::vector<std::uint8_t> reached;
-    for (std::size_t t = 0; t < forest.n_trees; ++t) {
+}  // namespace
+
+bool is_sound(const ForestView& forest, std::size_t n_features, ThreadPool* pool) {
+    std::atomic<bool> sound{true};
+    run_in(pool, forest.n_trees, [&](std::size_t t) {
+        const std::int64_t n = forest.starts[t + 1] - forest.starts[t];
+        for (std::int64_t i = 0; i < n; ++i)
+            if (!is_sound_slot(forest, t, i, n_features)) return sound.store(false);
+    });
+    return sound;
+}
+
+void bake_shrinkage(const ForestView& forest, double lambda, float scale, ThreadPool& pool,
+                    float* step, std::uint8_t* at_end) {
+    pool.run(forest.n_trees, [&](std::size_t t) {
         const std::size_t start = forest.starts[t], n = forest.starts[t + 1] - start;
-        const Slot* slots = forest.slots + start;
-        reached.assign(n, 0);
-        bool shared = false, adds = false;  // two ways to a slot; something added before the end
-        for (std::uint32_t s = 0; s < n; ++s) {
-            step[start + s] = static_cast<float>(forest.step[start + s] /
-                                                 (1 + lambda / forest.weight[start + s]));
-            if (is_end(slots, s)) continue;
-            adds = adds || step[start + s] != 0;
-            std::uint8_t& seen = reached[slots[s].next & kNextMask];
-            shared = shared || seen;
-            seen = 1;
-        }
-        at_end[t] = !(shared && adds);
-        if (shared) continue;
-        for (std::uint32_t s = 0; s < n; ++s) {  // successors lie further on
-            if (is_end(slots, s)) continue;
-            const std::uint32_t next = slots[s].next & kNextMask;
-            step[start + next] += step[start + s];
-            step[start + next + 1] += step[start + s];
-        }
-    }
+        at_end[t] = bake_tree({forest.slots + start, forest.step + start, forest.weight + start, n},
+                              lambda, scale, step + start);
+    });
 }
 
 template <class Code>

@@ -119,12 +119,17 @@ void ThreadPool::run(std::size_t n, const std::function<void(std::size_t)>& job)
 void run_in_teams(ThreadPool& pool, std::size_t n,
                   const std::function<void(std::size_t, ThreadPool*)>& job) {
     if (n == 1) return job(0, &pool);
-    pool.run(n, [&](std::size_t i) {
-        const std::size_t size = (i + 1) * pool.size() / n - i * pool.size() / n;
+    // Jobs beyond a multiple of the threads come first, if teams can share them: at the end most
+    // threads would wait for the few that have one more.
+    const std::size_t beyond = n % pool.size();
+    const std::size_t n_shared = n < pool.size() || 2 * beyond <= pool.size() ? beyond : 0;
+    pool.run(n_shared, [&](std::size_t i) {
+        const std::size_t size = (i + 1) * pool.size() / n_shared - i * pool.size() / n_shared;
         if (size <= 1) return job(i, nullptr);
         ThreadPool team(size, pool.monitor());
         job(i, &team);
     });
+    pool.run(n - n_shared, [&](std::size_t i) { job(n_shared + i, nullptr); });
 }
 
 }  // namespace treerank

@@ -93,7 +93,7 @@ class ThreadPool {
 };
 
 // Calls job(i, team) for i in [0, n): by a thread each, without a team, or where there are more
-// threads than jobs, all of which may call pools, by teams that share them out.
+// threads than jobs that are left, by teams that share them out. Jobs may call pools.
 void run_in_teams(ThreadPool& pool, std::size_t n,
                   const std::function<void(std::size_t, ThreadPool*)>& job);
 

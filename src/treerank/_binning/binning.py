@@ -138,7 +138,7 @@ def code_table(table: Table, weights: Weights, max_bins: int, n_jobs: int) -> Co
         nothing: list[Counter[Any] | None] = [None] * table.n_features
         seen = ColumnStats([0] * table.n_features, missing_columns(table.numbers), nothing)
     else:
-        sample, seen = BinningSample(table, rows, units), collect_stats(table, units)
+        sample, seen = BinningSample(table, rows, units), collect_stats(table, units, n_jobs)
     binning = fit_binning(sample, seen, max_bins, n_jobs)
     return Coded(binning.transform(table, n_jobs), binning, sample)
 

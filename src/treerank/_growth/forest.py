@@ -71,7 +71,7 @@ def grow_forest(
     if before is not None and first == len(plan.kind_of):
         return before
     if encoding is None:
-        trees = _grow_in_core(rows, data, binning, monotonic, plan, first, n_jobs, device_rows)
+        [trees] = grow_in_core(rows, data, binning, monotonic, [plan], first, n_jobs, device_rows)
         return before.joined(trees) if isinstance(before, ForestArrays) else trees
     grown = grow_splitter_forest(
         rows, data, encoding, splitter=plan.splitter, options=plan.kinds[0],
@@ -81,26 +81,35 @@ def grow_forest(
     return before.joined(grown) if isinstance(before, SplitterForest) else grown
 
 
-def _grow_in_core(
+def grow_in_core(
     codes: Codes,
     data: TrainingData,
     binning: Binning,
     monotonic: NDArray[np.int8],
-    plan: ForestPlan,
+    plans: list[ForestPlan],
     first: int,
     n_jobs: int,
     device_rows: DeviceRows | None,
-) -> ForestArrays:
-    options = core_options(plan, first, data.weights.scale, data.weights.design_effect)
-    if device_rows is not None and device_rows.can_grow(options["kinds"]):
-        return _grow_on_device(device_rows, options, plan, first, n_jobs)
-    with progress_bar("growing", plan.verbose) as progress:
-        grown = _core.grow_forest(
+) -> list[ForestArrays]:
+    """Grow the trees of each plan, from the first on: all of them at once."""
+    options = [
+        core_options(plan, first, data.weights.scale, data.weights.design_effect) for plan in plans
+    ]
+    if device_rows is not None and all(device_rows.can_grow(one["kinds"]) for one in options):
+        return [
+            _grow_on_device(device_rows, one, plan, first, n_jobs)
+            for one, plan in zip(options, plans, strict=True)
+        ]
+    with progress_bar("growing", plans[0].verbose) as progress:
+        grown = _core.grow_forests(
             codes, data.labels, data.weights.as_units, binning.n_codes, binning.grown_as_sets,
             monotonic, options, n_jobs, progress, len(data.classes),
         )  # fmt: skip
-    trees = wrap_forest(grown, plan, data.table.n_features, class_sizes(data))
-    return forest_with_sets(trees, binning)
+    sizes = class_sizes(data)
+    return [
+        forest_with_sets(wrap_forest(arrays, plan, data.table.n_features, sizes), binning)
+        for arrays, plan in zip(grown, plans, strict=True)
+    ]
 
 
 def _grow_on_device(

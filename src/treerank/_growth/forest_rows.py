@@ -13,7 +13,7 @@ from treerank._binning.binning import Binning
 from treerank._binning.encoding import Encoding
 from treerank._device.device import Device
 from treerank._growth.device_rows import DeviceRows
-from treerank._growth.forest import ForestPlan, Trees, grow_forest
+from treerank._growth.forest import ForestPlan, Trees, grow_forest, grow_in_core
 from treerank._input.validation import TrainingData, class_sizes
 from treerank._select.rank_aggregation import RankAggregation
 from treerank._trees.packed_forest import Sampling
@@ -43,8 +43,15 @@ class ForestRows(Protocol):
     def scale(self) -> float:
         """Units to a weight of 1."""
 
+    @property
+    def n_jobs(self) -> int:
+        """Threads of this process."""
+
     def grow(self, plan: ForestPlan, before: Trees | None) -> Trees:
         """Grow the trees of the plan that are not there yet."""
+
+    def grow_each(self, plans: list[ForestPlan]) -> list[Trees]:
+        """Grow the trees of each plan."""
 
     def unseen(
         self, trees: Trees, sampling: Sampling, rows: NDArray[np.int64], shrinkages: list[float]
@@ -101,6 +108,17 @@ class LocalForestRows:
         return grow_forest(
             self.rows, self.data, self.binning, self.encoding, self.monotonic, plan, before,
             self.n_jobs, self._on_device,
+        )  # fmt: skip
+
+    def grow_each(self, plans: list[ForestPlan]) -> list[Trees]:
+        """Grow the trees of each plan; in the core all at once, so that all threads are busy."""
+        if self.encoding is not None:
+            return [self.grow(plan, None) for plan in plans]
+        return list(
+            grow_in_core(
+                self.rows, self.data, self.binning, self.monotonic, plans, 0, self.n_jobs,
+                self._on_device,
+            )
         )  # fmt: skip
 
     def unseen(

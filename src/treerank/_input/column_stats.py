@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank import _core
 from treerank._input.columns import Column, is_missing
 from treerank._input.validation import Table
 
@@ -51,15 +52,14 @@ class ColumnStats:
     weights: list[Counter[Any] | None]
 
 
-def collect_stats(table: Table, units: NDArray[np.int64] | None) -> ColumnStats:
+def collect_stats(table: Table, units: NDArray[np.int64] | None, n_jobs: int) -> ColumnStats:
     """See which levels and missing values the rows have."""
     n = table.n_features
     n_known = [0] * n
     has_missing = np.zeros(n, dtype=bool)
     weights: list[Counter[Any] | None] = [None] * n
     if table.matrix is not None:
-        if table.n_rows and np.isnan(table.matrix.min()):  # one quick pass; by column if it must be
-            has_missing = np.isnan(table.matrix.min(axis=0))
+        has_missing = _core.scan_numbers(table.matrix, n_jobs)[0].view(bool)
         return ColumnStats(n_known, has_missing, weights)
     for j, column in enumerate(table.columns):
         if column.is_categorical:

@@ -11,7 +11,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import assert_all_finite, validate_data
 
 from treerank import _core
 from treerank._device.numbers import DeviceNumbers
@@ -20,9 +20,13 @@ from treerank._input.columns import Column, frame_column
 from treerank._input.device_arrays import check_finite, numbers_on_device, values_here
 from treerank._input.frames import few_rows, open_frame
 from treerank._input.labels import check_labels
+from treerank._input.parameters import check_n_jobs
 from treerank._input.text_arrays import open_text_array, text_array_column
 from treerank._input.types import LabelOrder, TableLike
 from treerank._input.weights import Weights, check_weights, quantise
+
+# Numbers that are looked through sooner than another thread is started.
+VALUES_PER_THREAD = 1 << 20
 
 
 @contextmanager
@@ -209,13 +213,19 @@ def _open_table(
     if text is not None:
         matrix = validate_data(estimator, text, reset=reset, dtype=None, ensure_all_finite=False)
     else:
-        with np.errstate(invalid="ignore"):  # the sum of huge numbers, by which NaN is sought
-            matrix = validate_data(
-                estimator, X, reset=reset, dtype=[np.float64, np.float32],
-                ensure_all_finite="allow-nan",
-            )  # fmt: skip
+        matrix = validate_data(
+            estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
+        )
+        _check_no_infinity(estimator, matrix)
     check_number_of_features(matrix.shape[1])
     return len(matrix), matrix, None
+
+
+def _check_no_infinity(estimator: Any, matrix: NDArray[Any]) -> None:
+    """Refuse infinite numbers, as scikit-learn does, with all threads: NaN is missing."""
+    n_jobs = check_n_jobs(getattr(estimator, "n_jobs", None))
+    if _core.scan_numbers(matrix, min(n_jobs, 1 + matrix.size // VALUES_PER_THREAD))[1]:
+        assert_all_finite(matrix, allow_nan=True, input_name="X")
 
 
 def _few_known_rows(estimator: Any, X: TableLike) -> NDArray[Any] | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treerank._select.quality import held_out_quality
+from treerank._select.quality import held_out_qualities
 from treerank._select.shrinkage import CHOOSING_ROWS
 
 if TYPE_CHECKING:
@@ -50,21 +50,18 @@ def race(
     first = plans[0]
     n_trees = min(RACE_TREES, len(first.kind_of) // RACE_SHARE)
     whole = first.n_rows <= RACE_ROWS
-    found = []
+    entrants = []
     for plan in plans:
         sampling = plan.sampling
         if not whole:
             sampling = replace(sampling, n_draws=min(sampling.n_draws or RACE_ROWS, RACE_ROWS))
-        few = replace(plan, kind_of=plan.kind_of[:n_trees], sampling=sampling, verbose=0)
-        trees = rows.grow(few, None)
-        found.append((_out_of_bag_auc(few, trees, rows), trees))
-    best = int(np.argmax([auc for auc, _ in found]))  # on ties the first
-    choice = ForestChoice(
-        plans[best].name,
-        {plan.name: auc for plan, (auc, _) in zip(plans, found, strict=True)},
-        n_trees,
-    )
-    return plans[best], found[best][1] if whole else None, choice
+        entrants.append(replace(plan, kind_of=plan.kind_of[:n_trees], sampling=sampling, verbose=0))
+    trees = rows.grow_each(entrants)
+    auc = [_out_of_bag_auc(few, own, rows) for few, own in zip(entrants, trees, strict=True)]
+    best = int(np.argmax(auc))  # on ties the first
+    names = [plan.name for plan in plans]
+    choice = ForestChoice(names[best], dict(zip(names, auc, strict=True)), n_trees)
+    return plans[best], trees[best] if whole else None, choice
 
 
 def _out_of_bag_auc(plan: ForestPlan, trees: Trees, rows: ForestRows) -> float:
@@ -77,7 +74,5 @@ def _out_of_bag_auc(plan: ForestPlan, trees: Trees, rows: ForestRows) -> float:
     if len(np.unique(labels)) < n_classes:
         return 0.5
     weight = None if some.units is None else some.units[used]
-    return max(
-        held_out_quality(labels, means, n_classes, weight, plan.focus)
-        for means in some.means[used].T
-    )
+    found = held_out_qualities(labels, some.means[used], n_classes, weight, plan.focus, rows.n_jobs)
+    return float(found.max())

@@ -19,7 +19,7 @@ from treerank import _core
 from treerank._input.focus import WHOLE, Focus
 from treerank._input.validation import TrainingData
 from treerank._select.folds import Folds
-from treerank._trees.ranking_tree import CellTree
+from treerank._trees.ranking_tree import CellTree, find_sequences
 
 # Strengths that shrinkage="cv" tries, in rows.
 SHRINKAGES = np.concatenate([[0.0], np.geomspace(1.0, 1000.0, 10)])
@@ -83,12 +83,13 @@ def count_held_out(
     n_jobs: int,
 ) -> list[HeldOut]:
     """Pass the rows of each fold (columns of `encoded`) through the tree grown without them."""
-    result = []
-    for fold, tree in enumerate(trees):
-        held_out = data.weights.where(folds.fold == fold)
-        units = tree.leaf_weights(encoded, data.labels, held_out, n_jobs)
-        result.append(HeldOut(tree, tree.cell_counts(units / data.weights.scale)))
-    return result
+    found = type(trees[0]).held_out_weights(
+        trees, encoded, data.labels, data.weights, folds.fold, n_jobs
+    )
+    return [
+        HeldOut(tree, tree.cell_counts(units / data.weights.scale))
+        for tree, units in zip(trees, found, strict=True)
+    ]
 
 
 class Chosen(NamedTuple):
@@ -117,6 +118,7 @@ def choose_subtree(
     of positives hold, by Brier score. With a focus, only those are left to choose from that
     do as well as the best by local or partial AUC, within a standard error.
     """
+    find_sequences([tree, *(part.tree for part in held_out)], n_jobs)
     lambdas, collapsed_at = tree.sequence
     n_subtrees = len(lambdas) if prune else 1
     tried = np.append(np.sqrt(lambdas[:-1] * lambdas[1:]), np.inf)[:n_subtrees]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_auc_score
 
+from treerank import _core
 from treerank._input.focus import Focus
 from treerank._input.labels import check_known_labels
 from treerank.metrics import local_auc_score, ordinal_vus_score, partial_auc_score
@@ -43,31 +44,26 @@ def ranking_quality(
     )
 
 
-def held_out_quality(
-    classes: NDArray[Any],
+def held_out_qualities(
+    classes: NDArray[np.uint8],
     scores: NDArray[np.float64],
     n_classes: int,
     weight: NDArray[np.int64] | None,
-    focus: Focus | None = None,
-) -> float:
-    """Like `ranking_quality`, of rows that are known to be sound: their classes are numbers.
+    focus: Focus | None,
+    n_jobs: int,
+) -> NDArray[np.float64]:
+    """`ranking_quality` of each column of scores, of rows that are known to be sound.
 
-    Plans, amounts of shrinkage and the like are compared many times in a fit, where checking
-    the rows would take longer than ranking them.
+    Their classes are numbers. Plans, amounts of shrinkage and the like are compared many times in
+    a fit, where checking the rows would take longer than ranking them.
     """
-    if n_classes > 2 or focus is not None:
-        return ranking_quality(classes, scores, np.arange(n_classes), weight, focus)
-    order = np.argsort(scores)
-    ranked = scores[order]
-    is_last = np.append(ranked[1:] != ranked[:-1], True)  # of the rows of its score
-    units = np.ones(len(order)) if weight is None else weight[order].astype(np.float64)
-    positives = units * (classes[order] == 1)
-    upto_positive = np.cumsum(positives)[is_last]
-    upto_negative = np.cumsum(units - positives)[is_last]
-    here_positive = np.diff(upto_positive, prepend=0.0)
-    here_negative = np.diff(upto_negative, prepend=0.0)
-    won = here_positive @ (upto_negative - here_negative / 2)
-    return float(won / (upto_positive[-1] * upto_negative[-1]))
+    if n_classes == 2 and focus is None:
+        columns = np.ascontiguousarray(scores)
+        return np.asarray(_core.held_out_auc(columns, classes, weight, n_jobs))
+    numbers = np.arange(n_classes)
+    return np.array(
+        [ranking_quality(classes, column, numbers, weight, focus) for column in scores.T]
+    )
 
 
 def class_shares(upper: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from treerank._select.quality import held_out_quality
+from treerank._select.quality import held_out_qualities
 from treerank._trees.ranking_tree import cut_weights, upper_shares
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ def choose_shrinkage(
         if len(np.unique(labels)) < n_classes:
             return USUAL_SHRINKAGE
         weight = None if some.units is None else some.units[used]
-        worth = [
-            held_out_quality(labels, m, n_classes, weight, plan.focus) for m in some.means[used].T
-        ]
+        worth = held_out_qualities(
+            labels, some.means[used], n_classes, weight, plan.focus, rows.n_jobs
+        )
         return shrinkages[int(np.argmax(worth))]
 
     chosen = best(np.ones(len(numbers), dtype=bool))

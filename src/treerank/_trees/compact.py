@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank import _core
 from treerank._binning.binning import UINT8_BINS, Binning
 from treerank._trees.packed_forest import ForestArrays
-from treerank._trees.ranking_tree import SLOT, RankTree
+from treerank._trees.ranking_tree import RankTree
 
 # Bits of a slot's `next` (src/core/tree/flat_tree.hpp), and the cut of a slot that ends a walk.
 MISSING_RIGHT = np.uint32(1 << 30)
@@ -39,20 +40,22 @@ def keep_used_in_trees(binning: Binning, trees: list[RankTree]) -> tuple[Binning
     return kept, renumbered
 
 
-def keep_used_in_forest(binning: Binning, forest: ForestArrays) -> tuple[Binning, ForestArrays]:
+def keep_used_in_forest(
+    binning: Binning, forest: ForestArrays, n_jobs: int
+) -> tuple[Binning, ForestArrays]:
     """Binning with the thresholds that the forest cuts at, and the forest on its codes."""
-    slots = np.ascontiguousarray(forest.slots).view(SLOT).ravel()
-    tests = (slots["cut"] != NO_CUT) & (slots["next"] & CATEGORICAL == 0)
-    features = slots["feature"][tests].astype(np.int64)
-    # A slot that sends missing values right holds its cut minus one.
-    shift = ((slots["next"][tests] & MISSING_RIGHT) != 0).astype(np.int64)
-    cuts = slots["cut"][tests].astype(np.int64) + shift
+    n_cuts = np.array([len(t) + 2 for t in binning.thresholds], dtype=np.int64)
+    used = np.flatnonzero(_core.used_cuts(forest.starts, forest.slots, n_cuts, n_jobs))
+    first = np.cumsum(n_cuts) - n_cuts
+    features = np.searchsorted(first, used, side="right") - 1
+    cuts = used - first[features]
     kept, new_cut = _choose(binning, features, cuts)
     if kept.equals(binning):  # as a rule in a large forest: every threshold is in use
         return kept, forest
-    slots = slots.copy()
-    slots["cut"][tests] = new_cut(features, cuts) - shift
-    return kept, replace(forest, slots=slots.view(np.uint8).reshape(-1, SLOT.itemsize))
+    renumbered = np.zeros(int(n_cuts.sum()), dtype=np.int32)
+    renumbered[used] = new_cut(features, cuts)
+    slots = _core.renumber_cuts(forest.starts, forest.slots, n_cuts, renumbered, n_jobs)
+    return kept, replace(forest, slots=slots)
 
 
 def _choose(binning: Binning, features: NDArray[Any], cuts: NDArray[Any]) -> tuple[Binning, Any]:

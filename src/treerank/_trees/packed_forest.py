@@ -84,17 +84,18 @@ class ForestArrays:
         """Say how large a tree is."""
         return f"{self.starts[tree + 1] - self.starts[tree]} slots"
 
-    def bake_shrinkage(self, shrinkage: float, scale: float = 1.0) -> ForestArrays:
-        """One number per slot, for this amount of shrinkage, steps being multiplied by `scale`."""
+    def bake_shrinkage(self, shrinkage: float, scale: float = 1.0, n_jobs: int = 1) -> ForestArrays:
+        """One number per slot, for this amount of shrinkage.
+
+        Steps are multiplied by `scale`, but for the share at the root, where every walk begins.
+        """
         if self.steps is not None:
-            return self._at_shrinkage(shrinkage).bake_shrinkage(0.0, scale)
-        factor = np.full(len(self.step), scale, dtype=np.float32)
-        factor[self.starts[:-1]] = 1.0  # the share at the root, where every walk begins
+            return self._at_shrinkage(shrinkage).bake_shrinkage(0.0, scale, n_jobs)
 
         def folded(step: NDArray[np.float32]) -> Any:
             return _core.bake_shrinkage(
-                self.starts, self.slots, step * factor, self.weight, self.set_of,
-                self.category_sets, float(shrinkage),
+                self.starts, self.slots, step, self.weight, self.set_of,
+                self.category_sets, float(shrinkage), float(scale), n_jobs,
             )  # fmt: skip
 
         layers = self.layers

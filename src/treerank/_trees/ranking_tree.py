@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -87,12 +88,19 @@ class CellTree(ABC):
         Up to three classes the gains of the splits add up; from four on, a split's gain
         depends on how the other cells are cut.
         """
-        left = np.ascontiguousarray(self.cells["left"])
-        right = np.ascontiguousarray(self.cells["right"])
-        gain = np.ascontiguousarray(self.cells["auc_gain"])
-        if self.n_classes > 3 or (gain < 0).any():
+        left, right, gain = self._gains
+        if not self._has_additive_gains:
             return _core.vus_complexity(left, right, np.ascontiguousarray(self.counts))
         return _core.cost_complexity(left, right, gain)
+
+    @property
+    def _gains(self) -> list[NDArray[Any]]:
+        """Children of the cells, and what their splits gain."""
+        return [np.ascontiguousarray(self.cells[name]) for name in ("left", "right", "auc_gain")]
+
+    @property
+    def _has_additive_gains(self) -> bool:
+        return self.n_classes <= 3 and not (self.cells["auc_gain"] < 0).any()
 
     @abstractmethod
     def encode(self, table: Table, binning: Binning, n_jobs: int = 1) -> NDArray[Any]:
@@ -112,6 +120,22 @@ class CellTree(ABC):
         result = np.zeros((self.n_cells, self.n_classes), dtype=np.int64)
         np.add.at(result, (cells, labels[chosen]), 1 if units is None else units[chosen])
         return result
+
+    @classmethod
+    def held_out_weights(
+        cls,
+        trees: Sequence[CellTree],
+        rows: NDArray[Any],
+        labels: NDArray[np.uint8],
+        weights: Weights,
+        folds: NDArray[np.int32],
+        n_jobs: int,
+    ) -> list[NDArray[np.int64]]:
+        """`leaf_weights` of the rows of each fold, in the tree of its number."""
+        return [
+            tree.leaf_weights(rows, labels, weights.where(folds == fold), n_jobs)
+            for fold, tree in enumerate(trees)
+        ]
 
     def subtree(self, keep_split: NDArray[np.bool_]) -> Self:
         """Keep only the marked splits; cells below an unmarked one go."""
@@ -242,6 +266,25 @@ class RankTree(CellTree):
         )  # fmt: skip
         return result.reshape(self.n_cells, self.n_classes)
 
+    @classmethod
+    def held_out_weights(
+        cls,
+        trees: Sequence[CellTree],
+        rows: Codes,
+        labels: NDArray[np.uint8],
+        weights: Weights,
+        folds: NDArray[np.int32],
+        n_jobs: int,
+    ) -> list[NDArray[np.int64]]:
+        """`leaf_weights` of the rows of each fold, in the tree of its number."""
+        own = [tree for tree in trees if isinstance(tree, RankTree)]
+        found = _core.held_out_weights(
+            [tree._flat[0] for tree in own], [tree._flat[1] for tree in own],
+            [_set_bytes(tree.category_sets) for tree in own], rows, labels, weights.repeats,
+            weights.units, folds, [tree.n_cells for tree in own], own[0].n_classes, n_jobs,
+        )  # fmt: skip
+        return [one.reshape(tree.n_cells, -1) for one, tree in zip(found, own, strict=True)]
+
     def _keep_splits(
         self, cells: Records, split: NDArray[np.bool_], old_numbers: NDArray[np.intp]
     ) -> dict[str, Any]:
@@ -259,6 +302,15 @@ class RankTree(CellTree):
         used, position = np.unique(tests["cut"][categorical], return_inverse=True)
         tests["cut"][categorical] = position
         return {"tests": tests, "category_sets": self.category_sets[used]}
+
+
+def find_sequences(trees: Sequence[CellTree], n_jobs: int) -> None:
+    """Find the `sequence` of each tree, a thread each, before it is asked for."""
+    waiting = [tree for tree in trees if "sequence" not in vars(tree) and tree._has_additive_gains]
+    left, right, gain = ([tree._gains[k] for tree in waiting] for k in range(3))
+    found = _core.cost_complexities(left, right, gain, n_jobs)
+    for tree, sequence in zip(waiting, found, strict=True):
+        vars(tree)["sequence"] = sequence  # where `cached_property` keeps it
 
 
 def cut_weights(counts: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -51,6 +51,15 @@ class DaskForestRows:
         [weights] = self._shards.class_weights([AllRows()], len(self.coded.classes))
         return np.asarray(weights, dtype=np.float64)
 
+    @property
+    def n_jobs(self) -> int:
+        """Threads of this process, which the workers wait for only for a moment."""
+        return 1
+
+    def grow_each(self, plans: list[ForestPlan]) -> list[Trees]:
+        """Grow the trees of each plan, one plan after another."""
+        return [self.grow(plan, None) for plan in plans]
+
     def grow(self, plan: ForestPlan, before: Trees | None) -> ForestArrays:
         """Grow the trees of the plan that are not there yet, a batch after another."""
         assert before is None or isinstance(before, ForestArrays)

@@ -25,7 +25,9 @@ def blend(X: Any, y: Any, folds: Iterable[tuple[Any, Any]]) -> dict[str, float]:
     found = []
     for train, test in folds:
         rows, new = X.iloc[train], X.iloc[test]
-        bags = [BoostedTreeRank(subsample=BAG_SHARE, random_state=s) for s in range(N_BAGS)]
+        bags = [
+            BoostedTreeRank(n_bags=1, subsample=BAG_SHARE, random_state=s) for s in range(N_BAGS)
+        ]
         forest = RankingForest().fit(rows, y[train]).score_samples(new)
         boosted = BoostedTreeRank().fit(rows, y[train]).score_samples(new)
         bagged = np.mean([bag.fit(rows, y[train]).score_samples(new) for bag in bags], axis=0)

@@ -44,11 +44,10 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     n_estimators : int or "auto", default="auto"
         Number of trees; with early stopping, the maximum. "auto": with two classes and the logistic
         loss, the number (up to 1,500) and the size of the trees are those with the smallest loss on
-        held-out rows, and the model is refitted to all rows. Below 5,000 rows each fifth is held
-        out in turn, below 50,000 three of the fifths, above that one. With a `focus` the loss is
-        chosen as well, see there. Other losses, and more classes, choose the number by the AUC
-        (VUS) from 5,000 rows on; below, and where the rarest class has fewer than 50 rows, there
-        are 200 trees.
+        held-out rows; then the model is fitted. Below 5,000 rows each fifth is held out in turn,
+        below 50,000 three of the fifths, above that one. With a `focus` the loss is chosen as
+        well, see there. Other losses, and more classes, choose the number by the AUC (VUS) from
+        5,000 rows on; below, and with fewer than 50 rows of the rarest class: 200 trees.
     learning_rate : float or "auto", default="auto"
         Share of the Newton step that is taken. Smaller ones need more trees. "auto": 0.1 where
         the number of trees is chosen for 5,000 rows and more, else 0.05.
@@ -75,18 +74,19 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     min_samples_leaf : int or float, default=5
         Minimum weight of a leaf; below 1, a share of all rows.
     l2_regularization : float or "auto", default="auto"
-        Added to the curvature of a leaf: leaves of few rows move less. "auto": 5 for two classes,
-        1 beyond.
-    subsample : float, default=1.0
-        Share of the rows, drawn at random for each tree.
+        Added to the curvature of a leaf: leaves of few rows move less. "auto": 5 for two classes
+        (2 with bags), 1 beyond.
+    subsample : float or "auto", default="auto"
+        Share of the rows, drawn at random for each tree. "auto": 0.7 with bags, else 1.
     max_features : int, float, "sqrt", "log2" or None, default=0.5
         Features drawn at random for each tree; None: all.
     leaf_values : {"stratum", "leaf"}, default="leaf"
         One value for each stratum of a ranking tree, or one for each leaf of the LeafRank trees
         that make it up, which is finer.
-    n_bags : int, default=1
-        Boost on this many bootstrap samples of the rows, each with all the trees; the score is
-        their mean. A few bags rank slightly better, and multiply the time.
+    n_bags : int or "auto", default="auto"
+        Boost this many times, each on four fifths of the rows; the score is the mean, which ranks
+        better on small tables. "auto": 5 for two classes, fewer than 5,000 rows and ten or more of
+        each class, where `n_estimators` is "auto" too and no validation rows stop the fit; else 1.
     early_stopping : bool, default=False
         Keep the number of trees with the highest AUC (VUS) on held-out rows.
     validation_fraction : float, default=0.1
@@ -94,8 +94,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     n_iter_no_change : int, default=50
         Stop after this many trees without improvement.
     warm_start : bool, default=False
-        Keep the trees of the last fit and add more, up to `n_estimators`. The data must be the
-        same.
+        Keep the trees of the last fit, to the same data, and add more, up to `n_estimators`.
     {label_order}
     {class_weight}
     {focus}
@@ -114,7 +113,9 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     Attributes
     ----------
     n_estimators_ : int
-        Number of trees kept.
+        Number of trees kept, in each bag.
+    n_bags_ : int
+        Number of bags.
     plan_ : BoostingChoice
         Trees chosen: `max_depth`, `leafrank_depth`, `max_leaf_nodes`; `held_out_loss` and
         `n_trees` say what was tried; with a focus, `held_out_top_loss` has how each loss did.
@@ -159,10 +160,10 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         leafrank_depth: Any = "auto",
         min_samples_leaf: Any = 5,
         l2_regularization: Any = "auto",
-        subsample: float = 1.0,
+        subsample: Any = "auto",
         max_features: Any = 0.5,
         leaf_values: str = "leaf",
-        n_bags: int = 1,
+        n_bags: Any = "auto",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 50,
@@ -208,6 +209,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         self.verbose = verbose
 
     n_estimators_: int
+    n_bags_: int
     plan_: BoostingChoice
     loss_: str
     validation_scores_: NDArray[np.float64]
@@ -280,15 +282,17 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         self.plan_ = BoostingChoice(
             plan.max_depth, plan.leafrank_depth, {}, {}, max_leaf_nodes=plan.max_leaf_nodes or None
         )
+        if plan.orders_rows:
+            rows = rows.in_memory().in_order(plan.n_jobs)
         if plan.choice is not None:
             with stage("choose the trees"), progress_bar("choosing", self.verbose) as report:
                 plan, self.plan_ = choose_trees(rows, self._binning, plan, report)
-        self.loss_ = plan.loss
+        self.loss_, self.n_bags_ = plan.loss, plan.n_bags
         if validation is None:
             rows, validation = hold_out(rows, plan, float(self.validation_fraction))
         with progress_bar("boosting", self.verbose) as report:
-            if self.n_bags > 1:
-                return boost_bags(rows, self._binning, plan, self.n_bags, report)
+            if plan.n_bags > 1:
+                return boost_bags(rows, self._binning, plan, report)
             return boost(rows, validation, self._binning, plan, report, before)
 
     def _before(self, data: TrainingData, binning: Binning) -> Boosted | None:
@@ -330,14 +334,11 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     def _keep(self, boosted: Boosted) -> None:
         """Set the fitted attributes."""
         self._trees, self._start = boosted.trees, boosted.start
-        n_trees = 0 if boosted.trees is None else boosted.trees.n_trees
-        self.n_estimators_ = n_trees // self.n_bags
+        self.n_estimators_ = -(-boosted.n_trees // self.n_bags_)
         self.__dict__.pop("validation_scores_", None)
         if len(boosted.validation_scores):
             self.validation_scores_ = boosted.validation_scores
-        trees, gains = boosted.trees, np.zeros(self.n_features_in_)
-        gains = gains if trees is None else trees.importance.sum(axis=0)
-        self.feature_importances_ = gains / gains.sum() if gains.any() else gains
+        self.feature_importances_ = boosted.importances(self.n_features_in_)
         self._slopes, self._intercepts = np.ones(1), np.zeros(1)
         n_classes = len(self.classes_)
         if self.loss_ != "logistic" or n_classes > 2:
@@ -369,8 +370,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     def staged_score_samples(self, X: TableLike) -> Iterator[NDArray[np.float64]]:
         """Give the ranking scores after each round, one array of shape (n_samples,) at a time.
 
-        A round is a tree, or with `n_bags` a tree of each bag. The last scores are those of
-        `score_samples`.
+        A round is a tree of each bag. The last scores are those of `score_samples`.
 
         Parameters
         ----------
@@ -381,12 +381,8 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         if self._trees is None:
             return
         # The trees of a bag follow each other; rounds without a split leave some bags shorter.
-        last = self.n_estimators_ - 1
         for number in range(self.n_estimators_):
-            trees = [*range(number, self.n_bags * self.n_estimators_, self.n_estimators_)]
-            if number == last:
-                trees += range(self.n_bags * self.n_estimators_, self._trees.n_trees)
-            for tree in trees:
+            for tree in range(number, self._trees.n_trees, self.n_estimators_):
                 summed += self._trees.tree(tree).each(codes, n_jobs)[0]
             yield self._start + summed
 

@@ -68,6 +68,21 @@ def test_trees_are_chosen_as_in_memory(threads, monkeypatch):
     assert_same_model(local, model)
 
 
+@pytest.mark.parametrize("n_few", [5_000, 100])
+def test_bags_are_those_of_memory(threads, monkeypatch, n_few):
+    """Of few rows, which come to this process, and of more, which stay where they are."""
+    monkeypatch.setattr(boosting_plan, "MANY_ROWS", n_few)
+    monkeypatch.setattr(boosting_plan, "MOST_TREES", 2)
+    x, y = table(150)
+    weight = np.random.default_rng(0).integers(1, 4, size=150)
+    parts = [cut_array(part, [40, 110]) for part in (x, y, weight)]
+    parameters = {} if n_few == 5_000 else {"n_estimators": 2, "n_bags": 2}
+    model = DaskBoostedTreeRank(client=threads, **parameters).fit(*parts)
+    local = BoostedTreeRank(**parameters).fit(x, y, weight)
+    assert model.n_bags_ == local.n_bags_ > 1
+    assert_same_model(local, model)
+
+
 def test_rows_to_validate_on_say_when_to_stop_as_in_memory(threads):
     x, y = table(400)
     parameters = {"n_estimators": 5, "n_iter_no_change": 2}
@@ -119,6 +134,7 @@ def test_a_fit_that_was_broken_off_goes_on_from_its_checkpoint(
     threads, tmp_path, monkeypatch, n_classes
 ):
     monkeypatch.setattr(_boosting_checkpoint, "EVERY", 2)
+    monkeypatch.setattr(boosting_plan, "MANY_ROWS", 200)  # bags of fewer are grown in memory
     x, y = table(200, n_classes)
     x = frame(x)
     parts = cut_frame(x, [80]), cut_frame(pd.Series(y), [80])

@@ -37,6 +37,7 @@ MODELS = {
     "whole forest": RankingForest(LeafRank(max_depth=None), n_estimators=4),
     "mean ranks": RankingForest.preset("rf5", n_estimators=3, max_depth=4),
     "boosted": BoostedTreeRank(n_estimators=4),
+    "bagged": BoostedTreeRank(n_estimators=2, n_bags=3),
 }
 GRADES = ["bad", "fair", "good", "it's best"]
 ORDINAL = {
@@ -46,7 +47,7 @@ ORDINAL = {
     "boosted": BoostedTreeRank(n_estimators=3, label_order=GRADES),
 }
 TREES = ["tree", "deep tree", "cell mean", "leafrank"]
-FORESTS = ["forest", "whole forest", "mean ranks", "boosted"]
+FORESTS = ["forest", "whole forest", "mean ranks", "boosted", "bagged"]
 
 
 @pytest.fixture(scope="module")

@@ -48,15 +48,16 @@ def test_the_loss_of_each_size_is_that_of_models_of_the_folds():
         assert np.argmin(losses) + 1 == n_rounds
 
 
-def test_the_size_of_least_loss_is_fitted_to_all_rows():
+@pytest.mark.parametrize("n_bags", [1, "auto"])
+def test_the_size_of_least_loss_is_fitted(n_bags):
     X, y = whole_numbers(400)
-    model = BoostedTreeRank().fit(X, y)
+    model = BoostedTreeRank(n_bags=n_bags).fit(X, y)
     plan = model.plan_
     size = min(plan.held_out_loss, key=plan.held_out_loss.get)
     assert size == (plan.max_depth, plan.leafrank_depth)
     assert model.n_estimators_ == plan.n_trees[size]
     assert not hasattr(model, "validation_scores_")
-    again = given_trees(model, learning_rate=0.05).fit(X, y)
+    again = given_trees(model, learning_rate=0.05, n_bags=model.n_bags_).fit(X, y)
     np.testing.assert_array_equal(model.score_samples(X), again.score_samples(X))
     assert again.plan_ == BoostingChoice(*size, {}, {})
 

@@ -181,10 +181,10 @@ def test_early_stopping_and_bags_are_those_of_memory(n_classes):
     one = boost(*hold_out(memory, plan, 0.2), binning, plan, None)
     assert_same_boosting(one, boost(*hold_out(sharded, plan, 0.2), binning, plan, None))
     memory, sharded, binning, plan = two_roads(
-        {"n_estimators": 3, "subsample": 0.7}, x, y, weight, [40, 180]
+        {"n_estimators": 3, "subsample": 0.7, "n_bags": 2}, x, y, weight, [40, 180]
     )
-    one = boost_bags(memory, binning, plan, 2, None)
-    assert_same_boosting(one, boost_bags(sharded, binning, plan, 2, None))
+    one = boost_bags(memory, binning, plan, None)
+    assert_same_boosting(one, boost_bags(sharded, binning, plan, None))
 
 
 def test_scores_computed_anew_are_those_that_were_moved(monkeypatch):

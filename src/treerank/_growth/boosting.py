@@ -18,12 +18,13 @@ from treerank._growth.losses import class_units, log_losses
 from treerank._input.focus import Focus
 from treerank._input.weights import Weights
 from treerank._select.quality import ranking_quality
-from treerank._trees.packed_forest import ForestArrays, Sampling
+from treerank._trees.packed_forest import ForestArrays
 
 FloatArray = NDArray[np.float64]
 
 # Sums of weights stay below this, so that gradients keep 20 bits and more beside them.
 MOST_UNITS = 2.0**40
+ORDER_SEED = 0x6F72646572  # of the order of rows, which is not to be that of folds
 
 
 class TreeShape(NamedTuple):
@@ -42,7 +43,9 @@ class ChoicePlan:
     usual: int  # the place of the one to start from
     by_loss: bool  # the log-loss judges trees of the logistic loss; else AUC, VUS or the focus
     n_held: int  # folds of five that are held out, one after the other
-    learning_rate: float
+    learning_rate: float  # of these trials, as are the next two
+    l2: float
+    subsample: float
     losses: tuple[str, ...]  # with a focus, which judges them; the first on ties
 
 
@@ -68,6 +71,8 @@ class BoostingPlan:
     focus: Focus | None = None  # of the loss, and of where to stop
     max_leaf_nodes: int = 0  # strata of a tree, the best cells split first; 0: depth by depth
     device: Device | None = None  # where trees are grown; None: on the processor
+    n_bags: int = 1  # models whose mean is taken, each on the rows of four folds of five
+    orders_rows: bool = False  # first of all, so that what is drawn does not depend on theirs
 
 
 class BoostingRows(NamedTuple):
@@ -103,13 +108,9 @@ class BoostingRows(NamedTuple):
         codes = np.ascontiguousarray(self.codes[:, rows])
         return self._replace(codes=codes, rank=self.rank[rows], units=units)
 
-    def bag(self, sampling: Sampling, number: int) -> BoostingRows:
-        """Rows that were drawn for a bag, each as often as it was."""
-        counts = sampling.counts(number, self.n_rows)
-        rows = np.flatnonzero(counts)
-        taken = self.take(rows)
-        times = counts[rows].astype(np.int64)
-        return taken._replace(units=times if taken.units is None else taken.units * times)
+    def without_fold(self, n_folds: int, fold: int, seed: int, n_jobs: int) -> BoostingRows:
+        """All rows but those of a fold."""
+        return self.take(np.flatnonzero(self._deal(n_folds, seed, n_jobs) != fold))
 
     def folds(self, n_folds: int, n_held: int, seed: int, n_jobs: int) -> list[Any]:
         """Rows to learn from and rows held out, for the first so many folds."""
@@ -122,6 +123,12 @@ class BoostingRows(NamedTuple):
     def sample(self, n_parts: int, seed: int, n_jobs: int) -> BoostingRows:
         """One of so many parts of the rows."""
         return self.take(np.flatnonzero(self._deal(n_parts, seed, n_jobs) == 0))
+
+    def in_order(self, n_jobs: int) -> BoostingRows:
+        """Return the rows in an order that they alone decide, whichever they came in."""
+        hashes = _core.row_hashes(self.codes, self.rank.astype(np.uint8), ORDER_SEED, n_jobs)
+        keys = (hashes,) if self.units is None else (self.units, hashes)
+        return self.take(np.lexsort(keys))
 
     def _deal(self, n_folds: int, seed: int, n_jobs: int) -> NDArray[np.int32]:
         labels = self.rank.astype(np.uint8)

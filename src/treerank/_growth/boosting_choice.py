@@ -108,7 +108,10 @@ def choose_trees(
     assert choice is not None
     some = _rows_of_race(rows, plan)
     parts = _parts(some, plan)
-    trial = replace(plan, loss=choice.losses[0], learning_rate=choice.learning_rate)
+    trial = replace(
+        plan, loss=choice.losses[0], learning_rate=choice.learning_rate, l2=choice.l2,
+        subsample=choice.subsample,
+    )  # fmt: skip
     tried = _climb(parts, binning, trial, report)
     best = min(tried, key=lambda shape: tried[shape].loss)
     larger = max(best, choice.shapes[choice.usual], key=choice.shapes.index)

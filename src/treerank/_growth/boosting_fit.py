@@ -17,9 +17,13 @@ from treerank._growth.progress import Report
 from treerank._input.focus import Focus
 from treerank._input.stages import stage
 from treerank._trees.level_sets import forest_with_sets
-from treerank._trees.packed_forest import ForestArrays, Sampling
+from treerank._trees.packed_forest import ForestArrays
 
 FloatArray = NDArray[np.float64]
+
+# Each bag leaves out one fold of so many, the next bag the next; then the rows are dealt anew.
+BAG_FOLDS = 5
+BAG_SEED = 0x62616773  # so that these folds are not those that choose the trees
 
 
 class Scored(Protocol):
@@ -77,8 +81,8 @@ class RowsToBoost(Protocol):
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Some of the rows, whose numbers ascend."""
 
-    def bag(self, sampling: Sampling, number: int) -> Self:
-        """Rows that were drawn for a bag, each as often as it was."""
+    def without_fold(self, n_folds: int, fold: int, seed: int, n_jobs: int) -> Self:
+        """All rows but those of a fold."""
 
     def folds(self, n_folds: int, n_held: int, seed: int, n_jobs: int) -> list[tuple[Self, Self]]:
         """Rows to learn from and rows held out, for the first so many folds."""
@@ -105,6 +109,16 @@ class Boosted(NamedTuple):
     start: float
     scored: Scored | None  # the rows learned from
     validation_scores: FloatArray  # AUC or VUS after each round
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees, of all bags together."""
+        return 0 if self.trees is None else self.trees.n_trees
+
+    def importances(self, n_features: int) -> FloatArray:
+        """Share of each feature in the Newton gains."""
+        gains = np.zeros(n_features) if self.trees is None else self.trees.importance.sum(axis=0)
+        return gains / gains.sum() if gains.any() else gains
 
 
 def hold_out(
@@ -188,13 +202,13 @@ class _HeldOut:
 
 
 def boost_bags(
-    rows: RowsToBoost, binning: Binning, plan: BoostingPlan, n_bags: int, report: Report | None
+    rows: RowsToBoost, binning: Binning, plan: BoostingPlan, report: Report | None
 ) -> Boosted:
-    """Boost on bootstrap samples of the rows; the score is the mean of theirs."""
-    sampling = Sampling(replace=True, n_draws=rows.n_rows, seed=plan.seed)
-    bags = []
+    """Boost on the rows without a fold, for one fold after the other; the score is the mean."""
+    bags, n_bags = [], plan.n_bags
     for number in range(n_bags):
-        some = rows.bag(sampling, number)
+        deal, fold = divmod(number, BAG_FOLDS)
+        some = rows.without_fold(BAG_FOLDS, fold, BAG_SEED + plan.seed + deal, plan.n_jobs)
         within = None if report is None else _part_of(report, number, n_bags)
         bags.append(boost(some, None, binning, replace(plan, seed=plan.seed + number), within))
     trees = [

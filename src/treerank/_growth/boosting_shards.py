@@ -145,15 +145,6 @@ def take_fold(shard: Shard, n_folds: int, fold: int, held_out: bool) -> Shard:
     return take_rows(shard, np.flatnonzero((shard.place % n_folds == fold) == held_out))
 
 
-def take_bag(shard: Shard, sampling: Sampling, number: int, n_rows: int, first_row: int) -> Shard:
-    """Rows that were drawn for a bag, each as often as it was."""
-    counts = sampling.some_counts(number, n_rows, first_row, shard.n_rows)
-    rows = np.flatnonzero(counts)
-    taken, times = take_rows(shard, rows), counts[rows].astype(np.int64)
-    units = taken.weights.as_units
-    return replace(taken, weights=Weights(units=times if units is None else units * times))
-
-
 def score(shard: Shard, start: float, trees: list[ForestArrays]) -> FloatArray:
     """Scores of the rows by some trees, added up one after the other."""
     scores = np.full(shard.n_rows, start)

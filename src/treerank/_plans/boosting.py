@@ -43,8 +43,12 @@ SHAPES = (TreeShape(1, 1), TreeShape(1, 2), TreeShape(2, 2), TreeShape(3, 3), Tr
 USUAL_SHAPE = 2
 # Where nothing chooses: of so many rows, and beyond two classes, deeper trees than the usual.
 DEEP_ROWS, DEEP_SHAPE = 20_000, TreeShape(2, 3)
-# Added to the curvature of a leaf: grades ask for larger steps than two classes do.
-L2_OF_TWO, L2_OF_MORE = 5.0, 1.0
+# Added to the curvature of a leaf: grades ask for larger steps than two classes do, and so do
+# models whose mean is taken.
+L2_OF_TWO, L2_OF_BAGS, L2_OF_MORE = 5.0, 2.0, 1.0
+# Few rows of two classes: so many bags, and the share of rows that a tree of theirs is grown on;
+# rows of the rarest class that they ask for.
+BAGS_OF_FEW, SUBSAMPLE_OF_BAGS, LEAST_TO_BAG = 5, 0.7, 10
 # That all rows together can have.
 LARGEST_WEIGHT = 2**52
 
@@ -71,24 +75,20 @@ def plan_boosting(
 
     `is_validated`: rows are given that say when to stop.
     """
-    two_classes = len(data.classes) == 2
     focus = check_focus(model.focus, len(data.classes))
     check_choice("early_stopping", model.early_stopping, [True, False])
     check_choice("leaf_values", model.leaf_values, ["stratum", "leaf"])
     check_choice("warm_start", model.warm_start, [True, False])
     stops = bool(model.early_stopping) or is_validated
-    n_bags = check_integer("n_bags", model.n_bags, 1)
+    n_bags = _bags(model, data, stops)
     patience = check_integer("n_iter_no_change", model.n_iter_no_change, 1)
     assert patience is not None
-    _check_bags(n_bags, stops, model.warm_start)
     shape = _shape(model, data)
     choice = _choice(model, data, stops, focus)
     n_rounds, rate = _rounds(model, data, stops, choice)
-    for name in ("min_samples_leaf", "subsample", "validation_fraction"):
+    for name in ("min_samples_leaf", "validation_fraction"):
         if check_number(name, getattr(model, name)) == 0:
             raise invalid_parameter(name, getattr(model, name), "a number > 0")
-    if model.subsample > 1:
-        raise invalid_parameter("subsample", model.subsample, "a share in (0, 1]")
     if model.validation_fraction >= 1:
         raise invalid_parameter(
             "validation_fraction", model.validation_fraction, "a share in (0, 1)"
@@ -104,9 +104,8 @@ def plan_boosting(
         leafrank_depth=shape.leafrank_depth,
         max_leaf_nodes=shape.max_leaf_nodes,
         min_samples_leaf=least if least >= 1 else least * data.weight,
-        l2=_auto_number("l2_regularization", model.l2_regularization,
-                        L2_OF_TWO if two_classes else L2_OF_MORE),
-        subsample=float(model.subsample),
+        l2=_l2(model, data, n_bags),
+        subsample=_subsample(model, n_bags),
         n_chosen=check_max_features("max_features", model.max_features, data.table.n_features),
         monotonic=check_monotonic(model.monotonic_cst, data.table.names, binning),
         by_stratum=model.leaf_values == "stratum",
@@ -116,6 +115,8 @@ def plan_boosting(
         n_jobs=check_n_jobs(model.n_jobs),
         focus=focus,
         device=device_of(model.device),
+        n_bags=n_bags,
+        orders_rows=n_bags > 1 and data.table.n_rows < MANY_ROWS,
     )  # fmt: skip
 
 
@@ -129,13 +130,46 @@ def _losses(model: Any, focus: Focus | None) -> tuple[str, ...]:
     return ("logistic",) if focus is None else ("logistic", "pairwise")
 
 
-def _check_bags(n_bags: Any, stops: bool, warm_start: bool) -> None:
+def _l2(model: Any, data: BoostingSize, n_bags: int) -> float:
+    """Added to the curvature of a leaf."""
+    usual = L2_OF_MORE if len(data.classes) > 2 else L2_OF_BAGS if n_bags > 1 else L2_OF_TWO
+    return _auto_number("l2_regularization", model.l2_regularization, usual)
+
+
+def _subsample(model: Any, n_bags: int) -> float:
+    """Share of the rows that a tree is grown on."""
+    usual = SUBSAMPLE_OF_BAGS if n_bags > 1 else 1.0
+    share = _auto_number("subsample", model.subsample, usual)
+    if not 0 < share <= 1:
+        raise invalid_parameter("subsample", model.subsample, "a share in (0, 1]")
+    return share
+
+
+def _bags(model: Any, data: BoostingSize, stops: bool) -> int:
+    """Number of bags; where nothing is said of them, several for few rows of two classes."""
+    rarest = int(data.class_rows.min())
+    if _is_auto("n_bags", model.n_bags):
+        is_open = _is_auto("n_estimators", model.n_estimators) and not (stops or model.warm_start)
+        is_small = len(data.classes) == 2 and data.table.n_rows < MANY_ROWS
+        return BAGS_OF_FEW if is_open and is_small and rarest >= LEAST_TO_BAG else 1
+    n_bags = check_integer("n_bags", model.n_bags, 1)
+    assert n_bags is not None
+    _check_bags(n_bags, stops, model.warm_start, rarest)
+    return n_bags
+
+
+def _check_bags(n_bags: int, stops: bool, warm_start: bool, rarest: int) -> None:
     for name, given in (("early stopping or X_val", stops), ("warm_start=True", warm_start)):
         if n_bags > 1 and given:
             raise ValueError(
                 f"Got n_bags={n_bags} with {name}; expected n_bags=1: the bags of a fit have the "
                 "same number of trees, which is chosen before them."
             )
+    if n_bags > 1 and rarest < 2:
+        raise ValueError(
+            f"Got n_bags={n_bags} and one row of the rarest class; expected at least 2, since each "
+            "bag leaves rows out, or n_bags=1."
+        )
 
 
 def _choice(model: Any, data: BoostingSize, stops: bool, focus: Focus | None) -> ChoicePlan | None:
@@ -167,7 +201,10 @@ def _choice(model: Any, data: BoostingSize, stops: bool, focus: Focus | None) ->
     rate = _auto_number("learning_rate", model.learning_rate, MANY_ROWS_RATE)
     is_vast = data.table.n_rows >= VAST_ROWS or not chooses_shape
     n_held = 1 if is_vast else FOLDS_OF_MANY if has_many else N_FOLDS
-    return ChoicePlan(shapes, usual, by_loss, n_held, rate, losses)
+    # The rows held out judge models that stand alone, whether there will be bags or not: each of
+    # several may have more trees than alone.
+    l2, subsample = _l2(model, data, 1), _subsample(model, 1)
+    return ChoicePlan(shapes, usual, by_loss, n_held, rate, l2, subsample, losses)
 
 
 def _rounds(

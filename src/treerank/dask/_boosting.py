@@ -36,7 +36,8 @@ class DaskBoostedTreeRank(OnCluster, BoostedTreeRank):
     **parameters
         All parameters of :class:`~treerank.BoostedTreeRank`; `loss` must be "auto" or "logistic",
         `focus` None and `warm_start` False. Early stopping, and more than two classes, bring
-        scores to this process, eight bytes a row. `n_jobs` is of use for data in memory only.
+        scores to this process, eight bytes a row. Bags of fewer than 5,000 rows are grown in this
+        process. `n_jobs` is of use for data in memory only.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ from treerank._growth.shards import AllRows, Shard
 from treerank._input.focus import Focus
 from treerank._input.weights import join_weights
 from treerank._select.quality import ranking_quality
-from treerank._trees.packed_forest import ForestArrays, Sampling
+from treerank._trees.packed_forest import ForestArrays
 from treerank.dask._boosting_checkpoint import BoostingCheckpoint, KeptRounds
 from treerank.dask._cluster import Cluster, DaskShards
 from treerank.dask._collections import CodedShards
@@ -104,12 +104,9 @@ class DaskBoostingRows:
         mine = [part - first for part, first in zip(parts, self.first_rows, strict=True)]
         return self._of(tasks.take_rows, [(part,) for part in mine])
 
-    def bag(self, sampling: Sampling, number: int) -> DaskBoostingRows:
-        """Rows that were drawn for a bag, each as often as it was."""
-        n_rows = self.n_rows
-        return self._of(
-            tasks.take_bag, [(sampling, number, n_rows, first) for first in self.first_rows]
-        )
+    def without_fold(self, n_folds: int, fold: int, seed: int, n_jobs: int) -> DaskBoostingRows:
+        """All rows but those of a fold."""
+        return self._in_fold_order(seed)._fold(n_folds, fold, held_out=False)
 
     def folds(self, n_folds: int, n_held: int, seed: int, n_jobs: int) -> list[Any]:
         """Training rows and held-out rows of the first folds."""

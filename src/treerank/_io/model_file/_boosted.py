@@ -18,10 +18,12 @@ from treerank._io.model_file._nodes import Node
 from treerank._io.model_file._values import pack_classes, unpack_classes
 from treerank._plans.boosting import MOST_DEPTH, MOST_LEAF_NODES
 
+MOST_BAGS = 2**31 - 1
+
 
 def pack_boosted(model: BoostedTreeRank) -> dict[str, Any]:
     """Everything that `fit` has set."""
-    return {
+    packed = {
         "features": pack_names(model),
         "binning": pack_binning(model._binning),
         "classes": pack_classes(model.classes_),
@@ -34,13 +36,14 @@ def pack_boosted(model: BoostedTreeRank) -> dict[str, Any]:
         "validation_scores": getattr(model, "validation_scores_", None),
         "plan": _pack_choice(model),
     }
+    return packed | ({"bags": model.n_bags_} if model.n_bags_ > 1 else {})
 
 
 def unpack_boosted(node: Node, model: BoostedTreeRank) -> None:
     """Set on an estimator what `fit` would have set."""
     fields = node.fields(
         "features", "binning", "classes", "loss", "start", "trees", "slopes", "intercepts",
-        "importances", "validation_scores", optional=["plan"],
+        "importances", "validation_scores", optional=["plan", "bags"],
     )  # fmt: skip
     n_features = len(unpack_names(fields["features"], model))
     model._binning = unpack_binning(fields["binning"], n_features)
@@ -51,7 +54,8 @@ def unpack_boosted(node: Node, model: BoostedTreeRank) -> None:
     model._trees = None
     if not fields["trees"].is_null:
         model._trees = unpack_trees(fields["trees"], model._binning, None)
-    model.n_estimators_ = 0 if model._trees is None else model._trees.n_trees // model.n_bags
+    model.n_bags_ = _unpack_bags(fields, model)
+    model.n_estimators_ = 0 if model._trees is None else -(-model._trees.n_trees // model.n_bags_)
     # Probabilities must rise with the score.
     model._slopes = fields["slopes"].array("<f8", (n_cuts,), low=0.0)
     model._intercepts = fields["intercepts"].array("<f8", (n_cuts,))
@@ -61,6 +65,13 @@ def unpack_boosted(node: Node, model: BoostedTreeRank) -> None:
         model.validation_scores_ = scores
     if "plan" in fields and not fields["plan"].is_null:  # files of 0.1.0 do not say
         model.plan_ = _unpack_choice(fields["plan"])
+
+
+def _unpack_bags(fields: dict[str, Node], model: BoostedTreeRank) -> int:
+    """Number of bags; older files have it as a parameter alone."""
+    if "bags" in fields:
+        return fields["bags"].integer(1, MOST_BAGS)
+    return 1 if isinstance(model.n_bags, str) else model.n_bags
 
 
 def _pack_choice(model: BoostedTreeRank) -> dict[str, Any] | None:

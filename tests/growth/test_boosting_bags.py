@@ -1,0 +1,157 @@
+"""Bags of boosting: models on four fifths of the rows each, whose mean is the score."""
+
+import numpy as np
+import oracles
+import pandas as pd
+import pytest
+from samples import whole_numbers
+
+import treerank
+from treerank import BoostedTreeRank, _core
+from treerank._growth.boosting import ORDER_SEED
+from treerank._growth.boosting_fit import BAG_FOLDS, BAG_SEED
+from treerank.inspection import attributions
+
+
+def hashes_of(X, y, seed):
+    codes = np.ascontiguousarray((X.T + 1).astype(np.uint8))
+    return _core.row_hashes(codes, y.astype(np.uint8), seed)
+
+
+def in_order(X, y):
+    """Rows in the order in which those of small tables are drawn."""
+    order = np.argsort(hashes_of(X, y, ORDER_SEED), kind="stable")
+    return X[order], y[order]
+
+
+def test_the_score_is_the_mean_of_models_without_a_fold():
+    X, y = in_order(*whole_numbers(400))
+    model = BoostedTreeRank(6, n_bags=7, random_state=3).fit(X, y)
+    scores = []
+    for number in range(7):
+        deal, left_out = divmod(number, BAG_FOLDS)
+        seed = BAG_SEED + 3 + deal
+        fold = oracles.folds(hashes_of(X, y, seed), y, None, BAG_FOLDS, seed)
+        bag = BoostedTreeRank(
+            6, n_bags=1, subsample=0.7, l2_regularization=2.0, random_state=3 + number
+        ).fit(X[fold != left_out], y[fold != left_out])
+        scores.append(bag.score_samples(X))
+    np.testing.assert_allclose(model.score_samples(X), np.mean(scores, axis=0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "pairwise"])
+def test_neither_the_order_of_the_rows_nor_threads_matter(loss):
+    X, y = whole_numbers(300)
+    model = BoostedTreeRank(5, n_bags=2, loss=loss).fit(X, y)
+    mixed = np.random.default_rng(1).permutation(len(y))
+    other = BoostedTreeRank(5, n_bags=2, loss=loss, n_jobs=2).fit(X[mixed], y[mixed])
+    np.testing.assert_array_equal(other.score_samples(X), model.score_samples(X))
+
+
+def test_weights_of_equal_rows_may_come_in_any_order():
+    X, y = whole_numbers(300)
+    X = X[:, :1]
+    weight = np.random.default_rng(0).integers(1, 9, size=300)
+    mixed = np.random.default_rng(1).permutation(300)
+    model = BoostedTreeRank(5, n_bags=2, leafrank_depth=1)
+    one = model.fit(X, y, weight).score_samples(X)
+    other = model.fit(X[mixed], y[mixed], weight[mixed]).score_samples(X)
+    np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_positives", "given", "expected"),
+    [
+        (200, 90, {}, 5),
+        (200, 10, {}, 5),
+        (200, 9, {}, 1),
+        (200, 90, {"max_depth": 1}, 5),
+        (200, 90, {"loss": "pairwise"}, 5),
+        (200, 90, {"n_bags": 2}, 2),
+        (200, 90, {"n_estimators": 3}, 1),
+        (200, 90, {"early_stopping": True}, 1),
+        (4_999, 2_000, {"leafrank_depth": 1, "max_depth": 1}, 5),
+        (5_000, 2_000, {"leafrank_depth": 1, "max_depth": 1}, 1),
+    ],
+)
+def test_small_tables_of_two_classes_have_bags(monkeypatch, n_rows, n_positives, given, expected):
+    monkeypatch.setattr(treerank._plans.boosting, "MOST_TREES", 2)
+    monkeypatch.setattr(treerank._plans.boosting, "USUAL_TREES", 2)
+    X = np.arange(3.0 * n_rows).reshape(-1, 3) % 7
+    y = np.arange(n_rows) < n_positives
+    assert BoostedTreeRank(**given).fit(X, y).n_bags_ == expected
+
+
+def test_grades_and_rows_to_validate_on_have_no_bags():
+    X, y = whole_numbers(200)
+    assert BoostedTreeRank(max_depth=1).fit(X, y + (X[:, 3] > 2)).n_bags_ == 1
+    assert BoostedTreeRank(max_depth=1).fit(X, y, X_val=X, y_val=y).n_bags_ == 1
+
+
+def test_the_trees_are_chosen_as_without_bags_and_what_is_given_is_kept_to():
+    X, y = whole_numbers(400)
+    alone, bagged = (BoostedTreeRank(n_bags=n).fit(X, y) for n in (1, "auto"))
+    assert bagged.plan_ == alone.plan_
+    assert bagged.n_estimators_ == alone.n_estimators_
+    former = BoostedTreeRank(n_bags=1, subsample=1.0, l2_regularization=5.0).fit(X, y)
+    np.testing.assert_array_equal(alone.score_samples(X), former.score_samples(X))
+    for name, usual, other in (("subsample", 0.7, 0.5), ("l2_regularization", 2.0, 9.0)):
+        scores = [
+            BoostedTreeRank(4, n_bags=2, **{name: value}).fit(X, y).score_samples(X)
+            for value in ("auto", usual, other)
+        ]
+        np.testing.assert_array_equal(scores[0], scores[1])
+        assert not np.array_equal(scores[0], scores[2])
+
+
+def test_a_class_of_one_row_cannot_be_left_out():
+    X, y = whole_numbers(50)
+    y = (np.arange(50) == 0).astype(int)
+    with pytest.raises(ValueError, match="one row of the rarest class; expected at least 2"):
+        BoostedTreeRank(2, n_bags=2).fit(X, y)
+    for name in ("n_bags", "subsample"):
+        with pytest.raises(ValueError, match=name):
+            BoostedTreeRank(2, **{name: "many"}).fit(X, y)
+
+
+def test_rounds_without_a_split_in_a_bag_are_counted_all_the_same():
+    X, y = whole_numbers(60)
+    model = BoostedTreeRank(30, n_bags=3, max_features=1, min_samples_leaf=8).fit(X, y)
+    n_trees = model._trees.n_trees
+    assert n_trees % 3  # some bag is shorter
+    assert model.n_estimators_ == -(-n_trees // 3)
+    stages = list(model.staged_score_samples(X))
+    assert len(stages) == model.n_estimators_
+    np.testing.assert_allclose(stages[-1], model.score_samples(X), rtol=1e-12)
+
+
+def test_files_keep_the_number_of_bags(tmp_path):
+    X, y = whole_numbers(300)
+    for given, expected in (({"max_depth": 1}, 5), ({"n_estimators": 4, "n_bags": 3}, 3)):
+        model = BoostedTreeRank(**given).fit(X, y)
+        treerank.save(model, tmp_path / "model")
+        loaded = treerank.load(tmp_path / "model")
+        assert (loaded.n_bags_, loaded.n_estimators_) == (expected, model.n_estimators_)
+        np.testing.assert_array_equal(loaded.score_samples(X), model.score_samples(X))
+
+
+@pytest.mark.parametrize("given", [{"max_depth": 1}, {"n_estimators": 6, "max_leaf_nodes": 5}])
+def test_parquet_files_give_the_model_of_memory(tmp_path, given):
+    pytest.importorskip("pyarrow")
+    X, y = whole_numbers(300)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame.assign(y=y).to_parquet(tmp_path / "rows.parquet", row_group_size=70)
+    in_memory = BoostedTreeRank(**given).fit(frame, y)
+    from_file = BoostedTreeRank(**given).fit_parquet(tmp_path / "rows.parquet", target="y")
+    assert from_file.plan_ == in_memory.plan_
+    assert from_file.n_bags_ == in_memory.n_bags_
+    np.testing.assert_array_equal(from_file.score_samples(frame), in_memory.score_samples(frame))
+
+
+def test_attributions_add_up_to_the_score_of_all_bags():
+    X, y = whole_numbers(300)
+    model = BoostedTreeRank(5, n_bags=3).fit(X, y)
+    found = attributions(model, X[:20])
+    np.testing.assert_allclose(
+        found.values.sum(axis=1) + found.expected_value, model.score_samples(X[:20]), rtol=1e-6
+    )

@@ -373,13 +373,13 @@ void LevelGrowth::graft_node(const GatheredNode& at, const std::vector<LeafRankN
     tree.category_sets.insert(tree.category_sets.end(), sets.begin(), sets.end());
 }
 
-void LevelGrowth::graft_splits(SplitRecords splits) {
-    splits.n_roots = std::max<std::size_t>(1, gathered_nodes_.size());
+void LevelGrowth::graft_splits(const SplitRecords& splits) {
+    const DepthFirst order(splits, gathered_nodes_.size());
     for (std::size_t i = 0; i < gathered_nodes_.size(); ++i) {
         const GatheredNode& at = gathered_nodes_[i];
         check(at.node == 0, "graft_splits: whole trials expected");
-        replay_splits({at.node, at.depth, at.key, at.lower, at.upper}, static_cast<std::int32_t>(i),
-                      splits, features_, trials_[static_cast<std::size_t>(at.trial)].tree);
+        replay_splits({at.node, at.depth, at.key, at.lower, at.upper}, order.tests_of(i), splits,
+                      features_, trials_[static_cast<std::size_t>(at.trial)].tree);
     }
     gathered_nodes_.clear();
 }

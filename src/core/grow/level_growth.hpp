@@ -118,7 +118,7 @@ class LevelGrowth {
     void graft_node(const GatheredNode& at, const std::vector<LeafRankNode>& nodes,
                     const std::vector<CategorySet>& sets, const std::vector<double>& values);
     // All gathered nodes of the level at once, each from the record of its number on.
-    void graft_splits(SplitRecords splits);
+    void graft_splits(const SplitRecords& splits);
 
     // Beyond two classes the weights of all classes in the leaves of every trial are needed.
     struct GrownTrials {

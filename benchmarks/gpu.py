@@ -112,7 +112,9 @@ def forest_rows(data: Data, n_trees: int, device: CudaDevice) -> tuple[LocalFore
     checked = validate_training_data(forest, *data, None, "from_dtype")
     coded = code_table(checked.table, checked.weights, 255, n_jobs)
     monotonic = np.zeros(FEATURES, dtype=np.int8)
-    rows = LocalForestRows(coded.codes, checked, coded.binning, None, monotonic, n_jobs, device)
+    rows = LocalForestRows(
+        coded.codes, coded.made, checked, coded.binning, None, monotonic, n_jobs, device
+    )
     return rows, plan_forest(forest, checked, monotonic)
 
 

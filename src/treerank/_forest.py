@@ -302,7 +302,14 @@ class RankingForest(CodedFit, TreeEnsemble):
         if plans[0].splitter is not None:
             self._encoding, rows = fit_encoding(data.table, self._binning, data.weights)
         local = LocalForestRows(
-            rows, data, self._binning, self._encoding, monotonic, n_jobs, device_of(self.device)
+            rows,
+            coded.made,
+            data,
+            self._binning,
+            self._encoding,
+            monotonic,
+            n_jobs,
+            device_of(self.device),
         )
         self._fit_rows(local, plans, before)
 

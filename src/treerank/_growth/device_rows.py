@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
+from treerank._device.codes import MadeThere
 from treerank._device.device import Device
+from treerank._device.held_out import weigh_held_out
 from treerank._device.table import DeviceTable, Features, put_table
 from treerank._device.trials import RECORD_BYTES, memory_of
 from treerank._growth.on_device import DeviceTree, can_grow, grow_on_device
 from treerank._growth.progress import Report
 from treerank._input.validation import TrainingData
+from treerank._select.folds import Folds
+from treerank._select.pruning import HeldOut
 
 # Fewer rows are grown on the processor, which is done before a device has begun.
 LEAST_ROWS = 50_000
@@ -33,7 +37,7 @@ class DeviceRows:
     """Codes, labels and weights, copied to the device when the first tree is grown."""
 
     device: Device
-    codes: Codes
+    codes: Codes | MadeThere
     data: TrainingData
     binning: Binning
     monotonic: NDArray[np.int8]
@@ -53,6 +57,23 @@ class DeviceRows:
                 put_table(self.device, self.codes, self.data.labels, self.units, features, beside)
             )
         return self._tables[0]
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether the table is on the device."""
+        return len(self._tables) > 0
+
+    def held_out(self, trees: Sequence[Any], folds: Folds) -> list[HeldOut]:
+        """Weigh the rows of each fold in the cells of the tree that has not seen them."""
+        weights, n_classes = self.data.weights, len(self.data.classes)
+        units = weigh_held_out(
+            self._tables[0], [tree.for_device for tree in trees], folds.fold, weights.repeats,
+            n_classes,
+        )  # fmt: skip
+        return [
+            HeldOut(tree, tree.cell_counts(some / weights.scale))
+            for tree, some in zip(trees, units, strict=True)
+        ]
 
     def _tree_bytes(self, options: dict[str, Any]) -> int:
         """Bytes that one more of the trees that grow together takes."""

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._binning.binning import Codes
+from treerank._device.codes import DeviceCodes
 from treerank._device.device import Device
-from treerank._device.numbers import DeviceCodes
 from treerank._device.scoring import PackedTrees, score_on_device, score_there
 
 

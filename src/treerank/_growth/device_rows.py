@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -105,21 +105,29 @@ class DeviceRows:
         table = self.table_for(options[0])
         at_once = AT_ONCE if table.is_whole else 1  # a table in blocks has room for one of them
         batches = self.batches(len(repeats), options[0], at_once)
+        draws: dict[int, list[Future[Any]]] = {}
 
-        def grown(batch: range) -> list[_core.LevelGrowth]:
-            rows = list(threads.map(lambda t: repeats[t](), batch))
+        def draw(number: int) -> None:
+            draws[number] = [threads.submit(repeats[t]) for t in batches[number]]
+
+        def grown(number: int) -> list[_core.LevelGrowth]:
+            if number + at_once < len(batches):  # its rows are drawn while this one grows
+                draw(number + at_once)
             trees = [
-                DeviceTree(some, options[t], numbers[t])
-                for some, t in zip(rows, batch, strict=True)
+                DeviceTree(rows.result(), options[t], numbers[t])
+                for rows, t in zip(draws.pop(number), batches[number], strict=True)
             ]
             return grow_on_device(table, trees, n_classes, n_jobs)
 
         with ThreadPoolExecutor(max(n_jobs, 1)) as threads, ThreadPoolExecutor(at_once) as growers:
-            growing = [growers.submit(grown, batch) for batch in batches[:at_once]]
+            first = range(min(at_once, len(batches)))
+            for number in first:
+                draw(number)
+            growing = [growers.submit(grown, number) for number in first]
             for number, batch in enumerate(batches):
                 done = growing[number].result()
                 if number + at_once < len(batches):
-                    growing.append(growers.submit(grown, batches[number + at_once]))
+                    growing.append(growers.submit(grown, number + at_once))
                 take(done)
                 if progress is not None:
                     progress(batch.stop / len(repeats))

@@ -169,13 +169,15 @@ nb::tuple py_grow_forest(const Matrix<Code>& codes, const Vector<std::uint8_t>& 
 nb::tuple py_bake_shrinkage(const Vector<std::int64_t>& starts, const Slots& slots,
                             const Vector<float>& step, const Vector<float>& weight,
                             const Vector<std::int32_t>& set_of, const Records& sets,
-                            double lambda) {
+                            double lambda, std::size_t n_jobs) {
     const ForestView view =
         forest_view(starts, slots, &step, &weight, set_of, sets, nullptr, kMaxFeatures);
-    std::vector<float> baked(step.size());
+    Room<float> baked(step.size());
     std::vector<std::uint8_t> at_end(view.n_trees);
-    bake_shrinkage(view, lambda, baked.data(), at_end.data());
-    return nb::make_tuple(to_numpy(std::move(baked)), to_numpy(std::move(at_end)));
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        bake_shrinkage(view, lambda, pool, baked.values.get(), at_end.data());
+    });
+    return nb::make_tuple(baked.to_numpy(), to_numpy(std::move(at_end)));
 }
 
 template <class Code>
@@ -286,6 +288,7 @@ void bind_forest(nb::module_& m) {
     m.def("bake_shrinkage", &py_bake_shrinkage, nb::arg("starts").noconvert(),
           nb::arg("slots").noconvert(), nb::arg("step").noconvert(), nb::arg("weight").noconvert(),
           nb::arg("set_of").noconvert(), nb::arg("category_sets").noconvert(), nb::arg("shrinkage"),
+          nb::arg("n_jobs"),
           "One number a slot, and for each tree whether only the slot at the end counts.");
     m.def(
         "draw_counts",

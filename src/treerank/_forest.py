@@ -338,7 +338,7 @@ class RankingForest(CodedFit, TreeEnsemble):
                 trees, rows, plan, bool(self.oob_score)
             )
         self._before_shrinkage = trees if self.warm_start else None
-        self._trees = trees.bake_shrinkage(self.shrinkage_, scale)
+        self._trees = trees.bake_shrinkage(self.shrinkage_, scale, check_n_jobs(self.n_jobs))
         self._ranks = None
         if not plan.by_value:
             self._ranks, out_of_bag = rows.rank_aggregation(

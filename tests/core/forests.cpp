@@ -83,7 +83,7 @@ void add_scores(Digest& digest, const CodedTable<Code>& coded, const Forest& for
     digest.add(n_trees);
     std::vector<float> baked(forest.step.size()), each(n * view.n_trees);
     std::vector<std::uint8_t> at_end(view.n_trees);
-    bake_shrinkage(view, 5, baked.data(), at_end.data());
+    bake_shrinkage(view, 5, pool, baked.data(), at_end.data());
     digest.add(baked);
     view.step = baked.data();
     view.weight = nullptr;

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from treerank import LeafRank, RankingForest, TreeRank, _forest
+from treerank._trees import compact
 from treerank.inspection import explain, partial_dependence
 
 
@@ -54,6 +55,17 @@ def test_scores_are_the_same_as_with_all_thresholds(name, monkeypatch):
     model.fit(X, y)
     np.testing.assert_array_equal(model.score_samples(new), expected)
     assert sum(map(len, model._binning.thresholds)) < size
+
+
+@pytest.mark.parametrize("bins", [8, 255])  # all thresholds are in use, or some
+def test_slots_are_looked_at_in_parts(bins, monkeypatch):
+    X, y = loans()
+    model = RankingForest(LeafRank(max_depth=None), n_estimators=4, max_bins=bins, random_state=0)
+    expected = model.fit(X, y)._trees.slots, model._binning
+    assert (sum(map(len, model._binning.thresholds)) == 14) == (bins == 8)
+    monkeypatch.setattr(compact, "SLOTS_AT_ONCE", 7)
+    assert np.array_equal(model.fit(X, y)._trees.slots, expected[0])
+    assert model._binning.equals(expected[1])
 
 
 @pytest.mark.parametrize("name", ["tree", "deep", "cell mean", "monotone", "leafrank"])

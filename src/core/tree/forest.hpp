@@ -72,7 +72,8 @@ bool is_sound(const ForestView& forest, std::size_t n_features);
 
 // Makes one number a slot of step and weight. A tree in which no slot has two predecessors
 // gets the sum of each path at its end (at_end = 1); the others keep what each slot adds.
-void bake_shrinkage(const ForestView& forest, double lambda, float* step, std::uint8_t* at_end);
+void bake_shrinkage(const ForestView& forest, double lambda, ThreadPool& pool, float* step,
+                    std::uint8_t* at_end);
 
 // The sum over the trees, for each row.
 template <class Code>

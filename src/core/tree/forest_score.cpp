@@ -89,12 +89,12 @@ bool is_sound(const ForestView& forest, std::size_t n_features) {
     return true;
 }
 
-void bake_shrinkage(const ForestView& forest, double lambda, float* step, std::uint8_t* at_end) {
-    std::vector<std::uint8_t> reached;
-    for (std::size_t t = 0; t < forest.n_trees; ++t) {
+void bake_shrinkage(const ForestView& forest, double lambda, ThreadPool& pool, float* step,
+                    std::uint8_t* at_end) {
+    pool.run(forest.n_trees, [&](std::size_t t) {
         const std::size_t start = forest.starts[t], n = forest.starts[t + 1] - start;
         const Slot* slots = forest.slots + start;
-        reached.assign(n, 0);
+        std::vector<std::uint8_t> reached(n);
         bool shared = false, adds = false;  // two ways to a slot; something added before the end
         for (std::uint32_t s = 0; s < n; ++s) {
             step[start + s] = static_cast<float>(forest.step[start + s] /
@@ -106,14 +106,14 @@ void bake_shrinkage(const ForestView& forest, double lambda, float* step, std::u
             seen = 1;
         }
         at_end[t] = !(shared && adds);
-        if (shared) continue;
+        if (shared) return;
         for (std::uint32_t s = 0; s < n; ++s) {  // successors lie further on
             if (is_end(slots, s)) continue;
             const std::uint32_t next = slots[s].next & kNextMask;
             step[start + next] += step[start + s];
             step[start + next + 1] += step[start + s];
         }
-    }
+    });
 }
 
 template <class Code>

@@ -7,6 +7,7 @@ test tells apart become one, so that scores, rules and explanations stay the sam
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,59 +24,91 @@ NEXT_MASK = np.uint32((1 << 30) - 1)
 NO_CUT = 0xFFFF
 
 
+SLOTS_AT_ONCE = 2**20  # of a forest that may have hundreds of millions
+
+
 def keep_used_in_trees(binning: Binning, trees: list[RankTree]) -> tuple[Binning, list[RankTree]]:
     """Binning with the thresholds that one of the trees cuts at, and the trees on its codes."""
+    used = _UsedThresholds(binning)
     numeric = [(tree.tests["left"] >= 0) & (tree.tests["categorical"] == 0) for tree in trees]
-    features = np.concatenate(
-        [t.tests["feature"][use] for t, use in zip(trees, numeric, strict=True)]
-    )
-    cuts = np.concatenate([t.tests["cut"][use] for t, use in zip(trees, numeric, strict=True)])
-    kept, new_cut = _choose(binning, features, cuts)
+    for tree, use in zip(trees, numeric, strict=True):
+        used.mark(tree.tests["feature"][use], tree.tests["cut"][use])
     renumbered = []
     for tree, use in zip(trees, numeric, strict=True):
         tests = tree.tests.copy()
-        tests["cut"][use] = new_cut(tests["feature"][use], tests["cut"][use])
+        tests["cut"][use] = used.new_cut(tests["feature"][use], tests["cut"][use])
         renumbered.append(replace(tree, tests=tests))
-    return kept, renumbered
+    return used.binning, renumbered
 
 
 def keep_used_in_forest(binning: Binning, forest: ForestArrays) -> tuple[Binning, ForestArrays]:
     """Binning with the thresholds that the forest cuts at, and the forest on its codes."""
     slots = np.ascontiguousarray(forest.slots).view(SLOT).ravel()
+    parts = [slice(at, at + SLOTS_AT_ONCE) for at in range(0, len(slots), SLOTS_AT_ONCE)]
+    used = _UsedThresholds(binning)
+    for part in parts:
+        _, features, cuts, _ = _tests_of(slots[part])
+        used.mark(features, cuts)
+        if used.are_all:  # as a rule in a large forest, and soon
+            break
+    if used.binning.equals(binning):
+        return used.binning, forest
+    slots = slots.copy()
+    for part in parts:
+        some = slots[part]
+        tests, features, cuts, shift = _tests_of(some)
+        some["cut"][tests] = used.new_cut(features, cuts) - shift
+    return used.binning, replace(forest, slots=slots.view(np.uint8).reshape(-1, SLOT.itemsize))
+
+
+def _tests_of(slots: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Which slots are tests of numbers; features and cuts of those, and what a slot leaves out.
+
+    A slot that sends missing values right holds its cut minus one.
+    """
     tests = (slots["cut"] != NO_CUT) & (slots["next"] & CATEGORICAL == 0)
-    features = slots["feature"][tests].astype(np.int64)
-    # A slot that sends missing values right holds its cut minus one.
     shift = ((slots["next"][tests] & MISSING_RIGHT) != 0).astype(np.int64)
     cuts = slots["cut"][tests].astype(np.int64) + shift
-    kept, new_cut = _choose(binning, features, cuts)
-    if kept.equals(binning):  # as a rule in a large forest: every threshold is in use
-        return kept, forest
-    slots = slots.copy()
-    slots["cut"][tests] = new_cut(features, cuts) - shift
-    return kept, replace(forest, slots=slots.view(np.uint8).reshape(-1, SLOT.itemsize))
+    return tests, slots["feature"][tests].astype(np.int64), cuts, shift
 
 
-def _choose(binning: Binning, features: NDArray[Any], cuts: NDArray[Any]) -> tuple[Binning, Any]:
-    """Binning of the cuts in use, and the function that gives a cut its new number.
+class _UsedThresholds:
+    """Thresholds that tests cut at.
 
     Cut 0 and the cut at the last code separate missing from known values: they need no threshold.
     """
-    old_size = np.array([len(t) for t in binning.thresholds], dtype=np.int64)
-    start = np.cumsum(old_size) - old_size
-    inner = (cuts >= 1) & (cuts <= old_size[features])
-    used = np.zeros(int(old_size.sum()), dtype=bool)
-    used[start[features[inner]] + cuts[inner] - 1] = True
-    rank = np.append(0, np.cumsum(used))
-    thresholds = [
-        t[used[s : s + n]] for t, s, n in zip(binning.thresholds, start, old_size, strict=True)
-    ]
 
-    def new_cut(features: NDArray[Any], cuts: NDArray[Any]) -> NDArray[np.int64]:
-        first = start[features]
-        upto = np.minimum(cuts, old_size[features])
-        beyond = cuts > old_size[features]
-        return np.asarray(rank[first + upto] - rank[first] + beyond)
+    def __init__(self, binning: Binning) -> None:
+        self._all = binning
+        self._size = np.array([len(t) for t in binning.thresholds], dtype=np.int64)
+        self._start = np.cumsum(self._size) - self._size
+        self._used = np.zeros(int(self._size.sum()), dtype=bool)
 
-    kept = replace(binning, thresholds=thresholds)
-    fits = int(kept.n_codes.max()) <= UINT8_BINS + 1
-    return replace(kept, code_type=np.dtype(np.uint8 if fits else np.uint16)), new_cut
+    def mark(self, features: NDArray[Any], cuts: NDArray[Any]) -> None:
+        """Note what some tests use."""
+        inner = (cuts >= 1) & (cuts <= self._size[features])
+        self._used[self._start[features[inner]] + cuts[inner] - 1] = True
+
+    @property
+    def are_all(self) -> bool:
+        """Whether no threshold can go."""
+        return bool(self._used.all())
+
+    @cached_property
+    def binning(self) -> Binning:
+        """Binning with those thresholds alone, once all tests are noted."""
+        parts = zip(self._all.thresholds, self._start, self._size, strict=True)
+        thresholds = [t[self._used[s : s + n]] for t, s, n in parts]
+        kept = replace(self._all, thresholds=thresholds)
+        fits = int(kept.n_codes.max()) <= UINT8_BINS + 1
+        return replace(kept, code_type=np.dtype(np.uint8 if fits else np.uint16))
+
+    @cached_property
+    def _rank(self) -> NDArray[np.int64]:
+        return np.append(0, np.cumsum(self._used))
+
+    def new_cut(self, features: NDArray[Any], cuts: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the new numbers of cuts, once all tests are noted."""
+        first, size = self._start[features], self._size[features]
+        upto = np.minimum(cuts, size)
+        return np.asarray(self._rank[first + upto] - self._rank[first] + (cuts > size))

@@ -84,17 +84,17 @@ class ForestArrays:
         """Say how large a tree is."""
         return f"{self.starts[tree + 1] - self.starts[tree]} slots"
 
-    def bake_shrinkage(self, shrinkage: float, scale: float = 1.0) -> ForestArrays:
+    def bake_shrinkage(self, shrinkage: float, scale: float = 1.0, n_jobs: int = 1) -> ForestArrays:
         """One number per slot, for this amount of shrinkage, steps being multiplied by `scale`."""
         if self.steps is not None:
-            return self._at_shrinkage(shrinkage).bake_shrinkage(0.0, scale)
+            return self._at_shrinkage(shrinkage).bake_shrinkage(0.0, scale, n_jobs)
         factor = np.full(len(self.step), scale, dtype=np.float32)
         factor[self.starts[:-1]] = 1.0  # the share at the root, where every walk begins
 
         def folded(step: NDArray[np.float32]) -> Any:
             return _core.bake_shrinkage(
                 self.starts, self.slots, step * factor, self.weight, self.set_of,
-                self.category_sets, float(shrinkage),
+                self.category_sets, float(shrinkage), n_jobs,
             )  # fmt: skip
 
         layers = self.layers

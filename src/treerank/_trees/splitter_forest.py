@@ -47,7 +47,9 @@ class SplitterForest:
         """Say how large a tree is."""
         return f"{self.trees[tree].n_cells} cells"
 
-    def bake_shrinkage(self, shrinkage: float, scale: float = 1.0) -> SplitterForest:
+    def bake_shrinkage(
+        self, shrinkage: float, scale: float = 1.0, n_jobs: int = 1
+    ) -> SplitterForest:
         """One number per cell, for this amount of shrinkage, steps being multiplied by `scale`."""
         folded = replace(self, shrinkage=shrinkage, scale=scale)
         values = [

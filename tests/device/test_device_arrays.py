@@ -5,12 +5,13 @@ import ctypes
 import numpy as np
 import pytest
 from device_models import table
-from emulated_device import EmulatedDevice, needs_emulation
+from emulated_device import EmulatedDevice, needs_emulation, put_in_blocks
 
 import treerank
 from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank, _core
 from treerank._device import arrays, choice, numbers
-from treerank._device.codes import DeviceCodes, MadeThere, on_host
+from treerank._device import table as device_table
+from treerank._device.codes import DeviceCodes, MadeThere, on_host, take_rows
 from treerank._device.device import download, upload
 from treerank._device.table import Features, put_table
 from treerank._growth import boosting_rounds, device_rows
@@ -129,10 +130,10 @@ def test_codes_made_there_stay_there_until_they_are_needed_here():
     made, expected = coded_there()
     assert isinstance(made, MadeThere)
     assert len(made) == 3
-    assert made.is_there
+    assert made.can_work(0)
     assert "host" not in vars(made)
     assert np.array_equal(on_host(made), expected)
-    assert made.is_there
+    assert made.can_work(0)
     assert isinstance(coded_there(free_bytes=1000)[0], np.ndarray)  # no room: they come in parts
     assert np.array_equal(coded_there(free_bytes=1000)[0], expected)
 
@@ -146,9 +147,30 @@ def test_codes_made_there_are_laid_out_there():
         table = put_table(EmulatedDevice(), some, labels, None, features)
         by_row = download(table.device, table.codes, np.uint8, 1200).reshape(300, 4)
         assert np.array_equal(by_row[:, :3], expected.T)
-    assert not made.is_there  # nobody else gets them
+    assert not made.can_work(0)  # nobody else gets them
     assert "host" not in vars(made)
     assert np.array_equal(on_host(made), expected)  # made again
+
+
+@needs_emulation
+def test_codes_that_do_not_fit_come_here_before_their_memory_goes(monkeypatch):
+    monkeypatch.setattr(device_table, "LEAST_BLOCK_ROWS", 1)
+    made, expected = coded_there()
+    monkeypatch.setattr(made, "_again", lambda: pytest.fail("made again"))
+    features = Features(np.full(3, 255, np.int32), np.zeros(3, np.uint8), np.zeros(3, np.int8))
+    table = put_in_blocks(50)(EmulatedDevice(), made, np.zeros(300, np.uint8), None, features)
+    assert np.array_equal(table.elsewhere, expected)
+    assert not made.can_work(0)
+
+
+@needs_emulation
+@pytest.mark.parametrize("free_bytes", [2**34, 100])  # room for the rows, or too little
+def test_rows_are_taken_wherever_there_is_room(free_bytes):
+    made, expected = coded_there()
+    made.device.free_bytes = free_bytes
+    for rows in (np.arange(0, 300, 2), np.arange(30)):
+        assert np.array_equal(take_rows(made, rows), expected[:, rows])
+    assert ("host" in vars(made)) == (free_bytes == 100)
 
 
 @needs_emulation

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank import _core
-from treerank._device.codes import DeviceCodes, MadeThere, on_host
+from treerank._device.codes import DeviceCodes, MadeThere, on_host, take_rows
 from treerank._input import column_stats
 from treerank._input.categories import SharedLevels
 from treerank._input.column_stats import BinningSample, ColumnStats, collect_stats
@@ -140,15 +140,13 @@ class Coded:
 
     def row_hashes(self, labels: NDArray[np.uint8], seed: int, n_jobs: int) -> NDArray[np.uint64]:
         """Hash of each row's content."""
-        if isinstance(self.made, MadeThere) and self.made.is_there:
+        if isinstance(self.made, MadeThere) and self.made.can_work(9 * len(labels)):
             return self.made.row_hashes(labels, seed)
         return _core.row_hashes(self.codes, labels, seed, n_jobs)
 
     def take(self, rows: NDArray[np.intp]) -> Coded:
         """Some of the rows."""
-        if isinstance(self.made, MadeThere) and self.made.is_there:
-            return replace(self, made=self.made.rows(rows))
-        return replace(self, made=np.ascontiguousarray(self.codes[:, rows]))
+        return replace(self, made=take_rows(self.made, rows))
 
 
 def code_table(table: Table, weights: Weights, max_bins: int, n_jobs: int) -> Coded:

@@ -41,10 +41,9 @@ class MadeThere:
         """Bytes of a code."""
         return self.dtype.itemsize
 
-    @property
-    def is_there(self) -> bool:
-        """Whether the device still has them."""
-        return self._there is not None
+    def can_work(self, n_bytes: int) -> bool:
+        """Whether the device still has them, and room for a result of so many bytes."""
+        return self._there is not None and n_bytes <= self.device.free_bytes
 
     def take_there(self) -> DeviceCodes | None:
         """Return those on the device, which nobody else gets."""
@@ -59,6 +58,11 @@ class MadeThere:
         codes = np.empty(self.shape, dtype=self.dtype)
         self.device.read(self._there.memory, codes)
         return codes
+
+    def bring(self) -> NDArray[Any]:
+        """Copy them to the processor, and give the memory on the device back."""
+        host, self._there = self.host, None
+        return host
 
     def row_hashes(self, labels: NDArray[np.uint8], seed: int) -> NDArray[np.uint64]:
         """Hash of each row's content: that of the core."""
@@ -93,6 +97,15 @@ class MadeThere:
     def _launch(self, name: str, n: int, *arguments: Any) -> None:
         blocks = min(-(-n // THREADS), 64 * self.device.n_processors)
         self.device.kernels(self.itemsize, False).launch(name, blocks, THREADS, *arguments)
+
+
+def take_rows(codes: NDArray[Any] | MadeThere, rows: NDArray[Any]) -> NDArray[Any]:
+    """Codes of some rows, in the memory of the processor."""
+    if isinstance(codes, MadeThere) and codes.can_work(
+        len(rows) * (4 + len(codes) * codes.itemsize)
+    ):
+        return codes.rows(rows)
+    return np.ascontiguousarray(on_host(codes)[:, rows])
 
 
 def on_host(codes: NDArray[Any] | MadeThere) -> NDArray[Any]:

@@ -133,10 +133,10 @@ def put_table(
     n_bytes = n_rows * stride * code_bytes + step * n_features * code_bytes
     of_rows = n_rows * (1 + (8 if units is not None else 0))
     is_whole = n_bytes + of_rows + beside <= device.free_bytes
-    there = codes.take_there() if isinstance(codes, MadeThere) else None
     if not is_whole:
-        there = None  # its memory goes first
+        codes = codes.bring() if isinstance(codes, MadeThere) else codes  # their memory goes first
         step = _block_rows(device, codes, stride, of_rows, beside)
+    there = codes.take_there() if isinstance(codes, MadeThere) else None
     kernels = device.kernels(code_bytes, units is not None)
     by_row = device.empty((n_rows if is_whole else step) * stride * code_bytes)
     columns = device.empty(step * n_features * code_bytes)
@@ -147,7 +147,7 @@ def put_table(
         _lay_rows(device, kernels, some, columns, stride, by_row, first)
     return DeviceTable(
         device, kernels, by_row, code_bytes, stride, n_rows if is_whole else step,
-        None if is_whole else on_host(codes), None if is_whole else columns,
+        None if isinstance(codes, MadeThere) or is_whole else codes, None if is_whole else columns,
         upload(device, labels),
         None if units is None else upload(device, units), n_rows, features,
         upload(device, features.n_codes), upload(device, features.categorical),
@@ -155,9 +155,7 @@ def put_table(
     )  # fmt: skip
 
 
-def _block_rows(
-    device: Device, codes: NDArray[Any] | MadeThere, stride: int, of_rows: int, beside: int
-) -> int:
+def _block_rows(device: Device, codes: NDArray[Any], stride: int, of_rows: int, beside: int) -> int:
     """Rows of a block: of half of the memory, or of what is left of it.
 
     A block has codes column by column and row by row, and as many rows, with units, brought

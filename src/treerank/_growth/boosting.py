@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
-from treerank._device.codes import MadeThere, on_host
+from treerank._device.codes import MadeThere, on_host, take_rows
 from treerank._device.device import Device
 from treerank._growth.boosting_rounds import grow_rounds
 from treerank._growth.exact_sums import ExactSums
@@ -106,7 +106,7 @@ class BoostingRows(NamedTuple):
     def take(self, rows: NDArray[np.intp]) -> BoostingRows:
         """Some of the rows."""
         units = None if self.units is None else self.units[rows]
-        codes = np.ascontiguousarray(self.codes[:, rows])
+        codes = take_rows(self.made, rows)
         return self._replace(made=codes, rank=self.rank[rows], units=units)
 
     def bag(self, sampling: Sampling, number: int) -> BoostingRows:

@@ -112,7 +112,9 @@ def forest_rows(data: Data, n_trees: int, device: CudaDevice) -> tuple[LocalFore
     checked = validate_training_data(forest, *data, None, "from_dtype")
     coded = code_table(checked.table, checked.weights, 255, n_jobs)
     monotonic = np.zeros(FEATURES, dtype=np.int8)
-    rows = LocalForestRows(coded.codes, checked, coded.binning, None, monotonic, n_jobs, device)
+    rows = LocalForestRows(
+        coded.codes, coded.made, checked, coded.binning, None, monotonic, n_jobs, device
+    )
     return rows, plan_forest(forest, checked, monotonic)
 
 
@@ -376,10 +378,16 @@ their files are compared on {hashed:,} rows, and this page is only written when 
 
 GPU: {device.name}, with kernels compiled beforehand. "Growth" starts from binned codes. It includes
 the draws of rows and features, the kernels, the transfer of the splits back, and the assembly of
-the trees, which have about two million slots each. Most of a whole fit is processor
-time as well: out-of-bag scores and the packing of the slots. The histogram kernel is
-limited by memory bandwidth and not by its additions, because each row loads its whole line of codes
-and a forest uses only a few of them.
+the trees, which have about two million slots each. With a square root of the features the processor
+needs more time for that than the kernels do: two batches of eight trees are on their way at once,
+so that both are busy. With half of the features there are 25 codes of a row to count and not 7, and
+growth waits for the GPU.
+
+The histogram kernel is limited by memory bandwidth and not by its additions, because each row loads
+its whole line of codes and a forest uses only a few of them.
+
+A table that does not fit goes through the GPU in blocks, once to be counted and once to be
+partitioned in each level, until cells are small enough: hence the row of little GPU memory.
 [The guide](../guide/gpu.md) says which steps run where.
 
 Boosting grows ordinary trees of 32 leaves here (`max_depth=1, leafrank_depth=5`), on all features

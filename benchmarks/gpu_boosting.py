@@ -92,9 +92,10 @@ def boosting_figures(data: Any, new: Any) -> list[Figure]:
     if rival[0] is not None and rival[1] is not None:
         import xgboost  # noqa: PLC0415
 
+        where = "made on the GPU" if find_spec("cupy") else "made of the NumPy array"
         figures += [
             Figure(f"XGBoost {xgboost.__version__}, device='cuda', {size}", rival[0], "s",
-                   note=f"AUC {rival[2]:.4f} on new rows; its matrix included, made on the GPU"),
+                   note=f"AUC {rival[2]:.4f} on new rows; its matrix included, {where}"),
             Figure("of which its rounds", rival[1], "s"),
         ]  # fmt: skip
     return figures

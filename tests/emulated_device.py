@@ -134,6 +134,10 @@ class EmulatedDevice:
         assert first + values.nbytes <= max(memory.n_bytes, 16)
         ctypes.memmove(memory.address + first, values.ctypes.data, values.nbytes)
 
+    def write_all(self, memory, parts):
+        for first, values in parts:
+            self.write(memory, values, first)
+
     def wait_for(self, stream):
         self.waited_for = stream
 

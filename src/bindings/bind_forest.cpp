@@ -14,6 +14,7 @@
 #include "core/grow/level_growth.hpp"
 #include "core/tree/forest.hpp"
 #include "core/tree/used_cuts.hpp"
+#include "core/util/large_pages.hpp"
 
 namespace treerank {
 
@@ -58,7 +59,9 @@ struct Room {
     std::unique_ptr<T[]> values;
     std::size_t n;
 
-    explicit Room(std::size_t size) : values(new T[size]), n(size) {}
+    explicit Room(std::size_t size) : values(new T[size]), n(size) {
+        ask_for_large_pages(values.get(), n * sizeof(T));
+    }
     nb::capsule owner() {
         return nb::capsule(values.release(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
     }

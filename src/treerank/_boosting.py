@@ -264,7 +264,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         """Fit to rows that are coded already."""
         units, scale = boosting_units(data.weights)
         rank, effect = data.labels.astype(np.intp), data.weights.design_effect
-        rows = BoostingRows(coded.codes, rank, units, scale, effect, len(data.classes))
+        rows = BoostingRows(coded.made, rank, units, scale, effect, len(data.classes))
         settings = plan_boosting(self, size_of(data), coded.binning, validation[0] is not None)
         before = self._before(data, coded.binning)
         self._binning, self.classes_ = coded.binning, data.classes

@@ -6,11 +6,14 @@ from device_models import MODELS, table
 from sklearn.base import clone
 
 import treerank
-from treerank import BoostedTreeRank, RankingForest
+from treerank import BoostedTreeRank, RankingForest, TreeRank
 from treerank._device import table as device_table
 from treerank._device.cuda import cuda_device
+from treerank._device.device import download, upload
+from treerank._device.staging import LEAST_BYTES
 from treerank._device.table import put_table
 from treerank._growth import boosting_device, boosting_rounds, device_rows
+from treerank._input import device_arrays
 
 
 def reason_without_device():
@@ -89,6 +92,32 @@ def test_a_table_that_does_not_fit_goes_through_in_blocks(monkeypatch, tmp_path,
     for one, path in ((expected, "cpu"), (fitted, "cuda")):
         treerank.save(one, tmp_path / path)
     assert (tmp_path / "cpu").read_bytes() == (tmp_path / "cuda").read_bytes()
+
+
+@needs_device
+@pytest.mark.parametrize(
+    "model", [TreeRank(), BoostedTreeRank(10), BoostedTreeRank(10, early_stopping=True)]
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_that_a_gpu_codes_stay_there(monkeypatch, tmp_path, model, weighted):
+    for module in (device_rows, boosting_rounds, device_arrays):
+        monkeypatch.setattr(module, "LEAST_ROWS", 0)
+    x, y, weight = table(2, 30_000)
+    for device in ("cpu", "cuda"):
+        one = clone(model).set_params(random_state=0, device=device)
+        treerank.save(one.fit(x, y, weight if weighted else None), tmp_path / device)
+    assert (tmp_path / "cpu").read_bytes() == (tmp_path / "cuda").read_bytes()
+
+
+@needs_device
+def test_large_arrays_arrive_whole():
+    device = cuda_device()
+    values = np.arange(3 * LEAST_BYTES // 8 + 5)
+    memory = upload(device, values)
+    assert np.array_equal(download(device, memory, values.dtype, len(values)), values)
+    pinned = device.host_bytes(values.nbytes)
+    device.read(memory, pinned)
+    assert np.array_equal(pinned.view(values.dtype), values)
 
 
 @needs_device

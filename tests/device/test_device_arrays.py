@@ -5,12 +5,14 @@ import ctypes
 import numpy as np
 import pytest
 from device_models import table
-from emulated_device import EmulatedDevice, needs_emulation
+from emulated_device import EmulatedDevice, needs_emulation, put_in_blocks
 
 import treerank
-from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank
+from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank, _core
 from treerank._device import arrays, choice, numbers
-from treerank._device.device import download
+from treerank._device import table as device_table
+from treerank._device.codes import DeviceCodes, MadeThere, on_host, take_rows
+from treerank._device.device import download, upload
 from treerank._device.table import Features, put_table
 from treerank._growth import boosting_rounds, device_rows
 from treerank._input import device_arrays
@@ -115,36 +117,89 @@ def test_large_arrays_are_checked_and_coded_on_the_device(emulated, monkeypatch,
     assert len(coded) == 6
 
 
-@needs_emulation
-@pytest.mark.parametrize("free_bytes", [2**34, 1000])
-def test_codes_made_there_are_laid_out_there_or_come_in_parts(free_bytes):
+def coded_there(free_bytes=2**34):
     x = np.random.default_rng(0).normal(size=(300, 3)).round(1)
     thresholds = [np.unique(column)[:-1] for column in x.T]
-    device = EmulatedDevice(free_bytes=free_bytes)
-    codes = numbers.DeviceNumbers(device, x).encode_to_host(thresholds, np.dtype(np.uint8))
+    there = numbers.DeviceNumbers(EmulatedDevice(free_bytes=free_bytes), x)
     expected = np.array([np.searchsorted(*pair) + 1 for pair in zip(thresholds, x.T, strict=True)])
-    assert np.array_equal(codes, expected)
-    assert (codes.there is not None) == (free_bytes > 1000)
-    assert codes[:, 5:].there is None
-    features = Features(np.full(3, 255, np.int32), np.zeros(3, np.uint8), np.zeros(3, np.int8))
-    labels = np.zeros(300, dtype=np.uint8)
-    placed = []
-    for some in (codes, np.array(codes)):  # the second has to be sent
-        placed.append(put_table(EmulatedDevice(), some, labels, None, features))
-        assert getattr(some, "there", None) is None
-    one, other = (download(table.device, table.codes, np.uint8, 1200) for table in placed)
-    used = np.arange(1200) % 4 < 3  # a row takes four bytes
-    assert np.array_equal(one[used], other[used])
-    assert np.array_equal(one.reshape(300, 4)[:, :3], expected.T)
+    return there.make_codes(thresholds, np.dtype(np.uint8)), expected.astype(np.uint8)
 
 
 @needs_emulation
-def test_codes_changed_here_are_no_longer_those_there():
-    device = EmulatedDevice()
-    x = np.arange(8.0).reshape(4, 2)
-    codes = numbers.DeviceNumbers(device, x).encode_to_host([np.ones(1)] * 2, np.dtype(np.uint8))
-    codes[1] = 7
-    assert codes.take_there() is None
+def test_codes_made_there_stay_there_until_they_are_needed_here():
+    made, expected = coded_there()
+    assert isinstance(made, MadeThere)
+    assert len(made) == 3
+    assert made.can_work(0)
+    assert "host" not in vars(made)
+    assert np.array_equal(on_host(made), expected)
+    assert made.can_work(0)
+    assert isinstance(coded_there(free_bytes=1000)[0], np.ndarray)  # no room: they come in parts
+    assert np.array_equal(coded_there(free_bytes=1000)[0], expected)
+
+
+@needs_emulation
+def test_codes_made_there_are_laid_out_there():
+    made, expected = coded_there()
+    features = Features(np.full(3, 255, np.int32), np.zeros(3, np.uint8), np.zeros(3, np.int8))
+    labels = np.zeros(300, dtype=np.uint8)
+    for some in (made, expected):  # the second has to be sent
+        table = put_table(EmulatedDevice(), some, labels, None, features)
+        by_row = download(table.device, table.codes, np.uint8, 1200).reshape(300, 4)
+        assert np.array_equal(by_row[:, :3], expected.T)
+    assert not made.can_work(0)  # nobody else gets them
+    assert "host" not in vars(made)
+    assert np.array_equal(on_host(made), expected)  # made again
+
+
+@needs_emulation
+def test_codes_that_do_not_fit_come_here_before_their_memory_goes(monkeypatch):
+    monkeypatch.setattr(device_table, "LEAST_BLOCK_ROWS", 1)
+    made, expected = coded_there()
+    monkeypatch.setattr(made, "_again", lambda: pytest.fail("made again"))
+    features = Features(np.full(3, 255, np.int32), np.zeros(3, np.uint8), np.zeros(3, np.int8))
+    table = put_in_blocks(50)(EmulatedDevice(), made, np.zeros(300, np.uint8), None, features)
+    assert np.array_equal(table.elsewhere, expected)
+    assert not made.can_work(0)
+
+
+@needs_emulation
+@pytest.mark.parametrize("free_bytes", [2**34, 100])  # room for the rows, or too little
+def test_rows_are_taken_wherever_there_is_room(free_bytes):
+    made, expected = coded_there()
+    made.device.free_bytes = free_bytes
+    for rows in (np.arange(0, 300, 2), np.arange(30)):
+        assert np.array_equal(take_rows(made, rows), expected[:, rows])
+    assert ("host" in vars(made)) == (free_bytes == 100)
+
+
+@needs_emulation
+@pytest.mark.parametrize("model", [MODELS[0], BoostedTreeRank(3, n_jobs=2, random_state=0)])
+def test_fits_to_rows_there_do_not_bring_all_codes_here(emulated, monkeypatch, tmp_path, model):
+    x, y, _ = table(2)
+    x = np.nan_to_num(x)
+    expected = saved(model.set_params(device="cpu").fit(x, y), tmp_path / "cpu")
+    monkeypatch.setattr(MadeThere, "host", property(lambda _: pytest.fail("copied")))
+    model.set_params(device="cuda").fit(CudaArray(x), y)
+    assert saved(model, tmp_path / "cuda") == expected
+
+
+@needs_emulation
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_rows_are_hashed_and_taken_there_as_here(dtype):
+    made, codes = coded_there()
+    codes = codes.astype(dtype)
+    if dtype == np.uint16:
+        device = EmulatedDevice()
+        there = DeviceCodes(upload(device, codes), codes.shape, codes.dtype)
+        made = MadeThere(device, there, None)
+    labels = (np.arange(300) % 3).astype(np.uint8)
+    for seed in (0, 2**40 + 3):
+        expected = _core.row_hashes(codes, labels, seed, 1)
+        assert np.array_equal(made.row_hashes(labels, seed), expected)
+    for rows in (np.array([7, 3, 299, 3]), np.arange(300), np.arange(0)):
+        assert np.array_equal(made.rows(rows), codes[:, rows])
+    assert "host" not in vars(made)
 
 
 @needs_emulation

@@ -1,11 +1,39 @@
 #include "core/grow/split_records.hpp"
 
+#include <algorithm>
 #include <stdexcept>
-#include <utility>
+
+#include "core/util/large_pages.hpp"
 
 namespace treerank {
 
 namespace {
+
+constexpr std::size_t kAhead = 16;  // records that are asked for before they are needed
+
+void check(bool sound, const char* what) {
+    if (!sound) throw std::invalid_argument(what);
+}
+
+// The number of tests from each record on downwards, itself included.
+std::vector<std::int32_t> tests_below(const SplitRecords& splits) {
+    std::vector<std::int32_t> below;
+    reserve_large(below, splits.n);
+    below.resize(splits.n);
+    const auto n = static_cast<std::int64_t>(splits.n);
+    for (std::int64_t i = n - 1; i >= 0; --i) {  // children come after their parents
+        const SplitRecord& record = splits.records[i];
+        if (!record.is_test()) continue;
+        std::int64_t tests = 1;
+        for (const std::int64_t child : {record.left, record.right}) {
+            check(child < n && (child < 0 || child > i), "splits: records that do not fit together");
+            if (child >= 0) tests += below[child];
+        }
+        check(tests <= n - i, "splits: records that do not fit together");
+        below[i] = static_cast<std::int32_t>(tests);
+    }
+    return below;
+}
 
 // The test of a record, its numbers checked before they index anything.
 SplitCondition condition_of(const SplitRecord& record, const SplitRecords& splits,
@@ -15,44 +43,67 @@ SplitCondition condition_of(const SplitRecord& record, const SplitRecords& split
     condition.cut = record.cut;
     condition.categorical = (record.feature & SplitRecord::kCategorical) != 0;
     condition.missing_left = (record.feature & SplitRecord::kMissingLeft) != 0;
-    if (static_cast<std::size_t>(condition.feature) >= features.size())
-        throw std::invalid_argument("splits: no such feature");
-    if (condition.categorical &&
-        (record.cut < 0 || static_cast<std::size_t>(record.cut) >= splits.n_sets))
-        throw std::invalid_argument("splits: no such category set");
+    check(static_cast<std::size_t>(condition.feature) < features.size(), "splits: no such feature");
+    check(!condition.categorical ||
+              (record.cut >= 0 && static_cast<std::size_t>(record.cut) < splits.n_sets),
+          "splits: no such category set");
     return condition;
 }
 
-// Visits the records below one, the left ones first: `split` adds the children of a node, `end`
-// gets nodes that stay leaves.
+// Visits the tests of a tree: `split` adds the children of a node, `end` gets nodes that stay
+// leaves.
 template <class Open, class OnSplit, class OnEnd>
-void visit(const Open& root, std::int32_t first, const SplitRecords& splits, const OnSplit& split,
-           const OnEnd& end) {
-    std::size_t n_visited = 0;
-    std::vector<std::pair<Open, std::int32_t>> stack{{root, first}};
-    while (!stack.empty()) {
-        const auto [open, at] = stack.back();
+void visit(const Open& root, std::span<const DepthFirst::Test> tests, const SplitRecords& splits,
+           const OnSplit& split, const OnEnd& end) {
+    if (tests.empty()) return end(root);
+    std::vector<Open> stack{root};
+    for (std::size_t i = 0; i < tests.size(); ++i) {
+        if (i + kAhead < tests.size())
+            __builtin_prefetch(splits.records + std::max(tests[i + kAhead].record, 0));
+        // A record that two parents name is at one of the two places only.
+        check(tests[i].record >= 0, "splits: records that do not fit together");
+        const Open open = stack.back();
         stack.pop_back();
-        if (at >= 0 && (static_cast<std::size_t>(at) >= splits.n || ++n_visited > splits.n))
-            throw std::invalid_argument("splits: records that do not fit together");
-        if (at < 0 || splits.records[at].feature < 0) {
-            end(open);
-            continue;
-        }
-        const SplitRecord& record = splits.records[at];
-        if (static_cast<std::size_t>(record.right) < splits.n)  // it is looked at much later
-            __builtin_prefetch(splits.records + record.right);
-        const auto [left, right] = split(open, record);
-        stack.push_back({right, record.right});
-        stack.push_back({left, record.left});
+        const auto [left, right] = split(open, splits.records[tests[i].record]);
+        tests[i].right ? stack.push_back(right) : end(right);
+        tests[i].left ? stack.push_back(left) : end(left);
     }
 }
 
 }  // namespace
 
-void replay_splits(const OpenNode& root, std::int32_t first, const SplitRecords& splits,
-                   const Features& features, LeafRankTree& tree) {
-    if (splits.n > 1) tree.nodes.reserve(2 * splits.n / splits.n_roots + 1);
+DepthFirst::DepthFirst(const SplitRecords& splits, std::size_t n_roots) {
+    check(n_roots <= splits.n, "splits: fewer records than trees");
+    const std::vector<std::int32_t> below = tests_below(splits);
+    std::vector<std::int32_t> place;  // of each record's test; -1: nothing leads to it
+    reserve_large(place, splits.n);
+    place.assign(splits.n, -1);
+    starts_.reserve(n_roots + 1);
+    std::int64_t n_tests = 0;
+    for (std::size_t root = 0; root < n_roots; ++root) {
+        starts_.push_back(static_cast<std::int32_t>(n_tests));
+        place[root] = starts_.back();
+        n_tests += below[root];
+        check(n_tests <= static_cast<std::int64_t>(splits.n),
+              "splits: records that do not fit together");
+    }
+    starts_.push_back(static_cast<std::int32_t>(n_tests));
+    reserve_large(tests_, static_cast<std::size_t>(n_tests));
+    tests_.resize(static_cast<std::size_t>(n_tests));
+    for (std::size_t i = 0; i < splits.n; ++i) {
+        const SplitRecord& record = splits.records[i];
+        if (place[i] < 0 || !record.is_test()) continue;
+        const std::int32_t on_left = record.left < 0 ? 0 : below[record.left];
+        const std::int32_t on_right = record.right < 0 ? 0 : below[record.right];
+        if (on_left > 0) place[record.left] = place[i] + 1;
+        if (on_right > 0) place[record.right] = place[i] + 1 + on_left;
+        tests_[place[i]] = {static_cast<std::int32_t>(i), on_left > 0, on_right > 0};
+    }
+}
+
+void replay_splits(const OpenNode& root, std::span<const DepthFirst::Test> tests,
+                   const SplitRecords& splits, const Features& features, LeafRankTree& tree) {
+    reserve_large(tree.nodes, 2 * tests.size() + 1);
     if (!features.any_monotonic()) {  // a node is no more than its number
         const auto split = [&](std::int32_t node, const SplitRecord& record) {
             const SplitCondition condition = condition_of(record, splits, features);
@@ -60,7 +111,7 @@ void replay_splits(const OpenNode& root, std::int32_t first, const SplitRecords&
             if (condition.categorical) tree.keep_set(node, splits.sets[record.cut]);
             return std::pair{left, left + 1};
         };
-        return visit(root.node, first, splits, split, [](std::int32_t) {});
+        return visit(root.node, tests, splits, split, [](std::int32_t) {});
     }
     const auto split = [&](const OpenNode& open, const SplitRecord& record) {
         Split found;
@@ -70,7 +121,7 @@ void replay_splits(const OpenNode& root, std::int32_t first, const SplitRecords&
         if (found.condition.categorical) found.set = splits.sets[record.cut];
         return tree.split(open, found, false);
     };
-    visit(root, first, splits, split, [&](const OpenNode& open) { tree.note_value(open); });
+    visit(root, tests, splits, split, [&](const OpenNode& open) { tree.note_value(open); });
 }
 
 }  // namespace treerank

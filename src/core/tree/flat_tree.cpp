@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "core/util/large_pages.hpp"
+
 namespace treerank {
 
 namespace {
@@ -31,16 +33,17 @@ std::vector<std::int8_t> common_sides(const RankTree& tree) {
 FlatTree compile_tree(const RankTree& tree, const std::uint8_t* is_split,
                       std::vector<std::int32_t>* arrival) {
     FlatTree flat;
-    const auto side = common_sides(tree);
+    std::vector<std::int8_t> side;
+    if (arrival == nullptr) side = common_sides(tree);
     flat.category_sets = tree.category_sets;
-    flat.slots.reserve(tree.tests.size() + 1);
-    flat.target.reserve(tree.tests.size() + 1);
-    flat.test.reserve(tree.tests.size() + 1);
+    reserve_large(flat.slots, tree.tests.size() + 1);
+    reserve_large(flat.target, tree.tests.size() + 1);
+    reserve_large(flat.test, tree.tests.size() + 1);
     flat.slots.resize(1);
     flat.target.assign(1, -1);
     flat.test.assign(1, -1);
     if (arrival != nullptr) {
-        arrival->reserve(tree.tests.size() + 1);
+        reserve_large(*arrival, tree.tests.size() + 1);
         arrival->assign(1, -1);
     }
 
@@ -93,7 +96,8 @@ FlatTree compile_tree(const RankTree& tree, const std::uint8_t* is_split,
             // All leaves below lead to the same child.
             const bool ends = arrival == nullptr ? side[at.test] != 2 : node.left < 0;
             if (ends) {
-                entries[side[at.test] == 0 ? cell.left : cell.right].push_back(at.slot);
+                const std::int32_t of_leaves = arrival == nullptr ? side[at.test] : node.side;
+                entries[of_leaves == 0 ? cell.left : cell.right].push_back(at.slot);
                 continue;
             }
             const std::uint32_t next = write_test(at.test, at.slot);

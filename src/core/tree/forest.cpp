@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/data/random.hpp"
+#include "core/util/large_pages.hpp"
 
 namespace treerank {
 
@@ -104,9 +105,10 @@ ForestTree compile_two_classes(const RankTree& tree, double scale) {
     std::vector<std::int32_t> arrival;
     FlatTree flat = compile_tree(tree, splits_of(tree).data(), &arrival);
     const std::size_t n = flat.slots.size();
-    kept.left_share.assign(n, 0);
-    kept.step.resize(n);
-    kept.weight.resize(n);
+    for (std::vector<float>* values : {&kept.left_share, &kept.step, &kept.weight}) {
+        reserve_large(*values, n);
+        values->resize(n);
+    }
     kept.step[0] = static_cast<float>(share_above(cell_weight(tree, 0), 0));
     kept.weight[0] = kNoParent;
     for (std::size_t s = 0; s < n; ++s) {

@@ -7,7 +7,7 @@ number, or the i-th known level of a category.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank import _core
-from treerank._device.numbers import DeviceCodes
+from treerank._device.codes import DeviceCodes, MadeThere, on_host, take_rows
 from treerank._input import column_stats
 from treerank._input.categories import SharedLevels
 from treerank._input.column_stats import BinningSample, ColumnStats, collect_stats
@@ -94,6 +94,12 @@ class Binning:
                 codes[j] = encode_levels(column, known)
         return codes
 
+    def make_codes(self, table: Table, n_jobs: int = 1) -> Codes | MadeThere:
+        """Codes of the table where they are made: numbers on a device are coded there."""
+        if isinstance(table, DeviceRowsTable):
+            return table.numbers.make_codes(self.thresholds, self.code_type)
+        return self.transform(table, n_jobs)
+
     def encode_there(self, table: DeviceRowsTable) -> DeviceCodes:
         """Codes of numbers on a device, made there."""
         return table.numbers.encode(self.thresholds, self.code_type)
@@ -123,9 +129,24 @@ def bin_table(table: Table, binning: Binning, n_jobs: int = 1) -> BinnedTable:
 class Coded:
     """The training rows as codes (features x rows), and how they were coded."""
 
-    codes: Codes
+    made: Codes | MadeThere  # here, or on the device that has made them
     binning: Binning
     sample: BinningSample
+
+    @property
+    def codes(self) -> Codes:
+        """Codes in this process."""
+        return on_host(self.made)
+
+    def row_hashes(self, labels: NDArray[np.uint8], seed: int, n_jobs: int) -> NDArray[np.uint64]:
+        """Hash of each row's content."""
+        if isinstance(self.made, MadeThere) and self.made.can_work(9 * len(labels)):
+            return self.made.row_hashes(labels, seed)
+        return _core.row_hashes(self.codes, labels, seed, n_jobs)
+
+    def take(self, rows: NDArray[np.intp]) -> Coded:
+        """Some of the rows."""
+        return replace(self, made=take_rows(self.made, rows))
 
 
 def code_table(table: Table, weights: Weights, max_bins: int, n_jobs: int) -> Coded:
@@ -140,7 +161,7 @@ def code_table(table: Table, weights: Weights, max_bins: int, n_jobs: int) -> Co
     else:
         sample, seen = BinningSample(table, rows, units), collect_stats(table, units, n_jobs)
     binning = fit_binning(sample, seen, max_bins, n_jobs)
-    return Coded(binning.transform(table, n_jobs), binning, sample)
+    return Coded(binning.make_codes(table, n_jobs), binning, sample)
 
 
 def _sample_there(

@@ -6,7 +6,7 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from treerank._device.device import Kernels, Memory, within_budget
 from treerank._device.source import KERNELS, definitions, source
+from treerank._device.staging import LEAST_BYTES, Staging
 
 MOST_SHARED_BYTES = 96 * 1024  # that a kernel may ask for
 STREAM = 2  # each thread has one of its own: what it asks for is done in that order
@@ -64,6 +65,13 @@ class _PinnedBytes:
 
     def __del__(self) -> None:
         self._free(self._address)
+
+
+def _is_pinned(values: NDArray[Any]) -> bool:
+    base: Any = values
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base, _PinnedBytes)
 
 
 class _CudaKernels:
@@ -143,6 +151,7 @@ class CudaDevice:
         raw = bytes(self.check(driver.cuDeviceGetName(256, device)))
         self.name = raw.split(b"\0")[0].decode()
         self._kernels: dict[tuple[int, bool], Kernels] = {}
+        self._staging = Staging(self.host_bytes)
         self._pool = self.check(driver.cuDeviceGetDefaultMemPool(device))
         kept = driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
         self.check(driver.cuMemPoolSetAttribute(self._pool, kept, driver.cuuint64_t(KEPT_BYTES)))
@@ -205,21 +214,37 @@ class CudaDevice:
 
     def write(self, memory: Memory, values: NDArray[Any], first: int = 0) -> None:
         """Copy an array to the device."""
+        self.write_all(memory, [(first, values)])
+
+    def write_all(self, memory: Memory, parts: Sequence[tuple[int, NDArray[Any]]]) -> None:
+        """Copy several arrays to the device."""
+        placed = [(memory.address + first, values) for first, values in parts]
+        if sum(values.nbytes for _, values in placed) < LEAST_BYTES:
+            for address, values in placed:
+                self._copy_there(address, values)
+            return
+        self.wait_for(STREAM)  # the threads have streams of their own
+        self._staging.write(placed, self._copy_there)
+
+    def _copy_there(self, address: int, values: NDArray[Any]) -> None:
         self.enter()
         self.check(
-            self.driver.cuMemcpyHtoDAsync(
-                memory.address + first, values.ctypes.data, values.nbytes, STREAM
-            )
+            self.driver.cuMemcpyHtoDAsync(address, values.ctypes.data, values.nbytes, STREAM)
         )
         self.check(self.driver.cuStreamSynchronize(STREAM))
 
     def read(self, memory: Memory, values: NDArray[Any], first: int = 0) -> None:
         """Copy to an array."""
+        if values.nbytes < LEAST_BYTES or _is_pinned(values):
+            self._copy_here(memory.address + first, values)
+            return
+        self.wait_for(STREAM)
+        self._staging.read([(memory.address + first, values)], self._copy_here)
+
+    def _copy_here(self, address: int, values: NDArray[Any]) -> None:
         self.enter()
         self.check(
-            self.driver.cuMemcpyDtoHAsync(
-                values.ctypes.data, memory.address + first, values.nbytes, STREAM
-            )
+            self.driver.cuMemcpyDtoHAsync(values.ctypes.data, address, values.nbytes, STREAM)
         )
         self.check(self.driver.cuStreamSynchronize(STREAM))
 

@@ -69,6 +69,9 @@ class Device(Protocol):
     def write(self, memory: Memory, values: NDArray[Any], first: int = 0) -> None:
         """Copy an array to the device, from byte `first` on."""
 
+    def write_all(self, memory: Memory, parts: Sequence[tuple[int, NDArray[Any]]]) -> None:
+        """Copy several arrays to the device, each from its byte on."""
+
     def wait_for(self, stream: int) -> None:
         """Wait until all that another library has asked for in a stream is done."""
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._device.arrays import STREAM_HERE, DeviceArray, open_array, read_array
-from treerank._device.device import Device, Memory, check_room, download, upload
+from treerank._device.arrays import DeviceArray, open_array, read_array
+from treerank._device.codes import DeviceCodes, MadeThere
+from treerank._device.device import Device, check_room, download, upload
 
 NUMBERS = np.dtype(
     [(name, "<i8") for name in
@@ -18,17 +18,7 @@ NUMBERS = np.dtype(
 )  # fmt: skip
 SEEN = np.dtype([("n_missing", "<u8"), ("n_infinite", "<u8"), ("first_infinite", "<u8")])
 THREADS, BLOCKS_PER_COLUMN = 256, 64
-COPIES_AT_ONCE = 4
-READS_AT_ONCE = 16  # to memory that is new: threads share the work of having it
 MEMORY_SHARE = 0.5  # of what is free, that codes may take
-
-
-class DeviceCodes(NamedTuple):
-    """Codes on a device, column by column."""
-
-    memory: Memory
-    shape: tuple[int, int]  # features x rows
-    dtype: np.dtype[Any]
 
 
 class DeviceNumbers:
@@ -118,6 +108,17 @@ class DeviceNumbers:
         )  # fmt: skip
         return DeviceCodes(codes, (n_columns, n_rows), dtype)
 
+    def make_codes(
+        self, thresholds: list[NDArray[np.float64]], dtype: np.dtype[Any]
+    ) -> MadeThere | NDArray[Any]:
+        """Code all rows: the codes stay there where they take little of the memory."""
+        n_rows, n_columns = self.shape
+        if n_rows * n_columns * dtype.itemsize > MEMORY_SHARE * self.device.free_bytes:
+            return self.encode_to_host(thresholds, dtype)
+        there = self.encode(thresholds, dtype)
+        self.release()
+        return MadeThere(self.device, there, lambda: self.encode_to_host(thresholds, dtype))
+
     def encode_to_host(
         self, thresholds: list[NDArray[np.float64]], dtype: np.dtype[Any]
     ) -> NDArray[Any]:
@@ -125,14 +126,15 @@ class DeviceNumbers:
         n_rows, n_columns = self.shape
         one = n_columns * dtype.itemsize
         at_once = int(np.clip(MEMORY_SHARE * self.device.free_bytes // one, 1, n_rows))
-        codes = np.empty((n_columns, n_rows), dtype=dtype).view(ReadCodes)
+        codes = np.empty((n_columns, n_rows), dtype=dtype)
         for first in range(0, n_rows, at_once):
             rows = slice(first, min(first + at_once, n_rows))
             there = self.encode(thresholds, dtype, rows)
-            if at_once == n_rows and isinstance(self.given, np.ndarray):
+            if at_once == n_rows:
                 self.release()
-            read_codes(self.device, there, codes[:, rows])
-            codes.there = there if at_once == n_rows else None
+                self.device.read(there.memory, codes)
+            else:
+                _read_codes(self.device, there, codes[:, rows])
         return codes
 
     def _kernels(self, code_bytes: int) -> Any:
@@ -167,43 +169,14 @@ def open_numbers(device: Device, array: Any) -> DeviceNumbers:
 
 
 def _place(device: Device, values: NDArray[Any]) -> DeviceArray:
-    """Copy a contiguous table to the device, several parts of it at once."""
-    flat = values.reshape(-1, order="A").view(np.uint8)
-    memory = device.empty(flat.nbytes)
-    device.wait_for(STREAM_HERE)  # the threads have streams of their own
-    bounds = np.linspace(0, len(flat), COPIES_AT_ONCE + 1).astype(np.int64)
-
-    def write(part: int) -> None:
-        some = flat[bounds[part] : bounds[part + 1]]
-        device.write(memory, some, int(bounds[part]))
-
-    with ThreadPoolExecutor(COPIES_AT_ONCE) as threads:
-        list(threads.map(write, range(COPIES_AT_ONCE)))
+    """Copy a contiguous table to the device."""
+    memory = device.empty(values.nbytes)
+    device.write(memory, values)
     return DeviceArray(memory.address, values.shape, values.strides, values.dtype, memory)
 
 
-class ReadCodes(np.ndarray):
-    """Codes that were made on a device, which has them until they are taken or changed here."""
-
-    there: DeviceCodes | None = None  # nor has it those of a part, or of a copy
-
-    def take_there(self) -> DeviceCodes | None:
-        """Return those on the device, which nobody else gets."""
-        there, self.there = self.there, None
-        return there
-
-    def __setitem__(self, places: Any, values: Any) -> None:
-        self.there = None
-        super().__setitem__(places, values)
-
-
-def read_codes(device: Device, codes: DeviceCodes, values: NDArray[Any]) -> None:
-    """Copy codes to the processor, several features at once."""
+def _read_codes(device: Device, codes: DeviceCodes, values: NDArray[Any]) -> None:
+    """Copy codes to a part of an array, feature by feature."""
     row_bytes = values.shape[1] * codes.dtype.itemsize
-
-    def read(feature: int) -> None:
-        device.read(codes.memory, values[feature], feature * row_bytes)
-
-    device.wait_for(STREAM_HERE)  # the threads have streams of their own
-    with ThreadPoolExecutor(READS_AT_ONCE) as threads:
-        list(threads.map(read, range(len(values))))
+    for feature, some in enumerate(values):
+        device.read(codes.memory, some, feature * row_bytes)

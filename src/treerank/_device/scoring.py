@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._device.codes import DeviceCodes
 from treerank._device.device import Device, Kernels, Memory, check_room, download, upload
-from treerank._device.numbers import DeviceCodes
 from treerank._device.table import row_stride
 
 THREADS = 128
@@ -105,8 +105,7 @@ class PlacedTrees:
         arrays = (
             trees.slots, trees.step, trees.set_of, trees.category_sets, trees.starts, trees.at_end,
         )  # fmt: skip
-        with ThreadPoolExecutor(AT_ONCE) as threads:
-            placed = list(threads.map(lambda values: upload(device, values), arrays))
+        placed = [upload(device, values) for values in arrays]
         self.slots, self.step, self.set_of, self.sets, self.starts, self.at_end = placed
 
     def add(self, codes: NDArray[Any], sums: NDArray[np.float64]) -> None:

@@ -8,7 +8,7 @@ from importlib.resources import files
 # In this order: what is used comes before what uses it.
 PARTS = (
     "types", "random", "gain", "cuts", "levels", "children", "grow_mid", "grow_large", "grow_tiny",
-    "cells", "score", "gradients", "count_gradients", "newton", "numbers",
+    "cells", "score", "gradients", "count_gradients", "newton", "numbers", "rows",
 )  # fmt: skip
 # What the core includes too, so that it has the same bits; it comes after the types.
 SHARED = ("random", "gain", "level_evidence", "newton", "sigmoid")
@@ -19,6 +19,7 @@ KERNELS = (
     "extreme_scores", "round_derivatives", "number_rows", "clear_gradients", "count_gradients",
     "subtract_gradients", "partition_boosted", "move_rows", "add_steps", "square_gradients",
     "search_gradients", "survey_numbers", "gather_numbers", "encode_numbers",
+    "hash_rows", "take_rows", "weigh_held_out",
 )  # fmt: skip
 
 

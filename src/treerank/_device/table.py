@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._device.arrays import STREAM_HERE
+from treerank._device.codes import MadeThere, on_host
 from treerank._device.device import Device, Kernels, Memory, check_room, upload
-from treerank._device.numbers import ReadCodes
 
 # Codes that are copied at a time, column by column, before they are laid row by row.
 COPIED_BYTES = 2**30
-COPIES_AT_ONCE = 4
 LEAST_BLOCK_ROWS = 2**16  # with fewer at a time a table goes through too often
 THREADS = 256
 ROW_BLOCK = np.dtype([("first", "<u4"), ("last", "<u4")])
@@ -119,7 +116,7 @@ def row_stride(n_features: int, code_bytes: int) -> int:
 
 def put_table(
     device: Device,
-    codes: NDArray[Any],
+    codes: NDArray[Any] | MadeThere,
     labels: NDArray[np.uint8],
     units: NDArray[np.int64] | None,
     features: Features,
@@ -135,22 +132,23 @@ def put_table(
     step = min(n_rows, max(1, COPIED_BYTES // (n_features * code_bytes)))
     n_bytes = n_rows * stride * code_bytes + step * n_features * code_bytes
     of_rows = n_rows * (1 + (8 if units is not None else 0))
-    there = codes.take_there() if isinstance(codes, ReadCodes) else None
     is_whole = n_bytes + of_rows + beside <= device.free_bytes
     if not is_whole:
-        there = None  # its memory goes first
+        codes = codes.bring() if isinstance(codes, MadeThere) else codes  # their memory goes first
         step = _block_rows(device, codes, stride, of_rows, beside)
+    there = codes.take_there() if isinstance(codes, MadeThere) else None
     kernels = device.kernels(code_bytes, units is not None)
     by_row = device.empty((n_rows if is_whole else step) * stride * code_bytes)
     columns = device.empty(step * n_features * code_bytes)
     if there is not None:
         _transpose(kernels, there.memory, codes.shape, stride, by_row, 0)
     for first in range(0, n_rows, step) if is_whole and there is None else ():
-        some = codes[:, first : first + step]
+        some = on_host(codes)[:, first : first + step]
         _lay_rows(device, kernels, some, columns, stride, by_row, first)
     return DeviceTable(
         device, kernels, by_row, code_bytes, stride, n_rows if is_whole else step,
-        None if is_whole else codes, None if is_whole else columns, upload(device, labels),
+        None if isinstance(codes, MadeThere) or is_whole else codes, None if is_whole else columns,
+        upload(device, labels),
         None if units is None else upload(device, units), n_rows, features,
         upload(device, features.n_codes), upload(device, features.categorical),
         upload(device, features.monotonic),
@@ -186,15 +184,8 @@ def _lay_rows(
 ) -> None:
     """Copy codes, features x rows, and lay them row by row, from row `first` on."""
     n_features, n = codes.shape
-    parts = np.array_split(np.arange(n_features), min(COPIES_AT_ONCE, n_features))
-
-    def write(part: NDArray[np.intp]) -> None:
-        for feature in part:
-            device.write(columns, codes[feature], int(feature) * codes[feature].nbytes)
-
-    device.wait_for(STREAM_HERE)  # the threads have streams of their own
-    with ThreadPoolExecutor(COPIES_AT_ONCE) as threads:
-        list(threads.map(write, parts))
+    size = n * codes.itemsize
+    device.write_all(columns, [(feature * size, some) for feature, some in enumerate(codes)])
     _transpose(kernels, columns, (n_features, n), stride, by_row, first)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
+from treerank._device.codes import MadeThere, on_host, take_rows
 from treerank._device.device import Device
 from treerank._growth.boosting_rounds import grow_rounds
 from treerank._growth.exact_sums import ExactSums
@@ -78,12 +79,17 @@ class BoostingPlan:
 class BoostingRows(NamedTuple):
     """Training or test rows."""
 
-    codes: Codes
+    made: Codes | MadeThere  # codes here, or on the device that has made them
     rank: NDArray[np.intp]
     units: NDArray[np.int64] | None
     scale: float  # units to a weight of 1
     design_effect: float  # rows of weight 1 that say as much as one that counts once
     n_classes: int
+
+    @property
+    def codes(self) -> Codes:
+        """Codes in this process."""
+        return on_host(self.made)
 
     @property
     def weight(self) -> FloatArray:
@@ -105,8 +111,8 @@ class BoostingRows(NamedTuple):
     def take(self, rows: NDArray[np.intp]) -> BoostingRows:
         """Some of the rows."""
         units = None if self.units is None else self.units[rows]
-        codes = np.ascontiguousarray(self.codes[:, rows])
-        return self._replace(codes=codes, rank=self.rank[rows], units=units)
+        codes = take_rows(self.made, rows)
+        return self._replace(made=codes, rank=self.rank[rows], units=units)
 
     def without_fold(self, n_folds: int, fold: int, seed: int, n_jobs: int) -> BoostingRows:
         """All rows but those of a fold."""

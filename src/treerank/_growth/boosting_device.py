@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from treerank import _core
 from treerank._binning.binning import Codes
 from treerank._device.boosting import DeviceBoosting, memory_of
+from treerank._device.codes import MadeThere
 from treerank._device.device import Device
 from treerank._device.scoring import PackedTrees
 from treerank._device.table import Features, put_table
@@ -26,7 +27,7 @@ class DeviceRounds:
     def __init__(
         self,
         device: Device,
-        codes: Codes,
+        codes: Codes | MadeThere,
         rank: NDArray[np.intp],
         units: NDArray[np.int64] | None,
         features: Features,

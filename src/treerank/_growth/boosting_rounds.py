@@ -134,7 +134,7 @@ def _rounds_on_device(
     """
     features = Features(binning.n_codes, binning.grown_as_sets, plan.monotonic)
     with stage("grow"):
-        rounds = DeviceRounds(device, rows.codes, rows.rank, rows.units, features, scores)
+        rounds = DeviceRounds(device, rows.made, rows.rank, rows.units, features, scores)
     settings = _settings_of(rows, plan)
     is_derived_there = _is_derived_by_grower(rows, plan)
     loss = None if is_derived_there else _loss_of(rows, plan)
@@ -172,7 +172,7 @@ def _grow_tree(
     drawn = _drawn_rows(len(rows.rank), plan, number)
     grown: Any = rounds.grow(
         derivatives[0], derivatives[1], settings.bits, rows.scale, drawn,
-        drawn_features(len(rows.codes), plan, number), settings.options,
+        drawn_features(len(rows.made), plan, number), settings.options,
         scores if drawn is None else None,
     )  # fmt: skip
     return None if grown is None else boosted_tree(grown)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
+from treerank._device.codes import MadeThere
 from treerank._device.device import Device
+from treerank._device.held_out import weigh_held_out
 from treerank._device.table import DeviceTable, Features, put_table
 from treerank._device.trials import RECORD_BYTES, memory_of
 from treerank._growth.on_device import DeviceTree, can_grow, grow_on_device
 from treerank._growth.progress import Report
 from treerank._input.validation import TrainingData
+from treerank._select.folds import Folds
+from treerank._select.pruning import HeldOut
 
 # Fewer rows are grown on the processor, which is done before a device has begun.
 LEAST_ROWS = 50_000
@@ -33,7 +37,7 @@ class DeviceRows:
     """Codes, labels and weights, copied to the device when the first tree is grown."""
 
     device: Device
-    codes: Codes
+    codes: Codes | MadeThere
     data: TrainingData
     binning: Binning
     monotonic: NDArray[np.int8]
@@ -53,6 +57,23 @@ class DeviceRows:
                 put_table(self.device, self.codes, self.data.labels, self.units, features, beside)
             )
         return self._tables[0]
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether the table is on the device."""
+        return len(self._tables) > 0
+
+    def held_out(self, trees: Sequence[Any], folds: Folds) -> list[HeldOut]:
+        """Weigh the rows of each fold in the cells of the tree that has not seen them."""
+        weights, n_classes = self.data.weights, len(self.data.classes)
+        units = weigh_held_out(
+            self._tables[0], [tree.for_device for tree in trees], folds.fold, weights.repeats,
+            n_classes,
+        )  # fmt: skip
+        return [
+            HeldOut(tree, tree.cell_counts(some / weights.scale))
+            for tree, some in zip(trees, units, strict=True)
+        ]
 
     def _tree_bytes(self, options: dict[str, Any]) -> int:
         """Bytes that one more of the trees that grow together takes."""
@@ -84,21 +105,29 @@ class DeviceRows:
         table = self.table_for(options[0])
         at_once = AT_ONCE if table.is_whole else 1  # a table in blocks has room for one of them
         batches = self.batches(len(repeats), options[0], at_once)
+        draws: dict[int, list[Future[Any]]] = {}
 
-        def grown(batch: range) -> list[_core.LevelGrowth]:
-            rows = list(threads.map(lambda t: repeats[t](), batch))
+        def draw(number: int) -> None:
+            draws[number] = [threads.submit(repeats[t]) for t in batches[number]]
+
+        def grown(number: int) -> list[_core.LevelGrowth]:
+            if number + at_once < len(batches):  # its rows are drawn while this one grows
+                draw(number + at_once)
             trees = [
-                DeviceTree(some, options[t], numbers[t])
-                for some, t in zip(rows, batch, strict=True)
+                DeviceTree(rows.result(), options[t], numbers[t])
+                for rows, t in zip(draws.pop(number), batches[number], strict=True)
             ]
             return grow_on_device(table, trees, n_classes, n_jobs)
 
         with ThreadPoolExecutor(max(n_jobs, 1)) as threads, ThreadPoolExecutor(at_once) as growers:
-            growing = [growers.submit(grown, batch) for batch in batches[:at_once]]
+            first = range(min(at_once, len(batches)))
+            for number in first:
+                draw(number)
+            growing = [growers.submit(grown, number) for number in first]
             for number, batch in enumerate(batches):
                 done = growing[number].result()
                 if number + at_once < len(batches):
-                    growing.append(growers.submit(grown, batches[number + at_once]))
+                    growing.append(growers.submit(grown, number + at_once))
                 take(done)
                 if progress is not None:
                     progress(batch.stop / len(repeats))

@@ -9,8 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._binning.binning import Binning
+from treerank._binning.binning import Binning, Codes
 from treerank._binning.encoding import Encoding
+from treerank._device.codes import MadeThere
 from treerank._device.device import Device
 from treerank._growth.device_rows import DeviceRows
 from treerank._growth.forest import ForestPlan, Trees, grow_forest, grow_in_core
@@ -72,6 +73,7 @@ class LocalForestRows:
     """Rows as arrays: codes, or the matrix that splitters in Python see."""
 
     rows: NDArray[Any]
+    made: Codes | MadeThere  # the codes, here or on the device that has made them
     data: TrainingData
     binning: Binning
     encoding: Encoding | None  # None: the rows are codes
@@ -89,7 +91,7 @@ class LocalForestRows:
         if self.device is None or self.encoding is not None:
             return None
         return DeviceRows(
-            self.device, self.rows, self.data, self.binning, self.monotonic,
+            self.device, self.made, self.data, self.binning, self.monotonic,
             self.data.weights.as_units,
         )  # fmt: skip
 

@@ -95,9 +95,7 @@ class LocalRows:
     def _hashes(self, seed: int) -> NDArray[np.uint64]:
         """Return a hash of each row's content."""
         if seed not in self._known_hashes:
-            self._known_hashes[seed] = _core.row_hashes(
-                self.coded.codes, self.data.labels, seed, self.n_jobs
-            )
+            self._known_hashes[seed] = self.coded.row_hashes(self.data.labels, seed, self.n_jobs)
         return self._known_hashes[seed]
 
     def take(self, rows: NDArray[np.intp]) -> LocalRows:
@@ -110,7 +108,7 @@ class LocalRows:
                 table, data.classes, data.labels[rows], data.weights.take(rows), len(rows),
                 slice(None),
             ),
-            coded=replace(coded, codes=np.ascontiguousarray(coded.codes[:, rows])),
+            coded=coded.take(rows),
         )  # fmt: skip
 
     def folds(self, cv: Any, seed: int) -> Folds | None:
@@ -132,6 +130,8 @@ class LocalRows:
 
     def held_out(self, trees: Sequence[CellTree], folds: Folds) -> list[HeldOut]:
         """Pass the rows of each fold through the tree that has not seen them."""
+        if self.splitter is None and self._on_device is not None and self._on_device.is_placed:
+            return self._on_device.held_out(trees, folds)
         rows = self.coded.codes if self.splitter is None else self._encoded[1]
         return count_held_out(trees, folds, rows, self.data, self.n_jobs)
 
@@ -139,8 +139,8 @@ class LocalRows:
     def _on_device(self) -> DeviceRows | None:
         if self.device is None:
             return None
-        codes, units = self.coded.codes, self.data.weights.units
-        return DeviceRows(self.device, codes, self.data, self.binning, self.monotonic, units)
+        made, units = self.coded.made, self.data.weights.units
+        return DeviceRows(self.device, made, self.data, self.binning, self.monotonic, units)
 
     @cached_property
     def _encoded(self) -> tuple[Encoding, Matrix]:

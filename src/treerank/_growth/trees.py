@@ -91,15 +91,15 @@ def grow_trees(
     """
     assert options.leafrank is not None
     weights, labels = data.weights, data.labels
+    core_options = options.for_core(weights.scale, weights.design_effect)
+    if device_rows is not None and device_rows.can_grow([core_options]):
+        return _grow_on_device(device_rows, folds, core_options, n_jobs, verbose)
     codes, binning = coded.codes, coded.binning
     rows: Any = slice(None)
     if options.leafrank.pruning:  # LeafRank assigns rows to its folds in their order
         rows = _order_of_content(codes, data, options.seed, n_jobs)
         codes, labels = np.ascontiguousarray(codes[:, rows]), labels[rows]
     values = code_values(coded) if options.missing == "cell_mean" else None
-    core_options = options.for_core(weights.scale, weights.design_effect)
-    if device_rows is not None and device_rows.can_grow([core_options]):
-        return _grow_on_device(device_rows, folds, core_options, n_jobs, verbose)
     samples = [weights.where(np.ones(data.table.n_rows, dtype=bool))]
     if folds is not None:
         samples += [weights.where(folds.fold != fold) for fold in range(folds.n_folds)]

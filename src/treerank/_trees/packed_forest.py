@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._binning.binning import Codes
+from treerank._device.codes import DeviceCodes
 from treerank._device.device import Device
-from treerank._device.numbers import DeviceCodes
 from treerank._device.scoring import PackedTrees, score_on_device, score_there
 
 
@@ -230,7 +230,7 @@ def _join_sets(a: ForestArrays, b: ForestArrays) -> NDArray[np.int32]:
 
 
 def take_rows(codes: NDArray[Any], rows: Any) -> NDArray[Any]:
-    """Codes of some rows, laid out as the core wants them."""
+    """Codes of some rows, in the layout that the core expects."""
     return np.ascontiguousarray(codes[:, rows])
 
 

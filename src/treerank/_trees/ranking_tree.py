@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
+from treerank._device.held_out import FoldTree
 from treerank._input.validation import Table
 from treerank._input.weights import Weights
 
@@ -254,6 +255,12 @@ class RankTree(CellTree):
         """Leaf cell of each row."""
         slots, target = self._flat
         return _core.apply(slots, target, _set_bytes(self.category_sets), rows, n_jobs)
+
+    @property
+    def for_device(self) -> FoldTree:
+        """The tree as rows are walked through it on a device."""
+        slots, target = self._flat
+        return FoldTree(slots, target, _set_bytes(self.category_sets), self.n_cells)
 
     def leaf_weights(
         self, rows: Codes, labels: NDArray[np.uint8], weights: Weights, n_jobs: int = 1

@@ -252,8 +252,9 @@ class _Level:
         if 0 <= self.grower.limits.max_depth < SHALLOW:
             shallow = n_roots << self.grower.limits.max_depth
             trees["capacity"] = np.minimum(trees["capacity"], shallow)
-        trees["first"] = np.cumsum(trees["capacity"]) - trees["capacity"]
-        n_records = int(trees["capacity"].sum())
+        capacity: NDArray[np.int64] = trees["capacity"]
+        trees["first"] = np.cumsum(capacity) - capacity
+        n_records = int(capacity.sum())
         self.set_capacity = n_records if self.grower.table.features.categorical.any() else 0
         check_room(
             device, RECORD_BYTES * n_records + SET_BYTES * self.set_capacity,

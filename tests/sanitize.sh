@@ -24,10 +24,11 @@ for entry in "$libraries"/*; do
 done
 # Python itself leaks on exit, and NumPy and friends are not instrumented. What a sanitizer says
 # before it stops the process is not captured. A short stack for each allocation, and less memory
-# that waits after it was freed, halve the time.
+# that waits after it was freed, halve the time. One process: to import and collect everything once
+# more would cost as much as a fifth of the tests.
 LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libstdc++.so)" \
 ASAN_OPTIONS=detect_leaks=0:malloc_context_size=4:quarantine_size_mb=16 \
 UBSAN_OPTIONS=print_stacktrace=1 TREERANK_FUZZ=300 \
 PYTHONPATH="$copy:$build/libraries" HYPOTHESIS_PROFILE=quick TREERANK_CORE="$copy/treerank" \
     python -S -m pytest $files -m "core and not not_sanitized" -k "not ctrl_c" --capture=sys \
-    -p no:cacheprovider --dist worksteal --tx '2*popen//python=python -S'
+    -p no:cacheprovider

@@ -321,5 +321,9 @@ def test_a_page_with_every_section_is_accessible_and_fits(
         assert page.locator(f"#{name}").is_visible()
         assert page.locator(f'nav a[href="#{name}"]').count() == 1
     assert axe_violations(page) == []
+
+
+def test_a_page_with_every_section_prints(whole, visit):
+    page = visit("whole")
     page.emulate_media(media="print")
     assert len(page.pdf(format="A4")) > 20_000

@@ -7,19 +7,10 @@ import sqlite3
 import numpy as np
 import pytest
 import saved_models
+from command_line import run
 
 import treerank
 from treerank.scoring import Scorecard
-
-pytest.importorskip("typer")
-pytest.importorskip("pyarrow")
-from typer.testing import CliRunner
-
-from treerank.cli.app import app
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 @pytest.fixture(scope="module")

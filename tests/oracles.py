@@ -951,9 +951,13 @@ def _gradient_leaves(data, at, chosen, depth, leaves, tested):
         _gradient_leaves(data, part, chosen, depth + 1, leaves, tested)
 
 
+class RoundingDecides(Exception):
+    """Two tests gain the same but for the last digits, so that either may be taken."""
+
+
 def _best_gradient_test(data, rows, chosen, bounds):
     """The test of the highest gain, as (feature, whether each code goes left, gain)."""
-    best, found = 1e-10, None
+    best, found, gains = 1e-10, None, []
     for feature in chosen:
         slope = data.believed_slopes(feature, rows)[0] if data.categorical[feature] else None
         for goes_left in _gradient_tests(data, rows, feature):
@@ -965,8 +969,11 @@ def _best_gradient_test(data, rows, chosen, bounds):
             gain = data.gain_of_parts(
                 rows[is_left], rows[~is_left], bounds, data.monotonic[feature], slopes
             )
+            gains.append(gain)
             if gain > best:
                 best, found = gain, (feature, goes_left, gain)
+    if any(gain != best and abs(gain - best) < 1e-12 * best for gain in gains):
+        raise RoundingDecides
     return found
 
 

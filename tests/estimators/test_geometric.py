@@ -309,6 +309,16 @@ def test_smoothing_follows_the_formulas():
         np.testing.assert_allclose(ranker.predict_proba(X_new).sum(axis=1), 1)
 
 
+def test_the_m_estimate_of_a_class_without_weight_is_a_number():
+    x, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
+    for light in (1e-200, 1e-180, 1.0):  # of 1e150 no share, a subnormal one, a small one
+        tree = DecisionTreeClassifier().fit(x, y, sample_weight=[1e150, 1e150, light, light])
+        ranker = GeometricRanker(tree, ranking=None, smoothing="m").fit(x)
+        shares = ranker.predict_proba(x)
+        assert np.isfinite(shares).all()
+        np.testing.assert_allclose(shares.sum(axis=1), 1)
+
+
 def test_metric_is_taken_from_the_rows_or_given():
     X, X_new, y, _ = cancer()
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)

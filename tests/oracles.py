@@ -951,7 +951,7 @@ def _gradient_leaves(data, at, chosen, depth, leaves, tested):
         _gradient_leaves(data, part, chosen, depth + 1, leaves, tested)
 
 
-class RoundingDecides(Exception):
+class AmbiguousTieError(Exception):
     """Two tests gain the same but for the last digits, so that either may be taken."""
 
 
@@ -973,7 +973,7 @@ def _best_gradient_test(data, rows, chosen, bounds):
             if gain > best:
                 best, found = gain, (feature, goes_left, gain)
     if any(gain != best and abs(gain - best) < 1e-12 * best for gain in gains):
-        raise RoundingDecides
+        raise AmbiguousTieError
     return found
 
 

@@ -75,7 +75,15 @@ def axe_violations():
 
 @pytest.fixture(scope="session")
 def data():
+    """Rows to fit to and rows to judge, each with their labels."""
     x, y = loans()
+    return x.iloc[:300], y.iloc[:300], x.iloc[300:], y.iloc[300:]
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """As `data`, with more rows to judge."""
+    x, y = loans(900)
     return x.iloc[:300], y.iloc[:300], x.iloc[300:], y.iloc[300:]
 
 

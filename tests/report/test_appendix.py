@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from report_data import NASTY, grades, loans
+from report_data import NASTY, grades
 
 from treerank import RankingForest, TreeRank, report
 from treerank._report._appendix import Item, Part, to_markdown
@@ -53,12 +53,6 @@ NUMBERS = [
     "26",
     "27",
 ]
-
-
-@pytest.fixture(scope="module")
-def rows():
-    x, y = loans(900)
-    return x.iloc[:300], y.iloc[:300], x.iloc[300:], y.iloc[300:]
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,6 @@
-"""Models that the tests of model files share."""
+"""Models that the tests of model files share, and a folder for Parquet files."""
+
+import tempfile
 
 import pytest
 from saved_models import fitted
@@ -20,3 +22,15 @@ def saved(tmp_path_factory):
         return made[name]
 
     return get
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder for the files; and one for what is temporary, which must end up empty."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    data = tmp_path / "data"
+    data.mkdir()
+    yield data
+    assert list(temporary.iterdir()) == []

@@ -77,3 +77,13 @@ def cancer():
     """A real table: rows to fit to and to score, and their labels."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     return train_test_split(X, y, random_state=0)
+
+
+def graded(n=300, n_classes=4, seed=0, n_features=3):
+    """Rows whose class follows two features, with noise; values repeat."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, n_features)).round(1)
+    latent = x[:, 0] + 0.5 * x[:, 1] + rng.normal(size=n)
+    y = np.searchsorted(np.quantile(latent, np.arange(1, n_classes) / n_classes), latent)
+    y[:n_classes] = np.arange(n_classes)
+    return x, y

@@ -17,6 +17,7 @@ from treerank._growth.boosting_choice import BoostingChoice, choose_trees
 from treerank._growth.boosting_fit import Boosted, RowsToBoost, boost, boost_bags, hold_out
 from treerank._growth.boosting_validation import validation_rows
 from treerank._growth.progress import progress_bar
+from treerank._input.option_types import CategoricalFeatures, FocusLike, MonotonicCst
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_choice, check_n_jobs
 from treerank._input.stages import stage
@@ -168,10 +169,10 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         warm_start: bool = False,
         label_order: LabelOrder = None,
         class_weight: ClassWeight = None,
-        focus: Any = None,
-        categorical_features: Any = "from_dtype",
+        focus: FocusLike = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
         categories: str = "auto",
-        monotonic_cst: Any = None,
+        monotonic_cst: MonotonicCst = None,
         max_bins: int = 255,
         n_jobs: int | None = None,
         device: str = "cpu",

@@ -16,6 +16,7 @@ from treerank._growth.forest import ForestPlan, Trees
 from treerank._growth.forest_measures import other_data_error, set_measures, warm_trees
 from treerank._growth.forest_rows import ForestRows, LocalForestRows
 from treerank._growth.trees import check_monotonic
+from treerank._input.option_types import CategoricalFeatures, FocusLike, MonotonicCst
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_n_jobs
 from treerank._input.stages import stage
@@ -157,7 +158,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         *,
         n_estimators: int = 200,
         max_depth: Any = "auto",
-        max_features: Any = None,
+        max_features: float | str | None = None,
         min_samples_leaf: Any = None,
         bootstrap: bool = True,
         max_samples: Any = None,
@@ -167,14 +168,14 @@ class RankingForest(CodedFit, TreeEnsemble):
         tournament_gain: str = "vus",
         label_order: LabelOrder = None,
         class_weight: ClassWeight = None,
-        focus: Any = None,
+        focus: FocusLike = None,
         oob_score: bool = False,
         random_cut_share: Any = "auto",
         warm_start: bool = False,
-        categorical_features: Any = "from_dtype",
+        categorical_features: CategoricalFeatures = "from_dtype",
         categories: str = "auto",
-        monotonic_cst: Any = None,
-        max_bins: Any = "auto",
+        monotonic_cst: MonotonicCst = None,
+        max_bins: int | str = "auto",
         n_jobs: int | None = None,
         device: str = "cpu",
         random_state: RandomStateLike = None,
@@ -272,8 +273,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Numbers, with NaN for missing; text, boolean and category columns of a data
-            frame are categories.
+            Numbers, with NaN for missing; text, boolean and category columns are categories.
         y : array-like of shape (n_samples,)
             Labels of two or more ordered classes; the largest one is ranked on top.
         sample_weight : array-like of shape (n_samples,), optional

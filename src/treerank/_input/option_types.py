@@ -1,0 +1,15 @@
+"""The types of parameters that several estimators have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from numpy.typing import ArrayLike
+
+# A share of the rows, or a range of false positive rates.
+FocusLike: TypeAlias = float | tuple[float, float] | None
+# "from_dtype", or names, numbers or a mask of columns.
+CategoricalFeatures: TypeAlias = ArrayLike | None
+# -1, 0 or 1 for each feature, or by name.
+MonotonicCst: TypeAlias = ArrayLike | Mapping[str, int] | None

@@ -318,7 +318,7 @@ def _importances(tree: RankTree, n_features: int) -> NDArray[np.float64]:
     """Share of each feature in the sum of (Delta / 2)^2 over LeafRank nodes.
 
     Delta is that of "Tree-structured ranking rules" (Clémençon and Vayatis), relative to the
-    whole sample and of the pair of classes that the split tells apart.
+    whole sample and of the pair of classes that the split separates.
     """
     tests = tree.tests
     is_inner = tests["left"] >= 0

@@ -143,7 +143,7 @@ class CodedFit:
         ValueError
             If the files do not hold one table, or change while they are read.
         OSError
-            If there is no room for the codes.
+            If the disk has no space for the codes.
 
         Examples
         --------

@@ -229,7 +229,7 @@ def _join_sets(a: ForestArrays, b: ForestArrays) -> NDArray[np.int32]:
 
 
 def take_rows(codes: NDArray[Any], rows: Any) -> NDArray[Any]:
-    """Codes of some rows, laid out as the core wants them."""
+    """Codes of some rows, in the layout that the core expects."""
     return np.ascontiguousarray(codes[:, rows])
 
 

@@ -216,7 +216,7 @@ class RankTree(CellTree):
     def left_shares(self) -> NDArray[np.float64]:
         """Share of the training weight that the test of each slot sends left; 0 at an end.
 
-        Beyond two classes, of the weight of the two that the split tells apart.
+        Beyond two classes, of the weight of the two classes that the split separates.
         """
         test = self._compiled[2]
         negative: NDArray[np.float64] = self.tests["negative"]

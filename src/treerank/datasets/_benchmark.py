@@ -1,7 +1,7 @@
 """Real data sets that the papers and the benchmarks of this library use.
 
 No data come with the package. A set is looked for in a folder, then among scikit-learn's own files,
-then at OpenML, and whatever comes is checked against the facts in ``benchmark_sets.csv``.
+then at OpenML, and what is found is checked against the facts in ``benchmark_sets.csv``.
 """
 
 import csv
@@ -127,7 +127,7 @@ def load_benchmark(
     Raises
     ------
     BenchmarkUnavailableError
-        The set cannot be had; the message says how to get it.
+        The set is not available; the message says how to get it.
     BenchmarkMismatchError
         The set that was found is another one.
 

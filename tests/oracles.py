@@ -301,7 +301,7 @@ def rows_up_to(hashes, labels, bounds):
 
 
 def folds(hashes, labels, units, n_folds, seed):
-    """Rows of each class dealt to fold 0, 1, ... by hash; of equal ones the lighter, then first.
+    """Rows of each class assigned to folds 0, 1, ... by hash; ties: the lighter, then the first.
 
     With equal rows in a class their places are shuffled before.
     """
@@ -779,7 +779,7 @@ def _distance_to_codes(binning, x, codes, box, scale):
 
 
 def fixed_point(values, bits):
-    """Whole numbers of at most so many bits, and the power of two that one stands for."""
+    """Integers of at most `n_bits` bits, and the power of two that 1 stands for."""
     unit = float(np.ldexp(1.0, int(np.frexp(np.abs(values).max())[1]) - bits))
     return np.rint(values / unit).astype(np.int32), unit
 
@@ -874,7 +874,7 @@ def boosted_tree_values(data, rows, chosen):
     cells = [(np.asarray(rows), everyone, free, 0)]
     splits = [_gradient_split(data, *cells[0], chosen)]
     waiting = [0]
-    # Which cell comes first matters only where there may be so many strata and no more.
+    # The order of the cells matters only where the number of strata is limited.
     for _ in range(1, data.options.get("max_leaf_nodes") or 10**9):
         waiting = [number for number in waiting if splits[number] is not None]
         if not waiting:
@@ -1139,7 +1139,7 @@ def best_grades(counts, max_grades, min_share, max_share, z):
 
 
 def _rises(low, high, z):
-    """Whether the mean class rises by so many standard errors."""
+    """Whether the mean class rises by this many standard errors."""
     values = [np.repeat(np.arange(len(g)), g.astype(int)) for g in (low, high)]
     difference = values[1].mean() - values[0].mean()
     error = np.sqrt(np.concatenate(values).var() * sum(1 / len(v) for v in values))

@@ -1,4 +1,4 @@
-"""`treerank fit --report` and `--test-share`: which rows judge the model, and that it is said."""
+"""`treerank fit --report` and `--test-share`: which rows the model is evaluated on, and that the output says so."""
 
 import json
 import re

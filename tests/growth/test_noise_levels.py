@@ -59,7 +59,7 @@ def costs(name, n_levels, n_classes):
     [(name, 2) for name in MODELS] + [("tree", 3), ("forest", 3), ("boosting", 3)],
 )
 def test_a_column_of_noise_costs_next_to_nothing(name, n_classes):
-    """Seeds differ, most of all where another column deals rows out to other folds.
+    """Seeds differ, most of all where another column assigns rows to other folds.
 
     So the mean over seeds may be above the bar by three of its standard errors, which have to be
     small beside what used to be lost: 0.008 to 0.06.

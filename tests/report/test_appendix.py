@@ -61,7 +61,7 @@ def tree(rows):
 
 
 def items(markdown, part):
-    """Items of one part: number to all that is said."""
+    """Items of one part: the text of each by its number."""
     text = markdown.split(f"## {part}\n")[1].split("\n## ")[0]
     found = re.split(r"^- \*\*(\d+[a-g]?) ", text, flags=re.M)
     return dict(zip(found[1::2], found[2::2], strict=True))

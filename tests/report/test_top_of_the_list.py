@@ -1,4 +1,4 @@
-"""The top of the list in the report: its numbers are those of the metrics, on rows judged."""
+"""The top of the list in the report: its numbers are those of the metrics on the evaluated rows."""
 
 import re
 

@@ -26,7 +26,7 @@ def smooth_shares(
     weight = tree.counts[reached].sum()
     if not (tree.counts.min() >= 0 and 0 < weight < np.inf):
         raise ValueError(
-            "Got a tree without cases in its leaves, or with fewer than none; expected some "
+            "Got a tree without cases in its leaves, or with negative counts; expected some "
             "weight, and finite class counts."
         )
     prior = tree.counts[reached].sum(axis=0) / weight

@@ -779,7 +779,7 @@ def _distance_to_codes(binning, x, codes, box, scale):
 
 
 def fixed_point(values, bits):
-    """Integers of at most `n_bits` bits, and the power of two that 1 stands for."""
+    """Integers of at most `bits` bits, and the power of two that 1 stands for."""
     unit = float(np.ldexp(1.0, int(np.frexp(np.abs(values).max())[1]) - bits))
     return np.rint(values / unit).astype(np.int32), unit
 

@@ -1,4 +1,4 @@
-"""`treerank fit --report` and `--test-share`: which rows the model is evaluated on, and that the output says so."""
+"""`treerank fit --report` and `--test-share`: which rows evaluate the model, as the output says."""
 
 import json
 import re

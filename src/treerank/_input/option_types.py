@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from numpy.typing import ArrayLike
@@ -13,3 +14,5 @@ FocusLike: TypeAlias = float | tuple[float, float] | None
 CategoricalFeatures: TypeAlias = ArrayLike | None
 # -1, 0 or 1 for each feature, or by name.
 MonotonicCst: TypeAlias = ArrayLike | Mapping[str, int] | None
+# Of files: one, a folder, a pattern, or a list of these.
+Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]

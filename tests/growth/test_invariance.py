@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis_examples import examples
 from sklearn.base import clone
 
-from treerank import LeafRank, TreeRank, _core
+from treerank import LeafRank, TreeRank
 
 
 def table(n=3_000, p=6, seed=0):
@@ -109,6 +109,8 @@ def hash_of_models():
 
 
 def test_every_instruction_set_gives_the_same_tree():
+    from treerank import _core
+
     script = (
         "import sys; sys.path[:0] = ['tests/growth', 'tests'];"
         "from test_invariance import hash_of_models;"

@@ -7,6 +7,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 SOURCES := $(shell find src -name '*.?pp')
 CORE_TESTS := $(wildcard tests/core/*.?pp)
 
+# Byte code is kept: a dozen processes of tests, and many more that tests start, import the same
+# packages, and compiling them anew costs each several seconds.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test suite test-long lint sanitize sanitize-build compilers wheel bench bench-check papers docs stub clean
 
 # Each target has the extras it needs in the environment; a stamp says which are there. Most modules
@@ -49,7 +53,7 @@ suite: $(VENV)/.dev-installed
 
 # For a night: ten times the examples of each property, and many more odd inputs.
 test-long: $(VENV)/.dev-installed
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 HYPOTHESIS_PROFILE=thorough TREERANK_FUZZ=5000 \
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 HYPOTHESIS_PROFILE=long TREERANK_FUZZ=5000 \
 	  $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.dev-installed

@@ -13,7 +13,6 @@ import pandas as pd
 from sklearn.metrics import roc_auc_score
 
 from benchmarks.common import (
-    ROOT,
     Figure,
     describe,
     figure_table,
@@ -94,10 +93,11 @@ def load(name: str) -> Rows:
         found = load_benchmark(name)
         X, y = found.X, found.y
     else:  # a set of the data folder that the package does not know
-        folder = Path(os.environ.get("TREERANK_DATA", ROOT.parent / "shared" / "data"))
-        path = folder / f"{name}.csv.gz"
+        path = Path(os.environ.get("TREERANK_DATA", "")) / f"{name}.csv.gz"
         if not path.is_file():
-            raise BenchmarkUnavailableError(f"There is no {path}.")
+            raise BenchmarkUnavailableError(
+                f"There is no {path.name} in the folder that TREERANK_DATA names."
+            )
         X = pd.read_csv(path)
         y = X.pop("label").to_numpy()
         text = [column for column in X if not pd.api.types.is_numeric_dtype(X[column])]

@@ -10,7 +10,7 @@ settings.register_profile(
     "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 settings.register_profile("quick", parent=settings.get_profile("default"), max_examples=15)
-settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=1000)
+settings.register_profile("long", parent=settings.get_profile("default"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 

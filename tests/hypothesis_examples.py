@@ -4,7 +4,7 @@ from hypothesis import settings
 
 
 def examples(number, **other):
-    """So many; where the profile asks for fewer or more, a fifth of them or ten times as many."""
+    """Settings with this number; a fifth of it in the quick profile, ten times in the long one."""
     most = settings().max_examples
     usual = settings.get_profile("default").max_examples
     if most < usual:

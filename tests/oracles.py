@@ -307,7 +307,7 @@ def rows_up_to(hashes, labels, bounds):
 
 
 def folds(hashes, labels, units, n_folds, seed):
-    """Rows of each class dealt to fold 0, 1, ... by hash; of equal ones the lighter, then first.
+    """Rows of each class assigned to folds 0, 1, ... by hash; ties: the lighter, then the first.
 
     With equal rows in a class their places are shuffled before.
     """
@@ -785,7 +785,7 @@ def _distance_to_codes(binning, x, codes, box, scale):
 
 
 def fixed_point(values, bits):
-    """Whole numbers of at most so many bits, and the power of two that one stands for."""
+    """Integers of at most `bits` bits, and the power of two that 1 stands for."""
     unit = float(np.ldexp(1.0, int(np.frexp(np.abs(values).max())[1]) - bits))
     return np.rint(values / unit).astype(np.int32), unit
 
@@ -880,7 +880,7 @@ def boosted_tree_values(data, rows, chosen):
     cells = [(np.asarray(rows), everyone, free, 0)]
     splits = [_gradient_split(data, *cells[0], chosen)]
     waiting = [0]
-    # Which cell comes first matters only where there may be so many strata and no more.
+    # The order of the cells matters only where the number of strata is limited.
     for _ in range(1, data.options.get("max_leaf_nodes") or 10**9):
         waiting = [number for number in waiting if splits[number] is not None]
         if not waiting:
@@ -957,9 +957,13 @@ def _gradient_leaves(data, at, chosen, depth, leaves, tested):
         _gradient_leaves(data, part, chosen, depth + 1, leaves, tested)
 
 
+class AmbiguousTieError(Exception):
+    """Two tests gain the same but for the last digits, so that either may be taken."""
+
+
 def _best_gradient_test(data, rows, chosen, bounds):
     """The test of the highest gain, as (feature, whether each code goes left, gain)."""
-    best, found = 1e-10, None
+    best, found, gains = 1e-10, None, []
     for feature in chosen:
         slope = data.believed_slopes(feature, rows)[0] if data.categorical[feature] else None
         for goes_left in _gradient_tests(data, rows, feature):
@@ -971,8 +975,11 @@ def _best_gradient_test(data, rows, chosen, bounds):
             gain = data.gain_of_parts(
                 rows[is_left], rows[~is_left], bounds, data.monotonic[feature], slopes
             )
+            gains.append(gain)
             if gain > best:
                 best, found = gain, (feature, goes_left, gain)
+    if any(gain != best and abs(gain - best) < 1e-12 * best for gain in gains):
+        raise AmbiguousTieError
     return found
 
 
@@ -1175,7 +1182,7 @@ def best_grades(counts, max_grades, min_share, max_share, z):
 
 
 def _rises(low, high, z):
-    """Whether the mean class rises by so many standard errors."""
+    """Whether the mean class rises by this many standard errors."""
     values = [np.repeat(np.arange(len(g)), g.astype(int)) for g in (low, high)]
     difference = values[1].mean() - values[0].mean()
     error = np.sqrt(np.concatenate(values).var() * sum(1 / len(v) for v in values))

@@ -4,6 +4,8 @@ import numpy as np
 import oracles
 import pandas as pd
 from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split
 
 from treerank import TreeRank
 from treerank._input.validation import validate_rows
@@ -69,3 +71,19 @@ def whole_numbers(n, seed=0, p=4):
     X = rng.integers(5, size=(n, p)).astype(float)
     logit = 1.2 * (X[:, 0] > 1) + 0.8 * (X[:, 1] - 2) * (X[:, 2] > 2) - 0.5
     return X, (rng.random(n) < 1 / (1 + np.exp(-logit))).astype(int)
+
+
+def cancer():
+    """A real table: rows to fit to and to score, and their labels."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    return train_test_split(X, y, random_state=0)
+
+
+def graded(n=300, n_classes=4, seed=0, n_features=3):
+    """Rows whose class follows two features, with noise; values repeat."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, n_features)).round(1)
+    latent = x[:, 0] + 0.5 * x[:, 1] + rng.normal(size=n)
+    y = np.searchsorted(np.quantile(latent, np.arange(1, n_classes) / n_classes), latent)
+    y[:n_classes] = np.arange(n_classes)
+    return x, y

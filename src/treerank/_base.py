@@ -318,14 +318,16 @@ def _importances(tree: RankTree, n_features: int) -> NDArray[np.float64]:
     """Share of each feature in the sum of (Delta / 2)^2 over LeafRank nodes.
 
     Delta is that of "Tree-structured ranking rules" (Clémençon and Vayatis), relative to the
-    whole sample and of the pair of classes that the split tells apart.
+    whole sample and of the pair of classes that the split separates.
     """
     tests = tree.tests
     is_inner = tests["left"] >= 0
     inner = tests[is_inner]
     left = tests[inner["left"]]
     splits = tree.cells[tree.is_split]
-    cell_of = np.repeat(np.arange(len(splits)), splits["last_test"] - splits["first_test"])
+    first: NDArray[np.int32] = splits["first_test"]
+    last: NDArray[np.int32] = splits["last_test"]
+    cell_of = np.repeat(np.arange(len(splits)), last - first)
     pair = splits[cell_of[is_inner]]
     total = tree.counts[0][pair["worse_class"]] * tree.counts[0][pair["better_class"]]
     delta = (inner["negative"] * left["positive"] - inner["positive"] * left["negative"]) / total

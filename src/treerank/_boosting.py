@@ -15,14 +15,14 @@ from treerank._device.choice import device_of
 from treerank._growth.boosting import BoostingPlan, BoostingRows, boosting_units
 from treerank._growth.boosting_choice import BoostingChoice, choose_trees
 from treerank._growth.boosting_fit import Boosted, RowsToBoost, boost, boost_bags, hold_out
+from treerank._growth.boosting_validation import validation_rows
 from treerank._growth.progress import progress_bar
-from treerank._input.labels import check_labels
+from treerank._input.option_types import CategoricalFeatures, FocusLike, MonotonicCst
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_choice, check_n_jobs
 from treerank._input.stages import stage
 from treerank._input.types import ClassWeight, LabelOrder, RandomStateLike, TableLike
 from treerank._input.validation import TrainingData, validate_rows
-from treerank._input.weights import check_weights, quantise
 from treerank._io.parquet import CodedFit
 from treerank._plans.boosting import plan_boosting, size_of
 from treerank._select.log_odds import log_odds_lines
@@ -170,10 +170,10 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         warm_start: bool = False,
         label_order: LabelOrder = None,
         class_weight: ClassWeight = None,
-        focus: Any = None,
-        categorical_features: Any = "from_dtype",
+        focus: FocusLike = None,
+        categorical_features: CategoricalFeatures = "from_dtype",
         categories: str = "auto",
-        monotonic_cst: Any = None,
+        monotonic_cst: MonotonicCst = None,
         max_bins: int = 255,
         n_jobs: int | None = None,
         device: str = "cpu",
@@ -314,22 +314,14 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     def _validation_rows(
         self, X: TableLike | None, y: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> BoostingRows | None:
-        """Rows that are given to say when to stop."""
+        """Validation rows that the user gave, if any."""
         if (X is None) != (y is None) or (X is None and sample_weight is not None):
             raise ValueError("Got one of X_val and y_val alone; expected both, or neither.")
         if X is None or y is None:
             return None
         table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
         codes = self._binning.transform(table, check_n_jobs(self.n_jobs))
-        n_rows, n_classes = codes.shape[1], len(self.classes_)
-        lacking = np.setdiff1d(self.classes_, np.asarray(y))
-        if len(lacking):
-            raise ValueError(
-                f"Got a y_val that lacks class {lacking[0]!r}; expected some rows of every class."
-            )
-        labels, _ = check_labels(y, n_rows, self.classes_, n_classes)
-        units, scale = boosting_units(quantise(check_weights(sample_weight, n_rows)))
-        return BoostingRows(codes, labels.astype(np.intp), units, scale, 1.0, n_classes)
+        return validation_rows(codes, y, sample_weight, self.classes_)
 
     def _keep(self, boosted: Boosted) -> None:
         """Set the fitted attributes."""

@@ -11,6 +11,7 @@ from treerank import _core
 from treerank._base import TreeRanker, check_max_bins
 from treerank._binning.category_statistics import code_training_data
 from treerank._growth.trees import LeafRankOptions, TreeRankOptions, check_monotonic, grow_trees
+from treerank._input.option_types import CategoricalFeatures, MonotonicCst
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import (
     check_choice,
@@ -102,14 +103,14 @@ class LeafRank(TreeRanker):
         max_leaf_nodes: int | None = None,
         min_samples_leaf: float = 1,
         min_samples_split: float = 2,
-        max_features: Any = None,
+        max_features: float | str | None = None,
         pruning: str | None = None,
         class_weight: ClassWeight = None,
-        categorical_features: Any = "from_dtype",
+        categorical_features: CategoricalFeatures = "from_dtype",
         categories: str = "auto",
         missing: str = "learned",
-        monotonic_cst: Any = None,
-        max_bins: Any = "auto",
+        monotonic_cst: MonotonicCst = None,
+        max_bins: int | str = "auto",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
     ) -> None:

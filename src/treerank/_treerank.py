@@ -14,6 +14,7 @@ from treerank._device.choice import device_of
 from treerank._growth.local import LocalRows, TrainingRows
 from treerank._growth.trees import TreeRankOptions, check_monotonic
 from treerank._input.focus import check_focus
+from treerank._input.option_types import CategoricalFeatures, FocusLike, MonotonicCst
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_n_jobs
 from treerank._input.stages import stage
@@ -161,12 +162,12 @@ class TreeRank(CodedFit, TreeRanker):
         min_samples_leaf: float = 5,
         min_samples_split: float = 2,
         min_auc_gain: float = 0.0,
-        max_features: Any = None,
+        max_features: float | str | None = None,
         tournament: str = "all",
         tournament_gain: str = "vus",
         label_order: LabelOrder = None,
         class_weight: ClassWeight = None,
-        focus: Any = None,
+        focus: FocusLike = None,
         pruning: str | None = "cv",
         one_standard_error: bool = False,
         noise_limit: float = NOISE_LIMIT,
@@ -174,11 +175,11 @@ class TreeRank(CodedFit, TreeRanker):
         penalty_bounds: Any = None,
         shrinkage: Any = "cv",
         cv: Any = 5,
-        categorical_features: Any = "from_dtype",
+        categorical_features: CategoricalFeatures = "from_dtype",
         categories: str = "auto",
         missing: str = "learned",
-        monotonic_cst: Any = None,
-        max_bins: Any = "auto",
+        monotonic_cst: MonotonicCst = None,
+        max_bins: int | str = "auto",
         n_jobs: int | None = None,
         device: str = "cpu",
         random_state: RandomStateLike = None,

@@ -34,7 +34,7 @@ from treerank._input.parameters import check_integer, invalid_parameter
 __all__ = ["Box", "Cell", "ClassifierSplit", "DyadicGrid", "Splitter"]
 
 # Bits of a cube's number, what a signed 64-bit integer holds, and of one coordinate, what a
-# double tells apart.
+# double can represent.
 KEY_BITS = 63
 COORDINATE_BITS = 52
 # liblinear, and libsvm where it draws folds, share one random generator in a process: their fits
@@ -92,7 +92,7 @@ class Box:
 
 @runtime_checkable
 class Splitter(Protocol):
-    """Two methods, by which a rule of one's own can split the cells of a tree.
+    """Two methods that a custom rule needs to split the cells of a tree.
 
     A copy is fitted to every cell. If `fit` has a parameter `box` as well, it is given the
     :class:`Box` of all training rows.
@@ -309,7 +309,7 @@ class DyadicGrid(BaseEstimator):
             raise ValueError(
                 f"Got resolution={resolution} for {n_other + n_flags} columns that vary: the "
                 f"number of a cube would take {bits.sum()} bits, and {KEY_BITS} is the limit; "
-                f"expected {expected} with so many."
+                f"expected {expected} for this number of columns."
             )
         return bits.astype(np.int64)
 

@@ -4,21 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from command_line import run
 from saved_models import loans
 
 import treerank
 from treerank import TreeRank
 from treerank.scoring import evaluate, evaluate_groups
-
-pytest.importorskip("typer", reason="typer is not installed")
-pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-from typer.testing import CliRunner
-
-from treerank.cli import app
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""`treerank fit --report` and `--test-share`: which rows judge the model, and that it is said."""
+"""`treerank fit --report` and `--test-share`: which rows evaluate the model, as the output says."""
 
 import json
 import re
@@ -6,20 +6,11 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import run
 from saved_models import loans
 
 import treerank
 from treerank.metrics import auc_interval
-
-pytest.importorskip("typer", reason="typer is not installed")
-pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-from typer.testing import CliRunner
-
-from treerank.cli import app
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
 
 
 @pytest.fixture(scope="module")

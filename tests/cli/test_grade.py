@@ -7,19 +7,10 @@ import sqlite3
 import numpy as np
 import pytest
 import saved_models
+from command_line import run
 
 import treerank
 from treerank.scoring import Scorecard
-
-pytest.importorskip("typer")
-pytest.importorskip("pyarrow")
-from typer.testing import CliRunner
-
-from treerank.cli.app import app
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +67,7 @@ def test_grade_takes_rows_that_the_model_has_not_seen(tables, tmp_path):
     assert card.grades_.counts_.sum() == 800
     assert card.calibrator_.method == "sigmoid"
     assert card.calibrator_.population_rate == 0.01
-    # A file with grades can be graded anew, judged, reported and exported.
+    # A model file with grades can be graded again, evaluated, reported and exported.
     assert run("grade", graded, tables / "new.csv", "--target", "default",
                "--save", tmp_path / "again.treerank").exit_code == 0  # fmt: skip
     judged = run("evaluate", graded, tables / "new.csv", "--target", "default", "--json")

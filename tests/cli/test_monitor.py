@@ -6,22 +6,14 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import run
 from saved_models import loans
 
 import treerank
 from treerank import TreeRank
 from treerank.scoring import monitor
 
-pytest.importorskip("typer", reason="typer is not installed")
-pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pytest.importorskip("jinja2", reason="jinja2 is not installed")
-from typer.testing import CliRunner
-
-from treerank.cli import app
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Build the core with every compiler at hand; each must give the bits of expected.txt.
+"""Build the core with every compiler installed; each must give the bits of expected.txt.
 
     python tests/core/compilers.py [NAME ...]
 

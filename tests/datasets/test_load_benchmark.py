@@ -173,6 +173,13 @@ def test_folder_can_be_read_without_pandas(folder, monkeypatch):
         load_benchmark("german")
 
 
+def test_no_folder_is_looked_into_unless_it_is_named(monkeypatch):
+    monkeypatch.delenv("TREERANK_DATA", raising=False)
+    with pytest.raises(BenchmarkUnavailableError, match=r"mq2008\.csv\.gz.*TREERANK_DATA"):
+        load_benchmark("mq2008")
+    assert load_benchmark("wdbc").source == "scikit-learn"
+
+
 def test_set_known_to_no_source_says_how_to_get_it(folder):
     with pytest.raises(BenchmarkUnavailableError, match=r"mq2008\.csv\.gz.*TREERANK_DATA"):
         load_benchmark("mq2008")

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <string>
 #include <tuple>
@@ -40,40 +41,50 @@ namespace emulation {
 
 inline std::vector<std::uint64_t> shared;
 
-// A fiber begins on a stack of its own by swapcontext; from then on it is left and entered again by
-// jumps, which make no system call.
+// A fiber begins on a stack of its own by swapcontext; from then on, and for all blocks to come, it
+// is left and entered again by jumps, which make no system call.
 struct Fiber {
     ucontext_t context;
     jmp_buf place;
     std::vector<char> stack;
-    bool begun = false;
-    bool ended = false;
+    bool ended = true;
     unsigned block_rounds = 0, warp_rounds = 0;
 };
-inline std::vector<Fiber> fibers;
+inline std::deque<Fiber> fibers;
 inline ucontext_t scheduler;
 inline jmp_buf scheduler_place;
 inline unsigned current = 0;
 inline void (*body)() = nullptr;
 
-inline void run_fiber() {
-    body();
-    fibers[current].ended = true;
-    _longjmp(scheduler_place, 1);
-}
-
 inline void give_way() {
     if (_setjmp(fibers[current].place) == 0) _longjmp(scheduler_place, 1);
 }
 
-// Waits until all fibers [first, last) that have not ended have come as far.
-inline void wait(unsigned Fiber::* rounds, unsigned first, unsigned last) {
-    const unsigned mine = ++(fibers[current].*rounds);
+inline void run_fiber() {
     for (;;) {
-        bool all = true;
-        for (unsigned i = first; all && i < last; ++i)
-            all = fibers[i].ended || fibers[i].*rounds >= mine;
-        if (all) return;
+        body();
+        fibers[current].ended = true;
+        give_way();
+    }
+}
+
+// Where fibers meet. Nobody falls behind a round again, so that what was found once holds: all have
+// come to the round `met`, and to the one after it those before `next`.
+struct Barrier {
+    unsigned met, next;
+};
+inline Barrier block_barrier, warp_barriers[64];
+
+// Waits until all fibers [first, last) that have not ended have come as far.
+inline void wait(Barrier& barrier, unsigned Fiber::* rounds, unsigned first, unsigned last) {
+    const unsigned mine = ++(fibers[current].*rounds);
+    while (barrier.met < mine) {
+        unsigned& i = barrier.next;
+        while (i < last && (fibers[i].ended || fibers[i].*rounds >= mine)) ++i;
+        if (i == last) {
+            barrier = {mine, first};
+            return;
+        }
         give_way();
     }
 }
@@ -81,7 +92,7 @@ inline void wait(unsigned Fiber::* rounds, unsigned first, unsigned last) {
 inline void sync_warp() {
     const unsigned first = current & ~31u;
     const auto n = static_cast<unsigned>(blockDim.x);
-    wait(&Fiber::warp_rounds, first, first + 32 < n ? first + 32 : n);
+    wait(warp_barriers[current >> 5], &Fiber::warp_rounds, first, first + 32 < n ? first + 32 : n);
 }
 
 inline std::uint64_t exchanged[64][32];
@@ -99,27 +110,32 @@ T exchange(T value, unsigned source) {
     return value;
 }
 
+inline void begin_fiber() {
+    Fiber& fiber = fibers.emplace_back();
+    fiber.stack.resize(64 * 1024);
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.data();
+    fiber.context.uc_stack.ss_size = fiber.stack.size();
+    fiber.context.uc_link = nullptr;
+    makecontext(&fiber.context, run_fiber, 0);
+}
+
 inline void run_block(unsigned n) {
-    if (fibers.size() < n) fibers.resize(n);
+    static volatile unsigned n_begun = 0, left, at;  // jumps keep no registers
+    while (fibers.size() < n) begin_fiber();
     for (unsigned i = 0; i < n; ++i) {
-        Fiber& fiber = fibers[i];
-        fiber.stack.resize(64 * 1024);
-        fiber.ended = fiber.begun = false;
-        fiber.block_rounds = fiber.warp_rounds = 0;
-        getcontext(&fiber.context);
-        fiber.context.uc_stack.ss_sp = fiber.stack.data();
-        fiber.context.uc_stack.ss_size = fiber.stack.size();
-        fiber.context.uc_link = nullptr;
-        makecontext(&fiber.context, run_fiber, 0);
+        fibers[i].ended = false;
+        fibers[i].block_rounds = fibers[i].warp_rounds = 0;
     }
-    static volatile unsigned left, at;  // jumps keep no registers
+    block_barrier = {0, 0};
+    for (unsigned warp = 0; warp < 64; ++warp) warp_barriers[warp] = {0, 32 * warp};
     for (left = n; left > 0;) {
         for (at = 0; at < n; at = at + 1) {
             if (fibers[at].ended) continue;
             current = threadIdx.x = at;
             if (_setjmp(scheduler_place) == 0) {
-                if (fibers[at].begun) _longjmp(fibers[at].place, 1);
-                fibers[at].begun = true;
+                if (at < n_begun) _longjmp(fibers[at].place, 1);
+                n_begun = at + 1;
                 swapcontext(&scheduler, &fibers[at].context);
             }
             left = left - fibers[at].ended;
@@ -152,7 +168,8 @@ void launch(void (*kernel)(A...), unsigned x, unsigned y, unsigned block, std::s
 }  // namespace emulation
 
 inline void __syncthreads() {
-    emulation::wait(&emulation::Fiber::block_rounds, 0, static_cast<unsigned>(blockDim.x));
+    emulation::wait(emulation::block_barrier, &emulation::Fiber::block_rounds, 0,
+                    static_cast<unsigned>(blockDim.x));
 }
 inline void __syncwarp() { emulation::sync_warp(); }
 template <class T>

@@ -1,5 +1,7 @@
 """Boosting with device="cuda": the trees, the scores and the errors of the processor."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from emulated_device import EmulatedDevice, needs_emulation, put_in_blocks
@@ -137,9 +139,10 @@ def test_nodes_looked_at_one_by_one_make_the_same_trees(
 
 
 @needs_emulation
-@pytest.mark.parametrize("block_rows", [1, 30, 60])
-@pytest.mark.parametrize("kind", ["unit", "counts", "fractions"])
-@pytest.mark.parametrize("subsample", [1.0, 0.6])
+@pytest.mark.parametrize(
+    ("block_rows", "kind", "subsample"),
+    [(1, "fractions", 0.6), *product([7, 30, 60], ["unit", "counts", "fractions"], [1.0, 0.6])],
+)
 def test_a_table_in_blocks_makes_the_same_trees(
     emulated, monkeypatch, tmp_path, block_rows, kind, subsample
 ):

@@ -15,6 +15,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+import random_estimators
 import random_inputs
 import sklearn
 
@@ -90,7 +91,7 @@ class Case:
     def __init__(self, number):
         self.number = number
         rng = np.random.default_rng([SEED, number])
-        self.model = random_inputs.estimator(rng)
+        self.model = random_estimators.estimator(rng)
         numbers_only = not isinstance(self.model, TAKES_ANYTHING)
         plain = rng.random() < (0.8 if numbers_only else 0.2)
         form = str(rng.choice(["numpy", "pandas", "pandas", "polars"]))

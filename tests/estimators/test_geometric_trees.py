@@ -6,23 +6,17 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from samples import cancer
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from treerank import GeometricRanker, LeafRank, TreeRank, _core
-
-
-def cancer():
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    return train_test_split(X, y, random_state=0)
-
 
 # Trees from elsewhere
 

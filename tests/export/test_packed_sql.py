@@ -184,9 +184,9 @@ def test_ranks_count_the_thresholds_that_a_value_exceeds(dialect):
 def test_sets_of_many_levels_come_back():
     """More levels than one whole number has bits for."""
     rng = np.random.default_rng(0)
-    level = rng.integers(0, 200, 3000)
-    frame = pd.DataFrame({"city": [f"c{k}" for k in level], "x": rng.normal(size=3000).round(2)})
-    y = rng.random(3000) < (1 + level % 7) / 10
+    level = rng.integers(0, 200, 1000)
+    frame = pd.DataFrame({"city": [f"c{k}" for k in level], "x": rng.normal(size=1000).round(2)})
+    y = rng.random(1000) < (1 + level % 7) / 10
     forest = RankingForest(n_estimators=3, categories="levels").fit(frame, y)
     assert PackedWalks(walks_of(forest)).digits_of_a_set == 64
     new = pd.DataFrame({"city": [f"c{k}" for k in range(210)] + [None], "x": [0.1] * 211})

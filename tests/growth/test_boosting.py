@@ -7,7 +7,7 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 from hypothesis_examples import examples
 from scipy.special import expit
@@ -100,7 +100,10 @@ def test_tree_equals_its_slow_twin(
         categorical, monotonic, options,
     )  # fmt: skip
     grown_on = np.arange(n) if rows is None else rows.astype(int)
-    wanted = oracles.boosted_tree_values(data, grown_on, chosen)
+    try:
+        wanted = oracles.boosted_tree_values(data, grown_on, chosen)
+    except oracles.AmbiguousTieError:
+        reject()
     np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-7)
 
 

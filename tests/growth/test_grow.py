@@ -33,6 +33,7 @@ def audit(model, x, y, weight, splitter, categorical=()):
 def test_every_decision_is_the_best_one(n, p, seed, criterion, depth, least, missing, weighted):
     x, y = table(n, p, seed, missing=missing)
     weight = np.random.default_rng(seed).integers(1, 40, size=n).astype(float)
+    weight[0] = 1  # a factor common to all would not count
     weight = weight if weighted else np.ones(n)
     splitter = LeafRank(criterion=criterion, max_depth=depth, min_samples_leaf=least)
     model = grown(x, y, weight, splitter=splitter, max_depth=3, min_samples_leaf=1)

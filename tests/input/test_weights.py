@@ -101,7 +101,7 @@ def test_multiplying_all_weights_changes_nothing_in_rivals(model, kind, factor):
     "model", [TreeRank(), TreeRank(LogisticRegression(), max_depth=3)], ids=repr
 )
 def test_equal_whole_weights_are_no_weights(model):
-    """Rows of weight 3 were once dealt out to three folds, and judged themselves."""
+    """Rows of weight 3 were once split over three folds, and so evaluated themselves."""
     x, y = sample(600, 2)
     plain = clone(model).fit(x, y)
     weighted = clone(model).fit(x, y, sample_weight=np.full(len(y), 3))

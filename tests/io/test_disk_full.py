@@ -53,7 +53,7 @@ def in_own_namespace(command):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """Run the script with a disk of so many bytes for codes and temporary files."""
+    """Run the script with a disk of this many bytes for codes and temporary files."""
     disk = tmp_path / "disk"
     disk.mkdir()
     trial = in_own_namespace(f"mount -t tmpfs -o size=4096 none '{disk}'")

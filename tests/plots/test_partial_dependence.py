@@ -14,12 +14,6 @@ from treerank.inspection import partial_dependence
 from treerank.plots import PartialDependenceDisplay
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def fitted():
     x, y = frame(400, 0)

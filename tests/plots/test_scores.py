@@ -4,7 +4,6 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,12 +32,6 @@ from treerank.plots import (
 DISPLAYS = [
     GainsDisplay, KsDisplay, CalibrationDisplay, DecisionCurveDisplay, PrecisionRecallDisplay,
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

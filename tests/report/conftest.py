@@ -1,4 +1,4 @@
-"""A real browser for the pages, where there is one."""
+"""Rows and models that the reports share; a real browser for the pages, where there is one."""
 
 import importlib.util
 import os
@@ -6,6 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from report_data import loans
+
+from treerank import RankingForest, TreeRank
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
@@ -68,3 +71,27 @@ def axe_violations():
         return [(v["id"], [n["html"][:200] for n in v["nodes"][:3]]) for v in found["violations"]]
 
     return look
+
+
+@pytest.fixture(scope="session")
+def data():
+    """Rows to fit to and rows to judge, each with their labels."""
+    x, y = loans()
+    return x.iloc[:300], y.iloc[:300], x.iloc[300:], y.iloc[300:]
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """As `data`, with more rows to judge."""
+    x, y = loans(900)
+    return x.iloc[:300], y.iloc[:300], x.iloc[300:], y.iloc[300:]
+
+
+@pytest.fixture(scope="session")
+def tree(data):
+    return TreeRank(max_depth=5, random_state=1).fit(data[0], data[1])
+
+
+@pytest.fixture(scope="session")
+def forest(data):
+    return RankingForest(n_estimators=20, random_state=1).fit(data[0], data[1])

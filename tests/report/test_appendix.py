@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from report_data import NASTY, grades, loans
+from report_data import NASTY, grades
 
 from treerank import RankingForest, TreeRank, report
 from treerank._report._appendix import Item, Part, to_markdown
@@ -56,18 +56,12 @@ NUMBERS = [
 
 
 @pytest.fixture(scope="module")
-def rows():
-    x, y = loans(900)
-    return x.iloc[:300], y.iloc[:300], x.iloc[300:], y.iloc[300:]
-
-
-@pytest.fixture(scope="module")
 def tree(rows):
     return TreeRank(max_depth=3).fit(*rows[:2])
 
 
 def items(markdown, part):
-    """Items of one part: number to all that is said."""
+    """Items of one part: the text of each by its number."""
     text = markdown.split(f"## {part}\n")[1].split("\n## ")[0]
     found = re.split(r"^- \*\*(\d+[a-g]?) ", text, flags=re.M)
     return dict(zip(found[1::2], found[2::2], strict=True))

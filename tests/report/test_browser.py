@@ -25,22 +25,16 @@ CUT_IDS = {
 
 
 @pytest.fixture(scope="module")
-def rows():
-    x, y = loans()
-    return x.iloc[:300], y.iloc[:300], x.iloc[300:], y.iloc[300:]
-
-
-@pytest.fixture(scope="module")
-def tree(rows, folder):
-    model = TreeRank(max_depth=5, random_state=1).fit(*rows[:2])
-    report(model, *rows[2:], out=folder / "tree.html", train=rows[:2], X_new=rows[2])
+def tree(data, folder):
+    model = TreeRank(max_depth=5, random_state=1).fit(*data[:2])
+    report(model, *data[2:], out=folder / "tree.html", train=data[:2], X_new=data[2])
     return model
 
 
 @pytest.fixture(scope="module")
-def forest(rows, folder):
-    model = RankingForest(n_estimators=10).fit(*rows[:2])
-    report(model, *rows[2:], out=folder / "forest.html")
+def forest(data, folder):
+    model = RankingForest(n_estimators=10).fit(*data[:2])
+    report(model, *data[2:], out=folder / "forest.html")
     return model
 
 
@@ -65,8 +59,8 @@ def said_cut(cuts, i):
     return {name: say(numbers[name.removeprefix("cut-")]) for name, say in CUT_IDS.items()}
 
 
-def view_of(model, rows):
-    return view_cells(model, read_sample(model, *rows[2:], None), 0.95)
+def view_of(model, data):
+    return view_cells(model, read_sample(model, *data[2:], None), 0.95)
 
 
 def cuts_of_step(view, i):
@@ -86,13 +80,13 @@ def points_of(page, name):
 
 
 @pytest.mark.parametrize("name", ["forest", "tree"])
-def test_the_cut_off_counts_as_python_does(name, visit, rows, request):
+def test_the_cut_off_counts_as_python_does(name, visit, data, request):
     model = request.getfixturevalue(name)
     page = visit(name)
-    sample = read_sample(model, *rows[2:], None)
+    sample = read_sample(model, *data[2:], None)
     cuts = cuts_of_sample(sample)
     if name == "tree":
-        cuts = cuts_of_step(view_of(model, rows), view_of(model, rows).chosen)
+        cuts = cuts_of_step(view_of(model, data), view_of(model, data).chosen)
     assert shown_cut(page) == said_cut(cuts, cuts.best)
     last = len(cuts.score) - 1
     for i in (0, 1, last // 2, last):
@@ -102,9 +96,9 @@ def test_the_cut_off_counts_as_python_does(name, visit, rows, request):
     assert (x, y) == (386.0, 12.0)
 
 
-def test_the_cut_off_moves_by_keyboard_and_by_pointer(visit, rows, forest):
+def test_the_cut_off_moves_by_keyboard_and_by_pointer(visit, data, forest):
     page = visit("forest")
-    cuts = cuts_of_sample(read_sample(forest, *rows[2:], None))
+    cuts = cuts_of_sample(read_sample(forest, *data[2:], None))
     page.locator("#cutoff").focus()
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
@@ -128,10 +122,10 @@ def test_the_cut_off_moves_by_keyboard_and_by_pointer(visit, rows, forest):
     assert shown_cut(page) == said_cut(cuts, i)
 
 
-def test_pruning_redraws_strata_curve_and_tree(visit, rows, tree):
+def test_pruning_redraws_strata_curve_and_tree(visit, data, tree):
     page = visit("tree")
-    view = view_of(tree, rows)
-    facts = {row["cell"]: row for row in cell_rows(view, tree, list(rows[0].columns))}
+    view = view_of(tree, data)
+    facts = {row["cell"]: row for row in cell_rows(view, tree, list(data[0].columns))}
     for i in (0, len(view.steps) // 2, len(view.steps) - 1, view.chosen):
         slide(page, "pruning", i)
         step = view.steps[i]
@@ -189,7 +183,7 @@ def test_strata_of_equal_score_are_one_cut_off(visit, folder):
     assert shown_cut(page) == said_cut(cuts_of_sample(read_sample(model, x, y, None)), 2)
 
 
-def test_one_click_goes_back_to_the_model(visit, rows, tree):
+def test_one_click_goes_back_to_the_model(visit, data, tree):
     page = visit("tree")
     before = page.locator("#strata-rows").inner_text()
     assert not page.locator("#pruning-back").is_visible()
@@ -200,13 +194,13 @@ def test_one_click_goes_back_to_the_model(visit, rows, tree):
     assert page.locator("#step-said").inner_text() == "This is the model."
 
 
-def test_a_split_that_is_opened_is_marked_on_the_curve(visit, rows, tree):
+def test_a_split_that_is_opened_is_marked_on_the_curve(visit, data, tree):
     page = visit("tree")
     page.locator("#fold").click()
     root = page.locator(".tree > li > details > summary")
     root.focus()
     page.keyboard.press("Enter")
-    view = view_of(tree, rows)
+    view = view_of(tree, data)
     left = int(view.tree.cells["left"][0])
     fpr, tpr = view.judged[left] / view.judged[0]
     assert point_of(page, "roc-node") == pytest.approx(
@@ -273,16 +267,16 @@ def test_paper_has_what_was_folded_and_no_controls(visit, tree):
     assert len(page.pdf(format="A4")) > 20_000
 
 
-def test_without_scripts_the_model_is_there(visit, rows, tree):
+def test_without_scripts_the_model_is_there(visit, data, tree):
     page = visit("tree", java_script_enabled=False)
     assert page.locator("#strata-rows tr:visible").count() == len(tree.partition_)
-    assert page.locator("#auc").inner_text() == area(tree.score(*rows[2:]))
+    assert page.locator("#auc").inner_text() == area(tree.score(*data[2:]))
 
 
-def test_a_page_of_held_out_rows_is_pruned_live(visit, rows, folder):
-    model = TreeRank(max_depth=5, random_state=1).fit(*rows[:2])
-    report(model, train=rows[:2], out=folder / "held_out.html")
-    sample, _ = hold_out(model, read_sample(model, *rows[:2], None), 5, 0)
+def test_a_page_of_held_out_rows_is_pruned_live(visit, data, folder):
+    model = TreeRank(max_depth=5, random_state=1).fit(*data[:2])
+    report(model, train=data[:2], out=folder / "held_out.html")
+    sample, _ = hold_out(model, read_sample(model, *data[:2], None), 5, 0)
     view = view_cells(model, sample, 0.95, is_held_out=True)
     page = visit("held_out")
     assert page.locator("#pruning").get_attribute("max") == str(len(view.steps) - 1)
@@ -298,16 +292,16 @@ def test_a_page_of_held_out_rows_is_pruned_live(visit, rows, folder):
 
 
 @pytest.fixture(scope="module")
-def whole(rows, folder, tree):
+def whole(data, folder, tree):
     """A report with every section."""
     x, y = loans(1500, seed=4)
     group = np.where(np.arange(1500) % 5 == 0, NASTY, x["purpose"])
     names = [NASTY, "B", "C", "D"]
     card = Scorecard(tree, grades=Grades(4, names=names), points=Points(), cv="prefit")
     card.fit(*loans(1500, seed=5))
-    found = validate(TreeRank(max_depth=2), *rows[:2], n_boot=3)
-    report(card, x, y, out=folder / "whole.html", train=rows[:2], X_new=x, groups=group,
-           segments=True, champion=TreeRank(max_depth=1).fit(*rows[:2]), appendix=True,
+    found = validate(TreeRank(max_depth=2), *data[:2], n_boot=3)
+    report(card, x, y, out=folder / "whole.html", train=data[:2], X_new=x, groups=group,
+           segments=True, champion=TreeRank(max_depth=1).fit(*data[:2]), appendix=True,
            validation=found)  # fmt: skip
 
 
@@ -321,5 +315,9 @@ def test_a_page_with_every_section_is_accessible_and_fits(
         assert page.locator(f"#{name}").is_visible()
         assert page.locator(f'nav a[href="#{name}"]').count() == 1
     assert axe_violations(page) == []
+
+
+def test_a_page_with_every_section_prints(whole, visit):
+    page = visit("whole")
     page.emulate_media(media="print")
     assert len(page.pdf(format="A4")) > 20_000

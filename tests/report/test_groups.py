@@ -4,18 +4,12 @@ import re
 
 import numpy as np
 import pytest
-from report_data import NASTY, grades, loans
+from report_data import NASTY, grades
 
 from treerank import TreeRank, report
 from treerank._report._sample import hold_out, read_sample
 from treerank.metrics import roc_auc_score
 from treerank.scoring import evaluate_groups, weak_segments
-
-
-@pytest.fixture(scope="module")
-def rows():
-    x, y = loans(900)
-    return x.iloc[:300], y.iloc[:300], x.iloc[300:], y.iloc[300:]
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Without new rows a report is judged on held-out rows, never on those that were learned from."""
+"""Without new rows a report evaluates on held-out rows, never on rows the model was fitted to."""
 
 import re
 

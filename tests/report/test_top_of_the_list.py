@@ -1,22 +1,16 @@
-"""The top of the list in the report: its numbers are those of the metrics, on rows judged."""
+"""The top of the list in the report: its numbers are those of the metrics on the evaluated rows."""
 
 import re
 
 import numpy as np
 import pytest
-from report_data import grades, loans
+from report_data import grades
 from sklearn.linear_model import LogisticRegression
 
 from treerank import RankingForest, TreeRank, report
 from treerank._report._sample import read_sample
 from treerank._report._top import top_of_list
 from treerank.metrics import local_auc_interval, partial_auc_interval, top_measures
-
-
-@pytest.fixture(scope="module")
-def data():
-    x, y = loans()
-    return x.iloc[:300], y.iloc[:300], x.iloc[300:], y.iloc[300:]
 
 
 @pytest.fixture(scope="module")

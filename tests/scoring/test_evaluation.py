@@ -1,4 +1,4 @@
-"""evaluate: every figure is that of the measures, and what is not known is said as such."""
+"""evaluate: every figure is that of the metrics, and what is unknown is marked as unknown."""
 
 import json
 

@@ -23,7 +23,7 @@ struct RowSegment {
 template <class Segment, class Partition>
 void partition_segments(std::vector<Segment>& segments, Row* rows, Row* scratch, ThreadPool* pool,
                         const Partition& partition) {
-    constexpr std::size_t kMinBlock = 4096, kBlocksPerThread = 2;
+    constexpr std::size_t kMinBlock = 2048, kBlocksPerThread = 2;
     struct Block {
         std::size_t segment, first, n, n_left, to_left, to_right;
     };

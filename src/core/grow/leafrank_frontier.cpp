@@ -220,13 +220,13 @@ void LeafRankFrontier::graft_node(const GatheredNode& at, const std::vector<Leaf
     tree.category_sets.insert(tree.category_sets.end(), sets.begin(), sets.end());
 }
 
-void LeafRankFrontier::graft_splits(SplitRecords splits) {
-    splits.n_roots = std::max<std::size_t>(1, gathered_.size());
+void LeafRankFrontier::graft_splits(const SplitRecords& splits) {
+    const DepthFirst order(splits, gathered_.size());
     for (std::size_t i = 0; i < gathered_.size(); ++i) {
         const GatheredNode& at = gathered_[i];
         check(at.node == 0, "graft_splits: whole trials expected");
-        replay_splits({at.node, at.depth, at.key, at.lower, at.upper}, static_cast<std::int32_t>(i),
-                      splits, features_, trials_[static_cast<std::size_t>(at.trial)].tree);
+        replay_splits({at.node, at.depth, at.key, at.lower, at.upper}, order.tests_of(i), splits,
+                      features_, trials_[static_cast<std::size_t>(at.trial)].tree);
     }
     gathered_.clear();
 }

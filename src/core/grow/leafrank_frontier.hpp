@@ -68,7 +68,7 @@ class LeafRankFrontier {
     void graft_node(const GatheredNode& at, const std::vector<LeafRankNode>& nodes,
                     const std::vector<CategorySet>& sets, const std::vector<double>& values);
     // All gathered nodes at once, each from the record of its number on.
-    void graft_splits(SplitRecords splits);
+    void graft_splits(const SplitRecords& splits);
 
     std::size_t n_trees() const { return trials_.size(); }
     LeafRankTree& tree(std::size_t trial) { return trials_[trial].tree; }

@@ -26,7 +26,7 @@ void LeafRank<Code, Count>::grow_passed_on(ClassWeight cell) {
     std::iota(order.begin(), order.end(), std::size_t{0});
     // The largest first, so that no thread is left with a large one at the end.
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return passed_on_[a].last - passed_on_[a].first > passed_on_[b].last - passed_on_[b].first;
+        return passed_on_[a].size() > passed_on_[b].size();
     });
     std::vector<std::unique_ptr<LeafRank>> grown(passed_on_.size());
     pool_->run(order.size(), [&](std::size_t i) {
@@ -34,7 +34,7 @@ void LeafRank<Code, Count>::grow_passed_on(ClassWeight cell) {
         auto below = std::make_unique<LeafRank>(features_, options_, monitor_, nullptr);
         OpenNode root = open;
         root.node = 0;
-        below->grow(*view_, rows_ + open.first, open.last - open.first, scratch_rows_ + open.first,
+        below->grow(*view_, rows_ + open.first, open.size(), scratch_rows_ + open.first,
                     cell, cell_features_, root, nodes[open.node].weight,
                     open.complete ? open.histogram : nullptr);
         grown[order[i]] = std::move(below);

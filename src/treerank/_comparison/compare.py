@@ -34,7 +34,7 @@ def compare(
     *,
     cv: Any = 10,
     n_repeats: int = 1,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     time: Any = None,
     sample_weight: ArrayLike | None = None,
     label_order: LabelOrder = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFold
 
 from treerank._input.parameters import check_integer, invalid_parameter, is_whole
@@ -19,7 +19,7 @@ def make_folds(
     cv: Any,
     n_repeats: Any,
     seed: int,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     time: Any = None,
 ) -> list[Fold]:
     """Training and test rows of each fold; every class is in both."""
@@ -109,7 +109,7 @@ def _forward(when: NDArray[np.intp], cv: int) -> list[Fold]:
 
 
 def _folds_of_splitter(
-    cv: Any, labels: NDArray[np.intp], repeats: int, groups: Any, when: Any
+    cv: Any, labels: NDArray[np.intp], repeats: int, groups: ArrayLike | None, when: Any
 ) -> list[Fold]:
     if not hasattr(cv, "get_n_splits"):
         raise invalid_parameter("cv", cv, "an integer >= 2 or a cross-validation splitter")

@@ -248,12 +248,11 @@ class _Level:
         rows = np.bincount(tree, weights=n_rows, minlength=trials.n_trees)
         by_weight = trials.weights / max(self.grower.limits.min_weight_leaf, 1e-300)
         trees = np.zeros(trials.n_trees, dtype=TREE_RECORDS)
-        trees["capacity"] = n_roots + 2 * np.minimum(rows, by_weight).astype(np.int64) + 2
+        capacity = n_roots + 2 * np.minimum(rows, by_weight).astype(np.int64) + 2
         if 0 <= self.grower.limits.max_depth < SHALLOW:
-            shallow = n_roots << self.grower.limits.max_depth
-            trees["capacity"] = np.minimum(trees["capacity"], shallow)
-        trees["first"] = np.cumsum(trees["capacity"]) - trees["capacity"]
-        n_records = int(trees["capacity"].sum())
+            capacity = np.minimum(capacity, n_roots << self.grower.limits.max_depth)
+        trees["capacity"], trees["first"] = capacity, np.cumsum(capacity) - capacity
+        n_records = int(capacity.sum())
         self.set_capacity = n_records if self.grower.table.features.categorical.any() else 0
         check_room(
             device, RECORD_BYTES * n_records + SET_BYTES * self.set_capacity,

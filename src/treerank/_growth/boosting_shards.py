@@ -125,7 +125,7 @@ class GrowthRequest:
 
 
 def with_units(shard: Shard, coarser: float) -> Shard:
-    """Shard whose weights leave room for gradients."""
+    """Shard whose weights are small enough to be multiplied by gradients without overflow."""
     units = shard.weights.as_units
     if units is None or coarser == 1:
         return shard

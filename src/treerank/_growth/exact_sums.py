@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class ExactSums:
-    """Whole numbers that stand for sums over rows of so much weight, in units, and their parts.
+    """Integers that stand for sums over rows of a given weight, in units, and their parts.
 
     Numbers beyond `largest`, which must be a power of two, count as that.
     """

@@ -1,4 +1,4 @@
-"""What is known of a forest once it is grown, and of the one that a warm start goes on from."""
+"""Fitted attributes of a forest, and the trees that a warm start continues from."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _measure_out_of_bag(forest: Any, unseen: Unseen, rows: ForestRows) -> None:
 
 
 def warm_trees(forest: Any, data: TrainingData) -> Trees | None:
-    """Trees of the last fit that this one goes on from."""
+    """Trees of the last fit that a warm start continues from."""
     check_choice("warm_start", forest.warm_start, [True, False])
     n_trees = check_integer("n_estimators", forest.n_estimators, 1)
     before: Trees | None = getattr(forest, "_before_shrinkage", None)

@@ -1,6 +1,6 @@
 """Grow: trees from sums over shards of the rows, level by level and all trees in lockstep.
 
-Each round asks every shard for the histograms of the nodes at hand and adds the answers up.
+Each round asks every shard for the histograms of the current nodes and adds them up.
 The trees are those that the core grows on all rows together, to the bit.
 """
 
@@ -66,7 +66,7 @@ class Setting:
     n_classes: int
     n_rows: int
     code_values: Any = None
-    # Cells and nodes of at most so many rows are grown in one place; by their weight, of which
+    # Cells and nodes of at most this many rows are grown in one place; by their weight, of which
     # a row has the mean. So many rows are brought together at a time.
     gathered_rows: float = 0.0
     moved_rows: float = float("inf")
@@ -256,7 +256,7 @@ class _Batch:
         )  # fmt: skip
 
     def _grow_gathered(self, jobs: list[Job], sizes: list[float]) -> list[tuple[Any, ...]]:
-        """Grow jobs, so many at a time as their rows may be moved at once."""
+        """Grow jobs, as many at a time as the limit on rows moved at once allows."""
         setting = self.setting
         rows = [size / self._units_of_row(self.totals[job.tree])
                 for job, size in zip(jobs, sizes, strict=True)]  # fmt: skip

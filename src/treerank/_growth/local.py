@@ -46,7 +46,7 @@ class TrainingRows(Protocol):
         """Deal the rows out to folds; None when a class is too small for any."""
 
     def sample(self, limit: int, seed: int) -> TrainingRows:
-        """At most about so many of the rows, in memory; the same object if there are no more."""
+        """A sample of about `limit` rows, in memory; the same object if there are no more rows."""
 
     def grow(self, options: TreeRankOptions, folds: Any) -> Sequence[CellTree]:
         """Grow a tree on all rows, then one without each fold."""
@@ -84,7 +84,7 @@ class LocalRows:
         return self.coded.binning
 
     def sample(self, limit: int, seed: int) -> TrainingRows:
-        """At most about so many of the rows; the same object if there are no more."""
+        """A sample of about `limit` rows; the same object if there are no more rows."""
         if self.data.table.n_rows <= limit:
             return self
         bounds = sample_bounds(self.data.class_rows, limit)

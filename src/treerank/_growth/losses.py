@@ -65,8 +65,8 @@ def top_pairs(
 def soft_top(scores: FloatArray, rank: IntArray, weight: FloatArray, focus: Focus) -> FloatArray:
     """How much of each row is in the top: a half at its end, almost nothing far below.
 
-    The top reaches four times as far as the focus, so that rows can come up to it. For a range of
-    false positive rates all positives count, and the end is a place among the negatives.
+    The top reaches four times as far as the focus, so that rows below it can rise into it. For a
+    range of false positive rates all positives count, and the end is a place among the negatives.
     """
     counted = np.ones(len(rank), dtype=bool) if focus.counts == "rows" else rank == 0
     order = np.argsort(-scores[counted], kind="stable")

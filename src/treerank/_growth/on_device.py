@@ -139,9 +139,11 @@ class _Batch:
         )
         for t, some in zip(growing, _cut(parted, jobs), strict=True):
             children = np.repeat(some, 2)
-            children["buffer"] = 1 - children["buffer"]
-            children["last"][0::2] = some["first"] + some["n_left"]
-            children["first"][1::2] = some["first"] + some["n_left"]
+            buffer: NDArray[np.int32] = children["buffer"]
+            children["buffer"] = 1 - buffer
+            first: NDArray[np.uint32] = some["first"]
+            n_left: NDArray[np.uint32] = some["n_left"]
+            children["last"][0::2] = children["first"][1::2] = first + n_left
             self.row_ranges[t] = children
         return numbers
 
@@ -189,14 +191,17 @@ class _Batch:
         cuts = [self.trees[t].options["leafrank"]["random_cuts"] for t in growing]
         trials["random_cuts"] = np.repeat(cuts, sizes)
         features, trials["first_feature"], trials["n_features"] = self._features(growing, all_nodes)
-        roots["first"] = jobs["to_first"]
-        roots["last"] = jobs["to_first"] + jobs["n_left"]
+        first: NDArray[np.uint32] = jobs["to_first"]
+        n_left: NDArray[np.uint32] = jobs["n_left"]
+        roots["first"], roots["last"] = first, first + n_left
         roots["trial"] = np.arange(n)
         roots["record"] = np.concatenate([np.arange(size) for size in sizes])
         for name in ("depth", "key", "negative", "positive", "lower", "upper"):
             roots[name] = nodes[name]
         weights = np.zeros(len(growing))
-        np.add.at(weights, tree, nodes["negative"] + nodes["positive"])
+        negative: NDArray[np.float64] = nodes["negative"]
+        positive: NDArray[np.float64] = nodes["positive"]
+        np.add.at(weights, tree, negative + positive)
         return Trials(trials, features, roots, weights, len(growing))
 
     def _features(
@@ -249,5 +254,6 @@ def _local_tests(
     local = tests.copy()
     links = _records(local, TEST)
     for name in ("left", "right"):
-        links[name] = np.where(links[name] >= 0, links[name] - shift, links[name])
+        child: NDArray[np.int32] = links[name]
+        links[name] = np.where(child >= 0, child - shift, child)
     return local

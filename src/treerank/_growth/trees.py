@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,6 +16,7 @@ from treerank._binning.code_values import code_values
 from treerank._growth.device_rows import DeviceRows
 from treerank._growth.progress import progress_bar
 from treerank._input.focus import WHOLE, CoreFocus
+from treerank._input.option_types import MonotonicCst
 from treerank._input.parameters import invalid_parameter
 from treerank._input.validation import TrainingData
 from treerank._input.weights import Weights
@@ -153,12 +155,14 @@ def _order_of_content(codes: Codes, data: TrainingData, seed: int, n_jobs: int) 
     return np.lexsort([hashes] if units is None else [units, hashes])
 
 
-def check_monotonic(monotonic_cst: Any, names: list[str], binning: Binning) -> NDArray[np.int8]:
+def check_monotonic(
+    monotonic_cst: MonotonicCst, names: list[str], binning: Binning
+) -> NDArray[np.int8]:
     """One of -1, 0, +1 per feature, from a list or from a dict by name."""
     if monotonic_cst is None:
         return np.zeros(len(names), dtype=np.int8)
     expected = "None, one of -1, 0, 1 for each feature, or a dict from feature names to these"
-    if isinstance(monotonic_cst, dict):
+    if isinstance(monotonic_cst, Mapping):
         unknown = [name for name in monotonic_cst if name not in names]
         if unknown:
             raise ValueError(

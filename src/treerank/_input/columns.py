@@ -118,7 +118,7 @@ def check_no_lone_surrogates(name: str, levels: Iterable[Any]) -> None:
 
 
 def check_hashable(name: str, values: list[Any]) -> None:
-    """Refuse lists and the like as levels, which cannot be told apart quickly."""
+    """Refuse lists and other unhashable values as levels."""
     for row, value in enumerate(values):
         try:
             hash(value)

@@ -14,8 +14,8 @@ from treerank._device.numbers import DeviceNumbers, open_numbers
 from treerank._input.columns import raise_infinite
 from treerank._input.types import TableLike
 
-# Arrays of so many rows are copied to the device, which checks and codes them faster; and the share
-# of its free memory that they may take.
+# Arrays of at least this many rows are copied to the device, which checks and codes them faster;
+# and the share of its free memory that they may take.
 LEAST_ROWS, MEMORY_SHARE = 50_000, 0.5
 
 

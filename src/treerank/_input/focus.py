@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank._input.option_types import FocusLike
 from treerank._input.parameters import invalid_parameter
 
 EXPECTED = (
@@ -37,7 +38,7 @@ class Focus:
         return (self.counts, self.low, self.high)
 
 
-def check_focus(focus: Any, n_classes: int) -> Focus | None:
+def check_focus(focus: FocusLike, n_classes: int) -> Focus | None:
     """Return what is in the focus; None for all of the ranking."""
     if focus is None:
         return None

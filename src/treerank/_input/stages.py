@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-# Of the fit at hand: seconds of its stages so far, in the order of the road.
+# Of the current fit: seconds of its stages so far, in their order.
 _seconds: ContextVar[dict[str, float] | None] = ContextVar("seconds", default=None)
 
 
@@ -28,7 +28,7 @@ def record_stages(verbose: int) -> Iterator[dict[str, float]]:
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """Add the seconds that the block takes to this stage of the fit at hand."""
+    """Add the seconds that the block takes to this stage of the current fit."""
     start = time.perf_counter()
     try:
         yield

@@ -20,6 +20,7 @@ from treerank._input.columns import Column, frame_column
 from treerank._input.device_arrays import check_finite, numbers_on_device, values_here
 from treerank._input.frames import few_rows, open_frame
 from treerank._input.labels import check_labels
+from treerank._input.option_types import CategoricalFeatures
 from treerank._input.parameters import check_n_jobs
 from treerank._input.text_arrays import open_text_array, text_array_column
 from treerank._input.types import LabelOrder, TableLike
@@ -111,7 +112,7 @@ def validate_training_data(
     X: TableLike,
     y: ArrayLike,
     sample_weight: ArrayLike | None,
-    categorical_features: Any,
+    categorical_features: CategoricalFeatures,
     *,
     label_order: LabelOrder = None,
     max_classes: int = _core.MAX_CLASSES,
@@ -267,7 +268,9 @@ def _check_readable(X: TableLike) -> None:
         )
 
 
-def wanted_categories(categorical_features: Any, names: list[str]) -> set[int] | None:
+def wanted_categories(
+    categorical_features: CategoricalFeatures, names: list[str]
+) -> set[int] | None:
     """Numbers of the columns that the user calls categories; None: by dtype."""
     if isinstance(categorical_features, str) and categorical_features == "from_dtype":
         return None

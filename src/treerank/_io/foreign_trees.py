@@ -205,14 +205,19 @@ def _nodes_of_ranker(tree: RankTree, thresholds: list[NDArray[np.float64]]) -> N
     at_cell[split] = 1 + cells["first_test"][split]
     at_test = 1 + np.arange(len(tests))
     ends = tests["left"] < 0
-    child = np.where(tests["side"] == 0, cells["left"][owner], cells["right"][owner])
+    side: NDArray[np.int32] = tests["side"]
+    left: NDArray[np.int32] = cells["left"]
+    right: NDArray[np.int32] = cells["right"]
+    child = np.where(side == 0, left[owner], right[owner])
     at_test[ends] = at_cell[child[ends]]
 
     nodes = new_nodes(1 + len(tests) + tree.n_cells)
     nodes["leaf"][1 + len(tests) :] = np.arange(tree.n_cells)
     inner = tests[~ends]
     records = nodes[1 : 1 + len(tests)][~ends]
-    records["left"], records["right"] = at_test[inner["left"]], at_test[inner["right"]]
+    for name in ("left", "right"):
+        test: NDArray[np.int32] = inner[name]
+        records[name] = at_test[test]
     records["feature"] = inner["feature"]
     categorical = inner["categorical"] == 1
     sets = inner["cut"][categorical]

@@ -32,6 +32,7 @@ from treerank._input.categories import flat_levels
 from treerank._input.class_weight import refuse_class_weight
 from treerank._input.column_stats import BinningSample
 from treerank._input.label_blocks import LabelBlock, label_block
+from treerank._input.option_types import Paths
 from treerank._input.parameters import check_n_jobs
 from treerank._input.stages import record_stages, stage
 from treerank._input.types import TableLike
@@ -104,7 +105,7 @@ class CodedFit:
 
     def fit_parquet(
         self,
-        path: Any,
+        path: Paths,
         target: str,
         *,
         sample_weight: str | None = None,
@@ -143,7 +144,7 @@ class CodedFit:
         ValueError
             If the files do not hold one table, or change while they are read.
         OSError
-            If there is no room for the codes.
+            If the disk has no space for the codes.
 
         Examples
         --------
@@ -176,7 +177,7 @@ class CodedFit:
 
 
 def open_features(
-    estimator: Any, path: Any, target: str, sample_weight: str | None, columns: Any
+    estimator: Any, path: Paths, target: str, sample_weight: str | None, columns: Any
 ) -> tuple[ParquetFiles, list[str]]:
     """Find the files and the features; set the names and number of features."""
     refuse_class_weight(estimator, "with Parquet files")

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from treerank._input.option_types import Paths
 from treerank._io.file_stamps import FileStamp, take_stamp
 
 # Of columns as doubles that are in memory at once.
 BLOCK_BYTES = 32 << 20
 LEAST_ROWS, MOST_ROWS = 1 << 10, 1 << 19
 SUFFIXES = (".parquet", ".pq")
-Paths = str | os.PathLike[str]
 
 
 def import_pyarrow() -> tuple[Any, Any]:
@@ -75,7 +75,7 @@ class ParquetFiles:
                     yield pa.Table.from_batches([batch]).select(names)
 
 
-def open_parquet(path: Paths | Sequence[Paths], needed: Sequence[str]) -> ParquetFiles:
+def open_parquet(path: Paths, needed: Sequence[str]) -> ParquetFiles:
     """Find the files and check that they hold one table with the needed columns."""
     pa, pq = import_pyarrow()
     paths = _find(path)
@@ -100,7 +100,7 @@ def open_parquet(path: Paths | Sequence[Paths], needed: Sequence[str]) -> Parque
     return ParquetFiles(stamps, schema, n_rows)
 
 
-def _find(path: Paths | Sequence[Paths]) -> list[Path]:
+def _find(path: Paths) -> list[Path]:
     """Files of a path, in sorted order; those of a list in its order."""
     given = [path] if isinstance(path, str | os.PathLike) else list(path)
     if not given:

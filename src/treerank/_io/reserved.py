@@ -21,7 +21,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @contextmanager
 def reserved_file(path: Path, n_bytes: int) -> Iterator[BinaryIO]:
-    """Open a new file to write its head; behind that it has so many bytes of room, all zero."""
+    """Open a new file to write its header; reserve `n_bytes` zero bytes after it."""
     with named_errors(path, n_bytes), path.open("wb") as file:
         yield file
         file.flush()

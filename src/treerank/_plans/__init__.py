@@ -1,1 +1,1 @@
-"""Plan: what an estimator's parameters mean for the rows at hand, before anything is grown."""
+"""Plan: what an estimator's parameters mean for the training rows, before anything is grown."""

@@ -75,7 +75,7 @@ def project(
 
 
 def _move_inside(values: NDArray[np.float64], side: Side, single: bool) -> NDArray[np.float64]:
-    """Nearest allowed values; one that is missing stays so where the box has room for it."""
+    """Nearest allowed values; a missing value stays missing where the box allows it."""
     known = ~np.isnan(values)
     must_be_known = ~known & (not side.missing)
     moved = values.copy()

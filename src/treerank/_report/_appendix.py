@@ -289,7 +289,7 @@ def _tripod(k: dict[str, str]) -> list[Item]:
         Item("19", "Public involvement", "", "of those concerned"),
         Item("20", "Participants", k["rows"], "flow, and characteristics"),
         Item("21", "Model development", k["development"], "rows and events in each analysis"),
-        Item("22", "Model specification", k["specification"], "where it can be had"),
+        Item("22", "Model specification", k["specification"], "where it is available"),
         Item("23a", "Performance", k["performance"]),
         Item("23b", "Heterogeneity in performance", f"{k['groups']} {k['segments']}".strip(),
              "between sites or periods"),

@@ -18,7 +18,7 @@ from treerank.metrics import (
 )
 from treerank.metrics._calibration import calibration_columns
 
-MAX_GROUPS = 12  # of calibration: a stratum each, up to so many
+MAX_GROUPS = 12  # of calibration: one per stratum, up to this number
 
 
 def gains(sample: ScoredRows, level: float) -> dict[str, Any]:

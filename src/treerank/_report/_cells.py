@@ -142,7 +142,7 @@ def _place(
 ) -> Floats:
     """Count held-out rows in the strata of the model by their place in the ranking.
 
-    A stratum that holds so much of the training rows from the top down gets the held-out rows
+    A stratum that holds a share of the training rows from the top down gets the held-out rows
     of the same places; ties across an edge are shared out, to whole rows where rows are whole.
     """
     step = _step(model, tree, path, np.ones((tree.n_cells, tree.n_classes)), chosen)

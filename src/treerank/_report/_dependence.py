@@ -20,9 +20,9 @@ GRID = 16  # values of a number that a model of many trees is asked for
 SAMPLE_ROWS = 250  # rows that it is averaged over
 MAX_LEVELS = 12
 LONGEST_NAME = 20  # letters of a level on the axis
-FEW_VALUES = 8  # so many values of a number are marked: there are none between them
+FEW_VALUES = 8  # a number with at most this many values has each of them marked
 DENSITY_BINS = 30
-DENSITY_SHARE = 0.25  # room for the distribution, of that of the curve
+DENSITY_SHARE = 0.25  # height of the distribution, as a share of that of the curve
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ def _draw(
     layout: Layout, counts: _Cells, stratum: NDArray[np.intp], parent: NDArray[np.intp]
 ) -> DrawnTree:
     skeleton = layout.skeleton
-    top = MARGIN + LINE * INCH  # room for the headings of the table
+    top = MARGIN + LINE * INCH  # space for the headings of the table
     x, y = MARGIN + layout.along * INCH, top + layout.across * INCH
     width, height = _width(layout), top + skeleton.n_leaves * layout.slot * INCH + MARGIN
     table, headings = _table(layout, y, counts, _strata_below(skeleton, stratum, parent))

@@ -16,7 +16,7 @@ from treerank.scoring._scorecard import Scorecard
 
 N_GRADES = 7
 SHORT_RULE = 120  # letters
-FEW_STRATA = 12  # a table of so many is read as it is
+FEW_STRATA = 12  # a table of this many is short enough to read
 
 
 def grades(

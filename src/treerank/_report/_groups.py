@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from treerank._input.types import FittedClassifier
 from treerank._report._judged import Judged, PageOptions
@@ -43,7 +43,7 @@ def sections_of_parts(
 
 
 def group_section(
-    groups: Any, described: ScoredRows, sample: ScoredRows, n_given: int, level: float
+    groups: ArrayLike | None, described: ScoredRows, sample: ScoredRows, n_given: int, level: float
 ) -> dict[str, Any] | None:
     """Figures, cross-group AUCs and curves of groups; None if there are none.
 
@@ -68,7 +68,7 @@ def group_section(
     }
 
 
-def _values(groups: Any, described: ScoredRows, n_given: int) -> Any:
+def _values(groups: ArrayLike | None, described: ScoredRows, n_given: int) -> Any:
     """Group of each row given; of a column, as text."""
     if not isinstance(groups, str):
         return groups

@@ -25,7 +25,7 @@ MAX_FEATURES = 20  # shuffled and named
 SHUFFLES = 60  # of all columns together
 MOST_REPEATS = 5
 SHUFFLED_ROWS = 2000
-LEAST_OF_CLASS = 100  # rows of a class, where there are so many
+LEAST_OF_CLASS = 100  # rows of a class, where it has that many
 # A forest whose held-out scores are out of bag: what is fitted again to see unknown rows.
 FITTED_ROWS, FITTED_TREES = 20_000, 50
 
@@ -84,7 +84,7 @@ def _unknown_rows(
 def draw_of_every_class(
     code: NDArray[np.intp], rows: NDArray[np.intp], wanted: int, rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Draw about so many of the rows, but of rare classes up to a hundred rows, if not all."""
+    """Draw about this many of the rows, but keep up to a hundred rows of rare classes."""
     if len(rows) <= wanted:
         return rows
     drawn = []

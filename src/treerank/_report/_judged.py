@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from treerank._report._sample import ScoredRows
 from treerank.scoring._held_out import HeldOut
 from treerank.scoring._validation import Validation
@@ -44,7 +46,7 @@ class PageOptions:
     out: Any = None
     X_new: Any = None
     ids: Any = None
-    groups: Any = None
+    groups: ArrayLike | None = None
     segments: bool = False
     champion: Any = None
     appendix: Any = False

@@ -56,7 +56,7 @@ def report(
     cv: Any = 5,
     X_new: Any = None,
     ids: Any = None,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     segments: bool = False,
     champion: Any = None,
     appendix: Any = False,

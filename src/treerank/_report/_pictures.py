@@ -115,7 +115,7 @@ def pixels(value: float) -> str:
 
 
 def path(x: Any, y: ArrayLike) -> str:
-    """Return the path of a broken line, without the points that nobody can tell apart."""
+    """Return the path of a polyline, without points too close to be seen."""
     points = np.column_stack([x, y])
     kept = points[_seen(points)]
     return "M" + "L".join(f"{pixels(a)} {pixels(b)}" for a, b in kept)

@@ -20,7 +20,7 @@ MOST_REASONS = 4  # up, and down
 
 
 def choose_rows(rows: Any, sample: ScoredRows) -> NDArray[np.intp]:
-    """Rows to explain, best first: those named, or so many spread evenly over the ranking."""
+    """Rows to explain, best first: those named, or a number spread evenly over the ranking."""
     expected = f"a number from 0 to {MAX_ROWS}, or positions of rows with weight"
     if is_whole(rows):
         if not 0 <= rows <= MAX_ROWS:

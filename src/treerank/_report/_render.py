@@ -112,7 +112,7 @@ def percent(value: float | None, digits: int = 1) -> str:
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Say a number with so many digits."""
+    """Format a number with this many digits."""
     return "–" if value is None else f"{value:.{digits}g}"
 
 

@@ -14,7 +14,7 @@ from treerank.metrics import auc_interval, gini_score, ks_score, roc_band
 from treerank.metrics._input import BinarySample
 from treerank.metrics._ties import cumulated_weights
 
-# Cut-offs along the curve: more cannot be told apart by dragging.
+# Cut-offs along the curve: dragging has no finer resolution.
 MAX_CUTS = 200
 
 
@@ -64,7 +64,7 @@ class Cuts:
 
 
 def cuts_of_sample(sample: ScoredRows) -> Cuts:
-    """Cut-offs between all scores, or as many of them as can be told apart."""
+    """Cut-offs between all scores, thinned to what dragging can resolve."""
     rows = BinarySample(sample.code == 1, sample.score, sample.weight)
     negative, positive, score = cumulated_weights(rows)
     along = negative / negative[-1] + positive / positive[-1]

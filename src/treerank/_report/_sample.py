@@ -1,4 +1,4 @@
-"""The rows that a model is judged on: their classes, weights and scores, checked once."""
+"""The rows that a model is evaluated on: their classes, weights and scores, checked once."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def stability(
 def stability_parts(
     model: FittedClassifier, sample: ScoredRows, training: ScoredRows | None, X_new: Any
 ) -> list[dict[str, Any]]:
-    """From the training rows to those judged, and from these to new ones, as far as given."""
+    """From the training rows to the evaluated ones, and from these to new ones, where given."""
     names = table_names(sample.table, model)
     judged = (sample.table, sample.score, sample.weight)
     parts = []

@@ -24,7 +24,7 @@ BEYOND = 1.25
 def top_of_list(model: FittedClassifier, sample: ScoredRows, level: float) -> dict[str, Any] | None:
     """Measures of the first rows, and the curve of what is found in them; None: too few rows.
 
-    A model that was fitted with a focus is judged there, too.
+    A model that was fitted with a focus is evaluated there, too.
     """
     given = getattr(model, "focus", None) if isinstance(model, RankingModel) else None
     focus = check_focus(given, 2)

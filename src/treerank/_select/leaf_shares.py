@@ -9,6 +9,8 @@ from treerank._trees.axis_tree import AxisTree
 
 # The m-estimate adds this many cases of the class of interest to each leaf.
 ADDED_CASES = 10.0
+# Of a class of interest with less weight, or none, so that the m-estimate stays finite.
+LEAST_PRIOR = 1e-300
 # Estimates closer than this differ by rounding only.
 SAME_PROBABILITY = 1e-12
 
@@ -24,7 +26,7 @@ def smooth_shares(
     weight = tree.counts[reached].sum()
     if not (tree.counts.min() >= 0 and 0 < weight < np.inf):
         raise ValueError(
-            "Got a tree without cases in its leaves, or with fewer than none; expected some "
+            "Got a tree without cases in its leaves, or with negative counts; expected some "
             "weight, and finite class counts."
         )
     prior = tree.counts[reached].sum(axis=0) / weight
@@ -32,7 +34,7 @@ def smooth_shares(
     if smoothing == "laplace":
         return np.asarray((tree.counts + 1) / (size + n_classes))
     if smoothing == "m":
-        m = ADDED_CASES / max(prior[interest], np.finfo(np.float64).tiny)
+        m = ADDED_CASES / max(prior[interest], LEAST_PRIOR)
         return np.asarray((tree.counts + m * prior) / (size + m))
     return np.asarray(np.where(size > 0, tree.counts / np.maximum(size, 1e-300), prior))
 

@@ -36,7 +36,7 @@ class PenaltyPath:
     n_leaves : array of shape (n_subtrees,)
         1, 2, …
     train_auc : array of shape (n_subtrees,)
-        Largest AUC, on the training rows, of any subtree with so many leaves.
+        Largest AUC, on the training rows, of any subtree with that number of leaves.
     penalty : array of shape (n_subtrees,)
         With the user's constant.
     chosen : int

@@ -155,8 +155,10 @@ class CellTree(ABC):
             cells[name][~split] = -1
         cells["auc_gain"][~split] = 0.0
         for name in ("left", "right"):
-            cells[name][split] = number[cells[name][split]]
-        cells["parent"][1:] = number[cells["parent"][1:]]
+            child: NDArray[np.int32] = cells[name]
+            child[split] = number[child[split]]
+        parent: NDArray[np.int32] = cells["parent"]
+        parent[1:] = number[parent[1:]]
         fields = self._keep_splits(cells, split, np.flatnonzero(keep_split))
         return replace(self, cells=cells, counts=self.counts[reachable], **fields)
 
@@ -176,9 +178,11 @@ class CellTree(ABC):
     def cell_counts(self, leaf_counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Counts of all cells from those of the leaf cells."""
         counts = leaf_counts.copy()
+        left: NDArray[np.int32] = self.cells["left"]
+        right: NDArray[np.int32] = self.cells["right"]
         for level in reversed(self._levels):
             cells = level[self.is_split[level]]
-            counts[cells] = counts[self.cells["left"][cells]] + counts[self.cells["right"][cells]]
+            counts[cells] = counts[left[cells]] + counts[right[cells]]
         return counts
 
     def shrunken_shares(self, shrinkage: float | NDArray[np.float64]) -> NDArray[np.float64]:
@@ -237,10 +241,12 @@ class RankTree(CellTree):
     def left_shares(self) -> NDArray[np.float64]:
         """Share of the training weight that the test of each slot sends left; 0 at an end.
 
-        Beyond two classes, of the weight of the two that the split tells apart.
+        Beyond two classes, of the weight of the two classes that the split separates.
         """
         test = self._compiled[2]
-        weight = self.tests["negative"] + self.tests["positive"]
+        negative: NDArray[np.float64] = self.tests["negative"]
+        positive: NDArray[np.float64] = self.tests["positive"]
+        weight = negative + positive
         asks = test >= 0
         shares = np.zeros(len(test))
         left = self.tests["left"][test[asks]]

@@ -110,7 +110,7 @@ def _order(column: Any, name: str, date_order: str | None, bad: Bad) -> str:
 
 
 def ambiguous_order(name: str, column: Any) -> str:
-    """Say that days and months cannot be told apart."""
+    """Say that the order of day and month is ambiguous."""
     return (
         f"column {name!r} has dates such as {column.drop_null()[0].as_py()!r}, in which day and "
         "month cannot be told apart; give their order: --date-order dmy or --date-order mdy."

@@ -68,7 +68,7 @@ def parse_text(column: Any, order: str) -> NDArray[np.float64]:
 def find_order(column: Any, order: str | None) -> str | None:
     """Order of day, month and year in which all values are dates; None if there is none.
 
-    "ambiguous" where days and months could be told apart by no value.
+    "ambiguous" where no value shows which is the day and which the month.
     """
     fits = [o for o in _ORDERS if _all_dates(column, o) and order in (None, o)]
     if set(fits) == {"dmy", "mdy"} and pc.any(pc.match_substring(column, ".")).as_py():

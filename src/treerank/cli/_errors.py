@@ -57,7 +57,7 @@ def one_line_errors() -> Iterator[None]:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", UserWarning)
             yield
-    except BrokenPipeError:  # whoever read our output has seen enough
+    except BrokenPipeError:  # the reader of our output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None
     except _user_errors() as e:

@@ -1,4 +1,4 @@
-"""Models as commands need them; scikit-learn is imported when one is at hand, not for the help."""
+"""Models as commands need them; scikit-learn is imported only when one is loaded."""
 
 from __future__ import annotations
 

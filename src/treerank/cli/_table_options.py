@@ -39,7 +39,7 @@ class TableFormat:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelColumns:
-    """Columns of rows that a fitted model is judged on, besides the target."""
+    """Columns of rows that a fitted model is evaluated on, besides the target."""
 
     positive: RankedFirst = None
     weight: Weight = None

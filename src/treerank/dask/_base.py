@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from treerank._input.option_types import Paths
 from treerank._input.parameters import invalid_parameter
 from treerank._input.validation import all_or_nothing
 from treerank._select.quality import has_two_classes, ranking_quality
@@ -81,11 +83,11 @@ class OnCluster:
 
     def fit_parquet(
         self,
-        path: Any,
+        path: Paths,
         target: str,
         *,
         sample_weight: str | None = None,
-        columns: Any = None,
+        columns: Sequence[str] | None = None,
         cache_dir: None = None,
     ) -> Self:
         """Fit to Parquet files that the workers read, from a disk that all of them see.

@@ -1,7 +1,7 @@
 """Real data sets that the papers and the benchmarks of this library use.
 
 No data come with the package. A set is looked for in a folder, then among scikit-learn's own files,
-then at OpenML, and whatever comes is checked against the facts in ``benchmark_sets.csv``.
+then at OpenML, and what is found is checked against the facts in ``benchmark_sets.csv``.
 """
 
 import csv
@@ -115,9 +115,8 @@ def load_benchmark(
         One of `list_benchmarks`.
     folder : path, default=None
         Where to look for ``NAME.csv.gz`` or ``NAME.csv``, with a header, the label in the column
-        ``label`` and missing values left empty. By default the environment variable
-        ``TREERANK_DATA``; if that is not set, the folder ``../shared/data`` beside a checkout of
-        this project.
+        ``label`` and missing values left empty. By default the folder that the environment variable
+        ``TREERANK_DATA`` names; if it is not set, the set comes from scikit-learn or OpenML.
     data_home : str, default=None
         Where `sklearn.datasets.fetch_openml` keeps what it downloads.
 
@@ -128,7 +127,7 @@ def load_benchmark(
     Raises
     ------
     BenchmarkUnavailableError
-        The set cannot be had; the message says how to get it.
+        The set is not available; the message says how to get it.
     BenchmarkMismatchError
         The set that was found is another one.
 
@@ -192,22 +191,11 @@ def _pandas() -> Any:
 
 
 def _find_file(name: str, folder: str | os.PathLike[str] | None) -> Path | None:
-    places = [folder] if folder is not None else _default_folders()
-    for place in places:
-        for ending in (".csv.gz", ".csv"):
-            path = Path(place) / f"{name}{ending}"
-            if path.is_file():
-                return path
-    return None
-
-
-def _default_folders() -> list[str | os.PathLike[str]]:
-    if os.environ.get("TREERANK_DATA"):
-        return [os.environ["TREERANK_DATA"]]
-    checkout = Path(__file__).resolve().parents[3]
-    if (checkout / "pyproject.toml").is_file():
-        return [checkout.parent / "shared" / "data"]
-    return []
+    place = folder if folder is not None else os.environ.get("TREERANK_DATA")
+    if not place:
+        return None
+    paths = (Path(place) / f"{name}{ending}" for ending in (".csv.gz", ".csv"))
+    return next((path for path in paths if path.is_file()), None)
 
 
 def _read_file(path: Path, facts: _Facts) -> BenchmarkSet:

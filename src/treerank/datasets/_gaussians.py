@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treerank._input.types import RandomStateLike
+
 from ._truth import FloatArray, SimulatedSample, SmoothBinaryTruth, two_shares
 
 # Distance between the centres, and variance of the positives; negatives are standard normal. The
@@ -123,7 +125,7 @@ def make_gaussians_20d(
     difficulty: str = "easy",
     *,
     positive_rate: float = 0.5,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
 ) -> SimulatedSample[DiagonalGaussians]:
     """Draw from two Gaussian classes in twenty dimensions.
 

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
+
+from treerank._input.types import RandomStateLike
 
 from ._roc_surface import RocSurface
 from ._truth import FloatArray, OrdinalTruth, SimulatedSample, check_shares
@@ -116,7 +117,10 @@ class OrdinalGaussians(OrdinalTruth):
 
 
 def make_ordinal_gaussians(
-    n_samples: int = 3000, *, class_shares: ArrayLike | None = None, random_state: Any = None
+    n_samples: int = 3000,
+    *,
+    class_shares: ArrayLike | None = None,
+    random_state: RandomStateLike = None,
 ) -> SimulatedSample[OrdinalGaussians]:
     """Draw three ordered Gaussian classes, conditioned on the unit square.
 

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
+
+from treerank._input.types import RandomStateLike
 
 from ._truth import FloatArray, SimulatedSample, SmoothBinaryTruth, two_shares
 
@@ -196,7 +197,7 @@ def make_truncated_gaussians(
     *,
     variant: str = "pair",
     positive_rate: float = 0.5,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
 ) -> SimulatedSample[TruncatedGaussians]:
     """Draw from two Gaussian classes conditioned on the unit square.
 

@@ -7,12 +7,14 @@ it, and curves are listed best first, as everywhere in this library.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, softmax
 from sklearn.utils import check_array, check_random_state
+
+from treerank._input.types import RandomStateLike
 
 from ._roc_surface import RocSurface
 
@@ -103,7 +105,9 @@ class Truth(ABC):
             raise ValueError(f"Got row {row} outside the unit square, where the model has no mass.")
         return rows
 
-    def sample(self, n_samples: int, *, random_state: Any = None) -> "SimulatedSample[Self]":
+    def sample(
+        self, n_samples: int, *, random_state: RandomStateLike = None
+    ) -> "SimulatedSample[Self]":
         """Draw independent labelled rows.
 
         Parameters

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from treerank._input.types import RandomStateLike
 
 from ._roc_surface import RocSurface
 from ._truth import (
@@ -159,7 +160,7 @@ class OrdinalUniform(OrdinalTruth):
 
 
 def make_uniform_mixture(
-    n_samples: int = 2000, *, positive_rate: float = 0.5, random_state: Any = None
+    n_samples: int = 2000, *, positive_rate: float = 0.5, random_state: RandomStateLike = None
 ) -> SimulatedSample[UniformMixture]:
     """Draw from two mixtures of uniforms on the quarters of the unit square.
 
@@ -192,7 +193,10 @@ def make_uniform_mixture(
 
 
 def make_ordinal_uniform(
-    n_samples: int = 10_000, *, class_shares: ArrayLike | None = None, random_state: Any = None
+    n_samples: int = 10_000,
+    *,
+    class_shares: ArrayLike | None = None,
+    random_state: RandomStateLike = None,
 ) -> SimulatedSample[OrdinalUniform]:
     """Draw three ordered classes from mixtures of uniforms on nine cells of the unit square.
 

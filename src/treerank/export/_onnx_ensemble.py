@@ -19,7 +19,7 @@ MOST_NODES, MOST_COPIES = 200_000, 4
 MOST_LEVELS = 400
 # Columns of zeros and ones that stand for the sets of categories.
 MOST_SETS = 1_000
-# Nodes that one operator may have, about as many as a processor keeps at hand.
+# Nodes that one operator may have: about as many as fit into the cache of a processor.
 MOST_TOGETHER = 4_000
 LEQ, SUM, NO_TRANSFORM = 0, 1, 0
 

@@ -215,7 +215,9 @@ def _expand_tree(model: TreeRanker, limit: int) -> _Tree:
     binning = model._binning
     sets = np.ascontiguousarray(source.category_sets).view(np.uint8).reshape(-1, 32)
     members = np.unpackbits(sets, axis=1, bitorder="little").astype(bool)
-    weight_sum = source.tests["negative"] + source.tests["positive"]
+    negative: NDArray[np.float64] = source.tests["negative"]
+    positive: NDArray[np.float64] = source.tests["positive"]
+    weight_sum = negative + positive
     cell_weight = source.counts.sum(axis=1)
     tree = _Tree(limit)
     stack = [(tree.node(), 0, -1, float(cell_weight[0]))]

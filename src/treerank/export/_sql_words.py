@@ -133,7 +133,7 @@ class Aliases:
 
 
 def check_names(walks: Walks, words: Dialect) -> None:
-    """Refuse columns that the database could not tell apart."""
+    """Refuse columns whose names the database cannot distinguish."""
     seen: dict[str, str] = {}
     for name in (walks.names[j] for j in walks.used_features.tolist()):
         other = seen.setdefault(words.folded(name), name)

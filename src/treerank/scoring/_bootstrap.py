@@ -181,7 +181,7 @@ def _fit_drawn(estimator: Any, rows: Rows, drawn: Floats) -> Any:
 
 
 def _on_one_thread(model: Any) -> Any:
-    """Leave the threads to the samples: one each."""
+    """Use the threads for the samples, one thread for each fit."""
     for name, value in model.get_params().items():
         if (name == "n_jobs" or name.endswith("__n_jobs")) and value is not None:
             model.set_params(**{name: 1})

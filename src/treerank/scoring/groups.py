@@ -135,7 +135,7 @@ def evaluate_groups(
     model: FittedClassifier,
     X: TableLike,
     y: ArrayLike,
-    groups: Any,
+    groups: ArrayLike,
     *,
     threshold: float | None = None,
     sample_weight: ArrayLike | None = None,
@@ -198,7 +198,7 @@ def evaluate_groups(
     return compare_parts(rows.take(np.flatnonzero(kept)), names, number[kept], threshold, level)
 
 
-def read_groups(groups: Any, n_rows: int) -> tuple[list[str], NDArray[np.intp]]:
+def read_groups(groups: ArrayLike, n_rows: int) -> tuple[list[str], NDArray[np.intp]]:
     """Names of the groups, and the number of each row's."""
     values = np.asarray(groups)
     if values.shape != (n_rows,):

@@ -151,7 +151,7 @@ def _unpack_grids(node: Node, model: RankingForest) -> None:
 
 
 def _pack_before_shrinkage(trees: ForestArrays) -> dict[str, Any]:
-    """What a warm start goes on from: steps and weights before they are made one number."""
+    """State that a warm start continues from: steps and weights before they are combined."""
     return {
         "step": trees.step,
         "layers": trees.layers,

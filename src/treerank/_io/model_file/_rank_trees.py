@@ -114,7 +114,7 @@ def _check_ranges(cells: Records, n_tests: int, node: Node) -> None:
 
 
 def _check_pairs(cells: Records, n_classes: int, node: Node) -> None:
-    """A split tells apart two classes, the worse one first; a leaf cell none."""
+    """A split separates two classes, the worse one first; a leaf cell has none."""
     split = cells["left"] >= 0
     worse, better = cells["worse_class"], cells["better_class"]
     in_order = (worse >= 0) & (worse < better) & (better < n_classes)

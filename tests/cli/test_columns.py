@@ -1,0 +1,155 @@
+"""Columns that are left out, misspelled or missing, and labels."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import run
+from text_tables import sample, write
+
+import treerank
+
+
+def test_ids_and_free_text_are_left_out_with_one_line(tmp_path):
+    x, z, y = sample()
+    rows = [("loan_id", "row", "note", "x", "z", "y")]
+    for i, values in enumerate(zip(x, z, y, strict=True)):
+        rows.append((90_000 + 17 * i, i + 1, f"called on day {i}", *values))
+    path, model = write(tmp_path / "t.csv", rows), tmp_path / "m"
+    result = run("fit", path, "--target", "y", "--cv", 0, "--save", model)
+    assert result.exit_code == 0, result.output
+    [line] = result.stderr.splitlines()
+    assert "left out because they identify rows: 'loan_id'" in line
+    assert "'row' (another whole number in each row)" in line
+    assert "'note' (120 different texts in 120 rows)" in line
+    assert "--type COLUMN=number" in line
+    assert treerank.load(model).feature_names_in_.tolist() == ["x", "z"]
+    kept = ["--type", "row=number", "--id", "loan_id", "--drop", "note"]
+    result = run("fit", path, "--target", "y", "--cv", 0, "--save", model, *kept)
+    assert result.stderr == ""
+    assert treerank.load(model).feature_names_in_.tolist() == ["row", "x", "z"]
+
+
+def test_whole_numbers_that_are_no_ids_stay(tmp_path):
+    rng = np.random.default_rng(0)
+    income = rng.permutation(10_000)[:100]
+    rows = [("income", "paid", "y"), *((v, v % 7, int(v > 5000)) for v in income)]
+    result = run("fit", write(tmp_path / "t.csv", rows), "--target", "y", "--cv", 0)
+    assert result.exit_code == 0, result.output
+    assert "left out" not in result.stderr
+
+
+def test_all_problems_of_columns_are_said_at_once(tmp_path):
+    rows = [("a", "b", "c", "y")]
+    rows += [(i % 7, i % 5, f"{i % 3},5", i % 2) for i in range(60)]
+    rows += [("lots", 1, "2,5", 1), (2, "few", "2,5", "")]
+    path = write(tmp_path / "t.csv", rows, quote=True)
+    result = run("fit", path, "--target", "y")
+    assert result.exit_code == 2
+    [line] = result.stderr.splitlines()
+    for said in (
+        "column 'a' has text in 1 of 62 rows (first: line 62, 'lots')",
+        "column 'b' has text in 1 of 62 rows (first: line 63, 'few')",
+        "column 'c' has numbers with a decimal comma",
+        "column 'y' has no label in 1 of 62 rows",
+    ):
+        assert said in line
+    result = run("fit", path, "--target", "nix", "--drop", "nope")
+    assert "there is no column 'nix' (--target) nor 'nope' (--drop)" in result.stderr
+    assert "Did you mean" not in result.stderr
+
+
+@pytest.mark.parametrize("target", ["Default", "defualt", "DEFAULT"])
+def test_a_column_that_is_almost_spelled_right_is_suggested(tmp_path, target):
+    x, z, y = sample()
+    path = tmp_path / "t.csv"
+    write(path, [("x", "other", "default"), *zip(x, z, y, strict=True)])
+    result = run("fit", path, "--target", target)
+    assert result.exit_code == 2
+    assert result.stderr.endswith("Did you mean 'default'?\n")
+
+
+def test_columns_that_a_model_misses_are_named_together(tmp_path):
+    x, z, y = sample()
+    path = write(tmp_path / "t.csv", [("x", "z", "y"), *zip(x, z, y, strict=True)])
+    assert run("fit", path, "--target", "y", "--cv", 0, "-o", tmp_path / "m").exit_code == 0
+    new = write(tmp_path / "n.csv", [("a",), (1,)])
+    result = run("score", tmp_path / "m", new)
+    assert "there is no column 'x' nor 'z', which the model was fitted to" in result.stderr
+
+
+def labelled(path, labels):
+    x, z, y = sample()
+    rows = [("x", "z", "y"), *((a, b, labels[k]) for a, b, k in zip(x, z, y, strict=True))]
+    return write(path, rows)
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive", "classes"),
+    [(("Yes", "No"), "No", ["Yes", "No"]), ((0, 1), "0", [1, 0]), (("a", "b"), "a", ["b", "a"])],
+)
+def test_positive_keeps_the_labels(tmp_path, labels, positive, classes):
+    path, model = labelled(tmp_path / "t.csv", labels), tmp_path / "m"
+    result = run("fit", path, "--target", "y", "--positive", positive, "--save", model)
+    assert result.exit_code == 0, result.output
+    assert f"ranked {classes[0]} < {classes[1]}." in result.output
+    assert treerank.load(model).classes_.tolist() == classes
+    scored = run("score", model, path, "--probability").output
+    assert f"probability_{positive}" in scored.splitlines()[0]
+    compared = run("compare", path, "--target", "y", "--positive", positive, "--cv", 2)
+    assert compared.exit_code == 0, compared.output
+
+
+def test_one_label_against_all_others_is_called_so(tmp_path):
+    pytest.importorskip("jinja2", reason="jinja2 is not installed")
+    x, z, _ = sample()
+    grades = [("low", "mid", "high")[int(v > -0.5) + int(v > 0.5)] for v in x]
+    path = write(tmp_path / "t.csv", [("x", "z", "y"), *zip(x, z, grades, strict=True)])
+    model = tmp_path / "m"
+    result = run("fit", path, "--target", "y", "--positive", "high", "--save", model)
+    assert result.exit_code == 0, result.output
+    assert treerank.load(model).classes_.tolist() == ["not high", "high"]
+    result = run("report", model, path, "--target", "y", "-o", tmp_path / "r.html", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["counts"]["high"] == grades.count("high")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_levels_that_the_model_has_not_seen_are_counted(tmp_path, suffix):
+    x, _, y = sample()
+    frame = pd.DataFrame({"x": x, "home": np.where(x > 0, "owns", "rents"), "y": y})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    model = tmp_path / "m"
+    assert run("fit", tmp_path / "t.csv", "--target", "y", "--cv", 0, "-o", model).exit_code == 0
+    new = frame.assign(home=["tent"] * 3 + ["boat"] + [None] + ["owns"] * 115)
+    path = tmp_path / f"n.{suffix}"
+    new.to_csv(path, index=False) if suffix == "csv" else new.to_parquet(path)
+    result = run("score", model, path)
+    said = "not seen, scored as missing: 'home' in 4 rows ('tent', 'boat')."
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert run("score", model, tmp_path / "t.csv").stderr == ""
+
+
+def test_rules_and_report_give_json(tmp_path):
+    pytest.importorskip("jinja2", reason="jinja2 is not installed")
+    path, model = labelled(tmp_path / "t.csv", ("no", "yes")), tmp_path / "m"
+    assert run("fit", path, "--target", "y", "--cv", 0, "-o", model).exit_code == 0
+    loaded = treerank.load(model)
+    found = json.loads(run("rules", model, "--json").stdout)
+    assert found["classes"] == ["no", "yes"]
+    assert [s["rule"] for s in found["strata"]] == loaded.partition_.rules()
+    assert [s["score"] for s in found["strata"]] == loaded.partition_.scores.tolist()
+    assert [list(s["counts"].values()) for s in found["strata"]] == (
+        loaded.partition_.counts.tolist()
+    )
+    out = tmp_path / "r.html"
+    result = run("report", model, path, "--target", "y", "-o", out, "--json")
+    found = json.loads(result.stdout)
+    frame = pd.read_csv(path)
+    expected = treerank.metrics.auc_interval(frame["y"], loaded.score_samples(frame[["x", "z"]]))
+    assert (found["auc"], found["lower"], found["upper"]) == (
+        expected.auc, expected.lower, expected.upper)  # fmt: skip
+    assert found["report"] == str(out)
+    assert found["rows"] == 120

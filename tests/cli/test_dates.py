@@ -1,0 +1,125 @@
+"""Columns of dates become numbers."""
+
+import datetime
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import run
+from text_tables import text
+
+import treerank
+from treerank.cli._dates import PARTS, find_order, parse_text, take_part
+
+
+def test_dates_are_days_and_parts_of_the_calendar():
+    days = ["2024-02-29", "1969-12-31", "2000-01-01T18:00:00", "2024-03-01 01:00+02:00"]
+    found = parse_text(text(*days, "2023-02-29", "x", None), "ymd")
+    dates = [datetime.datetime.fromisoformat(d) for d in days]
+    expected = [
+        (d.replace(tzinfo=d.tzinfo or datetime.UTC) - datetime.datetime(1970, 1, 1,
+         tzinfo=datetime.UTC)).total_seconds() / 86400 for d in dates
+    ]  # fmt: skip
+    np.testing.assert_allclose(found[:4], expected, rtol=1e-15)
+    assert np.isnan(found[4:]).all()
+    in_utc = [datetime.date(1970, 1, 1) + datetime.timedelta(int(np.floor(d))) for d in found[:4]]
+    assert take_part(found, "year")[:4].tolist() == [d.year for d in in_utc]
+    assert take_part(found, "month")[:4].tolist() == [d.month for d in in_utc]
+    assert take_part(found, "weekday")[:4].tolist() == [d.isoweekday() for d in in_utc]
+
+
+def test_the_order_of_day_and_month_is_found_or_asked_for():
+    assert find_order(text("2024-01-02", None), None) == "ymd"
+    assert find_order(text("01/02/2024", "13/02/2024"), None) == "dmy"
+    assert find_order(text("01/02/2024", "02/13/2024"), None) == "mdy"
+    assert find_order(text("01.02.2024"), None) == "dmy"
+    assert find_order(text("01/02/2024"), None) == "ambiguous"
+    assert find_order(text("01/02/2024"), "mdy") == "mdy"
+    assert find_order(text("2024-13-02"), None) is None
+    assert find_order(text("soon"), None) is None
+
+
+@pytest.fixture
+def dated(tmp_path):
+    """Rows whose label depends on the date, as CSV and as Parquet."""
+    rng = np.random.default_rng(3)
+    when = np.datetime64("2020-01-01") + rng.integers(0, 1500, 200)
+    y = (when.astype("datetime64[D]").astype(int) + rng.normal(0, 300, 200) > 19000).astype(int)
+    frame = pd.DataFrame({"when": when, "x": rng.normal(size=200).round(3), "y": y})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    day_first = frame.assign(when=frame["when"].dt.strftime("%d/%m/%Y"))
+    day_first.to_csv(tmp_path / "dmy.csv", index=False)
+    return tmp_path, frame
+
+
+def test_dates_of_csv_and_parquet_become_the_same_numbers(dated):
+    folder, frame = dated
+    models = []
+    for name in ("t.csv", "t.parquet", "dmy.csv"):
+        model = folder / f"{name}.model"
+        result = run("fit", folder / name, "--target", "y", "--cv", 0, "--save", model)
+        assert result.exit_code == 0, result.output
+        assert "days since 1970-01-01" in " ".join(result.output.split())
+        models.append(json.loads(model.read_text())["fitted"])
+        for scored in ("t.csv", "t.parquet", "dmy.csv"):
+            out = folder / "s.csv"
+            assert run("score", model, folder / scored, "--out", out).exit_code == 0
+            days = (frame["when"] - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
+            rows = pd.DataFrame({"when.days": days, "x": frame["x"]})
+            expected = treerank.load(model).score_samples(rows)
+            np.testing.assert_allclose(pd.read_csv(out)["score"], expected, rtol=1e-15)
+    assert models[0] == models[1] == models[2]
+
+
+def test_parts_of_dates_are_made_as_asked(dated):
+    folder, frame = dated
+    model = folder / "m"
+    parts = "when=year,month,weekday"
+    result = run("fit", folder / "t.csv", "--target", "y", "--date", parts, "--save", model)
+    assert result.exit_code == 0, result.output
+    fitted = treerank.load(model)
+    assert fitted.feature_names_in_.tolist() == ["when.year", "when.month", "when.weekday", "x"]
+    rows = pd.DataFrame({
+        "when.year": frame["when"].dt.year, "when.month": frame["when"].dt.month,
+        "when.weekday": frame["when"].dt.day_of_week + 1, "x": frame["x"],
+    })  # fmt: skip
+    out = folder / "s.csv"
+    assert run("score", model, folder / "t.csv", "--out", out).exit_code == 0
+    expected = fitted.score_samples(rows)
+    np.testing.assert_allclose(pd.read_csv(out)["score"], expected, rtol=1e-15)
+    assert set(PARTS) == {"days", "year", "month", "weekday"}
+
+
+def test_dates_that_cannot_be_read_are_said(dated, tmp_path):
+    folder, frame = dated
+    twelve = frame.assign(when=[f"{1 + i % 9:02}/03/2024" for i in range(200)])
+    twelve.to_csv(folder / "odd.csv", index=False)
+    result = run("fit", folder / "odd.csv", "--target", "y")
+    assert result.exit_code == 2
+    assert "in which day and month cannot be told apart; give their order" in result.stderr
+    model = folder / "m"
+    ordered = ["--date-order", "dmy"]
+    assert run("fit", folder / "odd.csv", "--target", "y", *ordered, "-o", model).exit_code == 0
+    result = run("score", model, folder / "odd.csv")
+    assert "in which day and month cannot be told apart" in result.stderr
+    assert run("score", model, folder / "odd.csv", *ordered).exit_code == 0
+    frame.assign(when=["2024-01-01"] * 199 + ["soon"]).to_csv(folder / "late.csv", index=False)
+    result = run("fit", folder / "late.csv", "--target", "y", "--type", "when=date")
+    assert "column 'when' has 'soon' in line 201; expected dates" in result.stderr
+    result = run("score", model, folder / "late.csv", *ordered)
+    assert result.exit_code == 2
+    assert "expected dates" in result.stderr
+
+
+def test_dates_in_several_files_are_refused_with_the_remedy(dated):
+    folder, frame = dated
+    (folder / "parts").mkdir()
+    for k in range(2):
+        frame[k::2].to_parquet(folder / "parts" / f"{k}.parquet")
+    result = run("fit", folder / "parts", "--target", "y")
+    assert result.exit_code == 2
+    assert "Got dates in several files ('when')" in result.stderr
+    assert "--drop" in result.stderr
+    assert run("fit", folder / "parts", "--target", "y", "--drop", "when").exit_code == 0

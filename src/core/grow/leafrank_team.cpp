@@ -34,8 +34,8 @@ void LeafRank<Code, Count>::grow_passed_on(ClassWeight cell) {
         auto below = std::make_unique<LeafRank>(features_, options_, monitor_, nullptr);
         OpenNode root = open;
         root.node = 0;
-        below->grow(*view_, rows_ + open.first, open.size(), scratch_rows_ + open.first,
-                    cell, cell_features_, root, nodes[open.node].weight,
+        below->grow(*view_, rows_ + open.first, open.size(), scratch_rows_ + open.first, cell,
+                    cell_features_, root, nodes[open.node].weight,
                     open.complete ? open.histogram : nullptr);
         grown[order[i]] = std::move(below);
     });

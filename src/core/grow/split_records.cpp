@@ -26,7 +26,8 @@ std::vector<std::int32_t> tests_below(const SplitRecords& splits) {
         if (!record.is_test()) continue;
         std::int64_t tests = 1;
         for (const std::int64_t child : {record.left, record.right}) {
-            check(child < n && (child < 0 || child > i), "splits: records that do not fit together");
+            check(child < n && (child < 0 || child > i),
+                  "splits: records that do not fit together");
             if (child >= 0) tests += below[child];
         }
         check(tests <= n - i, "splits: records that do not fit together");

@@ -1,6 +1,6 @@
 // Memory for trees of millions of nodes. The system hands memory out in small pages, each of which
-// is cleared when it is first touched; getting them takes longer than filling them, and threads wait
-// for each other meanwhile.
+// is cleared when it is first touched; getting them takes longer than filling them, and threads
+// wait for each other meanwhile.
 #pragma once
 
 #include <cstddef>

@@ -207,9 +207,9 @@ On these data sets and folds, by scripts that are not part of the repository:
   preferred within two standard errors of it: 0.8761.
 - A larger preference for depth 1, of 1, 1.5 and 2 standard errors of the best instead of 0.5:
   0.8762, 0.8770 and 0.8768. Depth 1 alone, `TreeRank(LeafRank())`: 0.8769.
-- Choosing size, depth and shrinkage by folds that are drawn twice, three times or eight times: 0.8774
-  (11.5 strata), 0.8763 to 0.8778 on other rows of the large sets (11.5 to 13.5) and 0.8780 (13), for
-  as many times the fit. Ten folds: 0.8767; twenty: 0.8715.
+- Choosing size, depth and shrinkage by folds that are drawn twice, three times or eight times:
+  0.8774 (11.5 strata), 0.8763 to 0.8778 on other rows of the large sets (11.5 to 13.5), and 0.8780
+  (13), for as many times the fit. Ten folds: 0.8767; twenty: 0.8715.
 - No preference for smaller trees: 0.8782 with 20 strata. No pruning: 0.8805 with 29.
 """
 

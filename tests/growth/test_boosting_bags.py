@@ -29,8 +29,8 @@ def test_the_score_is_the_mean_of_models_without_a_fold():
     model = BoostedTreeRank(6, n_bags=7, random_state=3).fit(X, y)
     scores = []
     for number in range(7):
-        deal, left_out = divmod(number, BAG_FOLDS)
-        seed = BAG_SEED + 3 + deal
+        draw, left_out = divmod(number, BAG_FOLDS)
+        seed = BAG_SEED + 3 + draw
         fold = oracles.folds(hashes_of(X, y, seed), y, None, BAG_FOLDS, seed)
         bag = BoostedTreeRank(
             6, n_bags=1, subsample=0.7, l2_regularization=2.0, random_state=3 + number

@@ -79,7 +79,7 @@ class Groups(NamedTuple):
 
 
 def memory_of(n_rows: int) -> int:
-    """Bytes that boosting on so many rows takes beside their codes."""
+    """Bytes that boosting takes beside the codes of the rows."""
     return 48 * n_rows + HISTOGRAM_BYTES
 
 
@@ -227,7 +227,7 @@ def _largest_logistic(found: NDArray[np.uint64]) -> FloatArray:
 
 
 def _unit_of(largest: float, bits: int) -> float:
-    """What 1 stands for when the largest number takes so many bits: a power of two."""
+    """What 1 stands for when the largest number takes this many bits: a power of two."""
     return 0.0 if largest == 0 else math.ldexp(1.0, math.frexp(largest)[1] - bits)
 
 
@@ -290,7 +290,7 @@ class _Histograms:
         self.address = np.empty(0, dtype=np.int64)
 
     def begin(self, size: int) -> None:
-        """Histograms of the next tree have so many sums."""
+        """Set how many sums a histogram of the next tree has."""
         self.size = size
 
     def addresses_of(self, numbers: NDArray[np.int64], n_histograms: int) -> NDArray[np.int64]:

@@ -42,7 +42,7 @@ class MadeThere:
         return self.dtype.itemsize
 
     def can_work(self, n_bytes: int) -> bool:
-        """Whether the device still has them, and room for a result of so many bytes."""
+        """Whether the device still has them, and memory for a result of this many bytes."""
         return self._there is not None and n_bytes <= self.device.free_bytes
 
     def take_there(self) -> DeviceCodes | None:

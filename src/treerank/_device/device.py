@@ -55,7 +55,7 @@ class Device(Protocol):
         """Memory that nobody has taken."""
 
     def kernels(self, code_bytes: int, wide: bool) -> Kernels:
-        """Return the kernels for codes of so many bytes."""
+        """Return the kernels for codes of this many bytes."""
 
     def empty(self, n_bytes: int) -> Memory:
         """Take memory, whatever it holds."""

@@ -87,7 +87,7 @@ def score_on_device(device: Device, trees: PackedTrees, codes: NDArray[Any]) -> 
 
 
 def _groups(starts: NDArray[np.int64], n_bytes: int) -> list[tuple[int, int]]:
-    """Cut trees into groups of at most so many bytes, or of one tree."""
+    """Cut trees into groups of at most this many bytes, or of one tree."""
     groups, first = [], 0
     for last in range(1, len(starts)):
         is_end = last == len(starts) - 1

@@ -33,7 +33,7 @@ class TreeShape(NamedTuple):
 
     max_depth: int
     leafrank_depth: int
-    max_leaf_nodes: int = 0  # the best cells are split first, up to so many strata; 0: all cells
+    max_leaf_nodes: int = 0  # the best cells are split first, up to this many strata; 0: all
 
 
 @dataclass(frozen=True)
@@ -116,19 +116,19 @@ class BoostingRows(NamedTuple):
 
     def without_fold(self, n_folds: int, fold: int, seed: int, n_jobs: int) -> BoostingRows:
         """All rows but those of a fold."""
-        return self.take(np.flatnonzero(self._deal(n_folds, seed, n_jobs) != fold))
+        return self.take(np.flatnonzero(self._assign_folds(n_folds, seed, n_jobs) != fold))
 
     def folds(self, n_folds: int, n_held: int, seed: int, n_jobs: int) -> list[Any]:
-        """Rows to learn from and rows held out, for the first so many folds."""
-        fold = self._deal(n_folds, seed, n_jobs)
+        """Rows to learn from and rows held out, for each of the first `n_held` folds."""
+        fold = self._assign_folds(n_folds, seed, n_jobs)
         return [
             (self.take(np.flatnonzero(fold != f)), self.take(np.flatnonzero(fold == f)))
             for f in range(n_held)
         ]
 
     def sample(self, n_parts: int, seed: int, n_jobs: int) -> BoostingRows:
-        """One of so many parts of the rows."""
-        return self.take(np.flatnonzero(self._deal(n_parts, seed, n_jobs) == 0))
+        """The first of `n_parts` parts of the rows."""
+        return self.take(np.flatnonzero(self._assign_folds(n_parts, seed, n_jobs) == 0))
 
     def in_order(self, n_jobs: int) -> BoostingRows:
         """Return the rows in an order that they alone decide, whichever they came in."""
@@ -136,7 +136,7 @@ class BoostingRows(NamedTuple):
         keys = (hashes,) if self.units is None else (self.units, hashes)
         return self.take(np.lexsort(keys))
 
-    def _deal(self, n_folds: int, seed: int, n_jobs: int) -> NDArray[np.int32]:
+    def _assign_folds(self, n_folds: int, seed: int, n_jobs: int) -> NDArray[np.int32]:
         labels = self.rank.astype(np.uint8)
         hashes = _core.row_hashes(self.codes, labels, seed, n_jobs)
         return _core.assign_folds(hashes, labels, self.units, self.n_classes, n_folds, seed, n_jobs)

@@ -21,7 +21,7 @@ from treerank._trees.packed_forest import ForestArrays
 
 FloatArray = NDArray[np.float64]
 
-# Each bag leaves out one fold of so many, the next bag the next; then the rows are dealt anew.
+# Number of folds. Each bag leaves out the next one; after the last fold, new folds are drawn.
 BAG_FOLDS = 5
 BAG_SEED = 0x62616773  # so that these folds are not those that choose the trees
 
@@ -85,10 +85,10 @@ class RowsToBoost(Protocol):
         """All rows but those of a fold."""
 
     def folds(self, n_folds: int, n_held: int, seed: int, n_jobs: int) -> list[tuple[Self, Self]]:
-        """Rows to learn from and rows held out, for the first so many folds."""
+        """Rows to learn from and rows held out, for each of the first `n_held` folds."""
 
     def sample(self, n_parts: int, seed: int, n_jobs: int) -> Self:
-        """One of so many parts of the rows."""
+        """The first of `n_parts` parts of the rows."""
 
     def in_memory(self) -> BoostingRows:
         """Return the rows in this process."""
@@ -207,8 +207,8 @@ def boost_bags(
     """Boost on the rows without a fold, for one fold after the other; the score is the mean."""
     bags, n_bags = [], plan.n_bags
     for number in range(n_bags):
-        deal, fold = divmod(number, BAG_FOLDS)
-        some = rows.without_fold(BAG_FOLDS, fold, BAG_SEED + plan.seed + deal, plan.n_jobs)
+        draw, fold = divmod(number, BAG_FOLDS)
+        some = rows.without_fold(BAG_FOLDS, fold, BAG_SEED + plan.seed + draw, plan.n_jobs)
         within = None if report is None else _part_of(report, number, n_bags)
         bags.append(boost(some, None, binning, replace(plan, seed=plan.seed + number), within))
     trees = [

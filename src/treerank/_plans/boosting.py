@@ -29,7 +29,7 @@ from treerank._input.validation import TrainingData, TrainingSize
 MAX_DEPTH = 20
 # Of trees whose best cells are split first, where `max_depth` does not say; and of their strata.
 MOST_DEPTH, MOST_LEAF_NODES = 256, 2**30
-# Below so many rows five folds take turns to choose the trees; then three, and then one.
+# Below this many rows five folds take turns to choose the trees; then three, and then one.
 MANY_ROWS, VAST_ROWS, FOLDS_OF_MANY = 5_000, 50_000, 3
 # Where nothing is said: so many trees and such steps where no rows can be held out; else as many
 # trees as those ask for, up to a limit. Of many rows the steps are larger, and so they are while
@@ -41,13 +41,13 @@ LEAST_OF_CLASS = 50
 # Sizes of trees to choose from, and the place of the usual one.
 SHAPES = (TreeShape(1, 1), TreeShape(1, 2), TreeShape(2, 2), TreeShape(3, 3), TreeShape(4, 4))
 USUAL_SHAPE = 2
-# Where nothing chooses: of so many rows, and beyond two classes, deeper trees than the usual.
+# Where nothing chooses: from this many rows on, and beyond two classes, deeper trees than usual.
 DEEP_ROWS, DEEP_SHAPE = 20_000, TreeShape(2, 3)
 # Added to the curvature of a leaf: grades ask for larger steps than two classes do, and so do
 # models whose mean is taken.
 L2_OF_TWO, L2_OF_BAGS, L2_OF_MORE = 5.0, 2.0, 1.0
-# Few rows of two classes: so many bags, and the share of rows that a tree of theirs is grown on;
-# rows of the rarest class that they ask for.
+# Bags of small tables with two classes: how many, the share of their rows that each tree is grown
+# on, and how many rows of the rarest class a table needs.
 BAGS_OF_FEW, SUBSAMPLE_OF_BAGS, LEAST_TO_BAG = 5, 0.7, 10
 # That all rows together can have.
 LARGEST_WEIGHT = 2**52

@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -213,9 +214,8 @@ def device_array_figures(data: Data, device: CudaDevice) -> list[Figure]:
 class TimedKernels:
     """Kernels that are waited for, and their seconds by name."""
 
-    def __init__(self, device: CudaDevice, kernels: Any) -> None:
-        self.device, self.kernels = device, kernels
-        self.seconds: dict[str, float] = {}
+    def __init__(self, device: CudaDevice, kernels: Any, seconds: dict[str, float]) -> None:
+        self.device, self.kernels, self.seconds = device, kernels, seconds
 
     def launch(self, name: str, *arguments: Any, **more: Any) -> None:
         """Run a kernel alone."""
@@ -229,16 +229,25 @@ class TimedKernels:
         self.device.check(self.device.driver.cuCtxSynchronize())
 
 
+def kernel_seconds(device: CudaDevice, call: Callable[[], Any]) -> dict[str, float]:
+    """Seconds of each kernel in a call that has been made before."""
+    seconds: dict[str, float] = {}
+    kept = dict(device._kernels)
+    for program, kernels in kept.items():
+        device._kernels[program] = TimedKernels(device, kernels, seconds)
+    try:
+        call()
+    finally:
+        device._kernels.update(kept)
+    return seconds
+
+
 def kernel_figures(data: Data, device: CudaDevice) -> list[Figure]:
     """Seconds of the kernels of one batch of trees, which says what the rest waits for."""
     rows, plans = forest_rows(data, BATCH, device)
     rows.grow(plans[0], None)
     whole, _ = timed(rows.grow, plans[0], None)
-    [table] = rows._on_device._tables
-    timed_kernels = TimedKernels(device, table.kernels)
-    rows._on_device._tables[0] = replace(table, kernels=timed_kernels)
-    rows.grow(plans[0], None)
-    seconds = timed_kernels.seconds
+    seconds = kernel_seconds(device, partial(rows.grow, plans[0], None))
     parts = {
         "large nodes": [name for name in seconds if name.endswith("_large")],
         "nodes of middle size": ["grow_mid"],

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from treerank._device.cuda import as_argument
-from treerank._device.source import KERNELS, definitions, source
 from treerank._device.table import put_table, row_stride
 
 SHIM = Path(__file__).parent / "device" / "shim.hpp"
@@ -39,15 +38,23 @@ def is_there():
 needs_emulation = pytest.mark.skipif(not is_there(), reason="no C++ compiler for the kernels")
 
 
+compiling = threading.Lock()  # batches of trees grow in threads of their own
+
+
+def library(program):
+    with compiling:
+        return compiled(program)
+
+
 @cache
-def library(code_bytes, wide):
+def compiled(program):
     calls = "\n".join(
         f'    if (wanted == "{name}")'
         f" return emulation::launch({name}, x, y, block, shared_bytes, arguments), 0;"
-        for name in KERNELS
+        for name in program.kernels
     )
-    text = f'#include "{SHIM}"\n{source()}\n{ENTRY % calls}'
-    words = [f"-D{name}={value}" for name, value in definitions(code_bytes, wide).items()]
+    text = f'#include "{SHIM}"\n{program.text}\n{ENTRY % calls}'
+    words = [f"-D{name}={value}" for name, value in program.definitions.items()]
     key = hashlib.sha256(repr((text, SHIM.read_text(), words)).encode()).hexdigest()[:16]
     built = BUILD / f"kernels_{key}.so"
     if not built.exists():
@@ -117,8 +124,8 @@ class EmulatedDevice:
     def __init__(self, n_processors=1, free_bytes=2**34):
         self.n_processors, self.free_bytes = n_processors, free_bytes
 
-    def kernels(self, code_bytes, wide):
-        return EmulatedKernels(library(code_bytes, wide))
+    def kernels(self, program):
+        return EmulatedKernels(library(program))
 
     def empty(self, n_bytes):
         return EmulatedMemory(n_bytes)

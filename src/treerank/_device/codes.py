@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._device.device import Device, Memory, upload
+from treerank._device.source import Program
 
 THREADS = 256
 
@@ -96,7 +97,7 @@ class MadeThere:
 
     def _launch(self, name: str, n: int, *arguments: Any) -> None:
         blocks = min(-(-n // THREADS), 64 * self.device.n_processors)
-        self.device.kernels(self.itemsize, False).launch(name, blocks, THREADS, *arguments)
+        self.device.kernels(Program(self.itemsize)).launch(name, blocks, THREADS, *arguments)
 
 
 def take_rows(codes: NDArray[Any] | MadeThere, rows: NDArray[Any]) -> NDArray[Any]:

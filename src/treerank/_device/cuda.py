@@ -6,6 +6,7 @@ import hashlib
 import os
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._device.device import Kernels, Memory, within_budget
-from treerank._device.source import KERNELS, definitions, source
+from treerank._device.source import Program
 from treerank._device.staging import LEAST_BYTES, Staging
 
 MOST_SHARED_BYTES = 96 * 1024  # that a kernel may ask for
@@ -77,13 +78,13 @@ def _is_pinned(values: NDArray[Any]) -> bool:
 class _CudaKernels:
     """Kernels of one compiled text."""
 
-    def __init__(self, device: CudaDevice, cubin: bytes) -> None:
+    def __init__(self, device: CudaDevice, program: Program) -> None:
         self._device = device
-        driver = device.driver
+        driver, cubin = device.driver, device._cubin(program)
         self._module = device.check(driver.cuModuleLoadData(np.frombuffer(cubin, np.uint8)))
         self._functions = {}
         shared = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        for name in KERNELS:
+        for name in program.kernels:
             function = device.check(driver.cuModuleGetFunction(self._module, name.encode()))
             if name in {"grow_mid", "count_large", "count_gradients"}:
                 device.check(driver.cuFuncSetAttribute(function, shared, MOST_SHARED_BYTES))
@@ -150,7 +151,8 @@ class CudaDevice:
         self.architecture = f"sm_{major}{minor}"
         raw = bytes(self.check(driver.cuDeviceGetName(256, device)))
         self.name = raw.split(b"\0")[0].decode()
-        self._kernels: dict[tuple[int, bool], Kernels] = {}
+        self._kernels: dict[Program, Kernels] = {}
+        self._compiling = threading.Lock()
         self._staging = Staging(self.host_bytes)
         self._pool = self.check(driver.cuDeviceGetDefaultMemPool(device))
         kept = driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
@@ -253,21 +255,20 @@ class CudaDevice:
         self.enter()
         self.check(self.driver.cuStreamSynchronize(stream))
 
-    def kernels(self, code_bytes: int, wide: bool) -> Kernels:
-        """Return the kernels for codes of so many bytes, compiled if they never were."""
+    def kernels(self, program: Program) -> Kernels:
+        """Return the kernels of a program, compiled if they never were."""
         self.enter()
-        key = (code_bytes, wide)
-        if key not in self._kernels:
-            self._kernels[key] = _CudaKernels(self, self._cubin(code_bytes, wide))
-        return self._kernels[key]
+        with self._compiling:
+            if program not in self._kernels:
+                self._kernels[program] = _CudaKernels(self, program)
+        return self._kernels[program]
 
-    def _cubin(self, code_bytes: int, wide: bool) -> bytes:
-        words = definitions(code_bytes, wide)
+    def _cubin(self, program: Program) -> bytes:
         # No fused multiply-add: a gain has the bits that it has on a processor.
         options = [f"-arch={self.architecture}", "-fmad=false", "-std=c++17", "-default-device"]
-        options += [f"-D{name}={value}" for name, value in words.items()]
+        options += [f"-D{name}={value}" for name, value in program.definitions.items()]
         version = self.check(self.nvrtc.nvrtcVersion())
-        text = source()
+        text = program.text
         key = hashlib.sha256(repr((text, options, version)).encode()).hexdigest()
         kept = cache_folder() / f"{key}.cubin"
         if kept.is_file():

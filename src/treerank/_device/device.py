@@ -10,6 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from treerank._device.source import Program
+
 BUDGET = "TREERANK_GPU_GIB"  # in the environment: memory that may be taken at most
 
 
@@ -54,8 +56,8 @@ class Device(Protocol):
     def free_bytes(self) -> int:
         """Memory that nobody has taken."""
 
-    def kernels(self, code_bytes: int, wide: bool) -> Kernels:
-        """Return the kernels for codes of this many bytes."""
+    def kernels(self, program: Program) -> Kernels:
+        """Return the kernels of a program."""
 
     def empty(self, n_bytes: int) -> Memory:
         """Take memory, whatever it holds."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from treerank._device.arrays import DeviceArray, open_array, read_array
 from treerank._device.codes import DeviceCodes, MadeThere
 from treerank._device.device import Device, check_room, download, upload
+from treerank._device.source import Program
 
 NUMBERS = np.dtype(
     [(name, "<i8") for name in
@@ -138,7 +139,7 @@ class DeviceNumbers:
         return codes
 
     def _kernels(self, code_bytes: int) -> Any:
-        return self.device.kernels(code_bytes, False)
+        return self.device.kernels(Program(code_bytes))
 
     def _blocks(self, n: int) -> int:
         return min(-(-n // THREADS), 64 * self.device.n_processors)

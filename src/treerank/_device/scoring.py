@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from treerank._device.codes import DeviceCodes
 from treerank._device.device import Device, Kernels, Memory, check_room, download, upload
+from treerank._device.source import Program
 from treerank._device.table import row_stride
 
 THREADS = 128
@@ -47,7 +48,7 @@ class PackedTrees:
 def score_there(device: Device, trees: PackedTrees, codes: DeviceCodes) -> NDArray[np.float64]:
     """Sum of the values of rows whose codes are on the device."""
     n_features, n = codes.shape
-    kernels = device.kernels(codes.dtype.itemsize, False)
+    kernels = device.kernels(Program(codes.dtype.itemsize))
     stride = row_stride(n_features, codes.dtype.itemsize)
     check_room(
         device, n * (stride * codes.dtype.itemsize + 8), f"{n:,} rows to score",
@@ -111,7 +112,7 @@ class PlacedTrees:
     def add(self, codes: NDArray[Any], sums: NDArray[np.float64]) -> None:
         """Add the values of some rows to their sums."""
         n_features, n = codes.shape
-        kernels = self.device.kernels(codes.itemsize, False)
+        kernels = self.device.kernels(Program(codes.itemsize))
         columns = upload(self.device, np.ascontiguousarray(codes))
         # Row by row: the way of a row through all trees then stays in one line of its codes.
         stride = row_stride(n_features, codes.itemsize)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from treerank._device.codes import MadeThere, on_host
 from treerank._device.device import Device, Kernels, Memory, check_room, upload
+from treerank._device.source import Program
 
 # Codes that are copied at a time, column by column, before they are laid row by row.
 COPIED_BYTES = 2**30
@@ -137,7 +138,7 @@ def put_table(
         codes = codes.bring() if isinstance(codes, MadeThere) else codes  # their memory goes first
         step = _block_rows(device, codes, stride, of_rows, beside)
     there = codes.take_there() if isinstance(codes, MadeThere) else None
-    kernels = device.kernels(code_bytes, units is not None)
+    kernels = device.kernels(Program(code_bytes, units is not None))
     by_row = device.empty((n_rows if is_whole else step) * stride * code_bytes)
     columns = device.empty(step * n_features * code_bytes)
     if there is not None:

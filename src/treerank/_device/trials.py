@@ -7,7 +7,6 @@ each, and of a node with at most 32 rows one warp grows all that is below.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._device.device import Device, addresses, check_room, download, row_ranges_of, upload
+from treerank._device.device import (
+    Kernels,
+    addresses,
+    check_room,
+    download,
+    row_ranges_of,
+    upload,
+)
+from treerank._device.records import Records
+from treerank._device.source import Program
 from treerank._device.table import DeviceTable, RowBlock
 
 TRIAL = np.dtype(
@@ -31,8 +39,7 @@ NODE = np.dtype(
         ("negative", "<f8"), ("positive", "<f8"), ("lower", "<f8"), ("upper", "<f8"),
     ]
 )  # fmt: skip
-RECORD_BYTES, SET_BYTES, LARGE_BYTES, LEVELS_BYTES = 32, 32, 312, 18456
-TREE_RECORDS = np.dtype([("first", "<i8"), ("capacity", "<i8")])
+LARGE_BYTES, LEVELS_BYTES = 312, 18456
 _POINTERS = (
     "codes", "stride", "block", "units", "n_codes", "categorical", "monotonic", "n_features",
     "max_codes", "rows0", "rows1", "trials", "trial_features", "trees", "n_records", "records",
@@ -46,11 +53,17 @@ GROWTH = np.dtype(
 N_MID, N_LARGE, N_TINY, N_SETS, N_LOST, N_COUNTERS = 0, 1, 2, 3, 4, 16
 
 MID_THREADS, TINY_THREADS, LARGE_THREADS = 128, 128, 256
-ROWS_PER_BLOCK = 8192  # of a large node
+# Units that a block may count in shared memory where weights are small whole numbers: 16 bits for
+# each class. A row has up to 15, and of a large node a block counts few enough rows.
+MOST_PACKED, MOST_REPEATS = 2**16 - 1, 15
+ROWS_PER_BLOCK = 4096  # of a large node
 SHARED_BYTES, MOST_SHARED_BYTES = 28 * 1024, 48 * 1024  # of counters: for several features, for one
+LANE_CODES = 4  # counters that a thread takes at once: those of a feature are a multiple
+MOST_LINE_BYTES = 128  # of a row's codes, to be staged in shared memory
 HISTOGRAM_BYTES = 512 * 2**20  # of large nodes at a time
 OTHER_BYTES = 256 * 2**20  # at most, of what every warp needs
 BLOCKS_PER_PROCESSOR = 16
+GINI = 0  # the first criterion
 SHALLOW = 24  # LeafRank trees up to this depth: how many nodes they can have
 
 
@@ -99,9 +112,9 @@ class TrialGrower:
         if table.features.categorical.any():
             self.n_blocks = device.n_processors * 4
         warps = self.n_blocks * LARGE_THREADS // 32
-        self.max_codes = int(table.features.n_codes.max())
+        self.max_codes = -(-int(table.features.n_codes.max()) // LANE_CODES) * LANE_CODES
         most_mid = n_rows // (self.sizes.tiny_rows + 1) + 1
-        most_large = n_rows // (min(self.sizes.mid_rows, table.block_rows) + 1) + 1
+        most_large = n_rows // (min(_least_large(self.sizes), table.block_rows) + 1) + 1
         self.tiny_room = self.sizes.tiny_at_once + 2 * (most_mid + most_large)
         check_room(
             device, memory_of(n_rows, self.sizes) + sum(table.gathered_bytes),
@@ -120,13 +133,17 @@ class TrialGrower:
         if table.features.categorical.any():
             self.levels = device.empty(LEVELS_BYTES * warps)
         if self._together == 0:
-            n_bytes = self.n_blocks * self.max_codes * table.count_bytes
-            self.wide_histograms = device.empty(n_bytes)
+            self.wide_histograms = device.empty(self.n_blocks * self._feature_bytes)
+
+    @property
+    def _feature_bytes(self) -> int:
+        """Size of a block's counters of one feature."""
+        return self.max_codes * (self.table.count_bytes if self.table.is_wide else 4)
 
     @property
     def _together(self) -> int:
         """Features whose counters fit shared memory at once; 0: not one does."""
-        one = self.max_codes * self.table.count_bytes
+        one = self._feature_bytes
         if one > MOST_SHARED_BYTES:
             return 0
         return min(max(1, SHARED_BYTES // one), self._most_drawn)
@@ -138,7 +155,17 @@ class TrialGrower:
 
     @property
     def _shared_bytes(self) -> int:
-        return self._together * self.max_codes * self.table.count_bytes
+        return self._together * self._feature_bytes
+
+    def kernels_for(self, trials: Trials) -> Kernels:
+        """Return the kernels of these trials: plain ones where nothing asks for more."""
+        table = self.table
+        features = table.features
+        is_plain = self.limits.criterion == GINI and not (
+            features.categorical.any() or features.monotonic.any()
+            or trials.trials["random_cuts"].any()
+        )  # fmt: skip
+        return table.device.kernels(Program(table.code_bytes, table.is_wide, bool(is_plain)))
 
     def grow(self, trials: Trials) -> tuple[list[NDArray[np.uint8]], NDArray[np.uint8]]:
         """Grow all trials to the end: the records of each tree, and the category sets.
@@ -152,16 +179,21 @@ class TrialGrower:
             for some in level.split_in_blocks(trials.roots):
                 level.gather(some)
                 level.grow(some)
-        return level.result()
+        return level.records.bring(level.n_sets())
 
 
 def memory_of(n_rows: int, sizes: Sizes | None = None) -> int:
     """Bytes that growing trees of so many rows together takes, their records left out."""
     sizes = Sizes() if sizes is None else sizes
     nodes = sizes.tiny_at_once + 4 * (
-        n_rows // (sizes.tiny_rows + 1) + n_rows // (sizes.mid_rows + 1)
+        n_rows // (sizes.tiny_rows + 1) + n_rows // (_least_large(sizes) + 1)
     )
     return 8 * n_rows + NODE.itemsize * nodes + HISTOGRAM_BYTES + OTHER_BYTES
+
+
+def _least_large(sizes: Sizes) -> int:
+    """Rows that a large node has more of: it is one by its rows or by its units."""
+    return min(sizes.mid_rows, MOST_PACKED // MOST_REPEATS)
 
 
 class _Level:
@@ -169,11 +201,11 @@ class _Level:
 
     def __init__(self, grower: TrialGrower, trials: Trials) -> None:
         self.grower, self.trials = grower, trials
-        self.device, self.kernels = grower.table.device, grower.table.kernels
+        self.device, self.kernels = grower.table.device, grower.kernels_for(trials)
         self.side = self.n_mid = self.n_large = self.n_tiny = 0
         self.blocks: Callable[[], Iterable[RowBlock]] = grower.table.blocks
         device = self.device
-        self._make_records(_n_rows(trials.roots))
+        self.records = self._make_records()
         self.memory = [upload(device, trials.trials), upload(device, trials.features)]
         self.growth = self._describe()
         device.fill(grower.counters, 0, 4 * N_COUNTERS)
@@ -182,9 +214,9 @@ class _Level:
         """Grow all that is below nodes whose rows have their codes on the device."""
         grower = self.grower
         n_rows, tiny, mid = _n_rows(nodes), grower.sizes.tiny_rows, grower.sizes.mid_rows
-        parts = [
-            nodes[(n_rows > tiny) & (n_rows <= mid)], nodes[n_rows > mid], nodes[n_rows <= tiny],
-        ]  # fmt: skip
+        fits = grower.table.is_wide | (nodes["negative"] + nodes["positive"] <= MOST_PACKED)
+        is_tiny, is_mid = n_rows <= tiny, (n_rows <= mid) & fits
+        parts = [nodes[is_mid & ~is_tiny], nodes[~is_mid & ~is_tiny], nodes[is_tiny]]
         self.side = 0  # which of the two lists of nodes is at hand
         self.n_mid, self.n_large, self.n_tiny = (len(part) for part in parts)
         for memory, part in zip((grower.mid[0], grower.large[0], grower.tiny), parts, strict=True):
@@ -210,8 +242,7 @@ class _Level:
         while len(large):
             self.device.write(grower.counters, np.zeros(3, dtype=np.uint32))
             self._split_all(large)
-            found = download(self.device, grower.counters, np.uint32, N_COUNTERS)
-            self._check(found)
+            found = self._read_counters()
             large = download(self.device, grower.large[0], NODE, int(found[N_LARGE]))
             small.append(download(self.device, grower.tiny, NODE, int(found[N_TINY])))
         return _groups(np.concatenate(small), most)
@@ -240,31 +271,18 @@ class _Level:
     def _set_block(self, block: RowBlock) -> None:
         self.growth["codes"], self.growth["block"] = block.codes, block.described.view(np.int64)
 
-    def _make_records(self, n_rows: NDArray[np.int64]) -> None:
+    def _make_records(self) -> Records:
         """Room for what becomes of the nodes: a node with a record has a leaf's weight twice."""
-        device, trials = self.device, self.trials
+        trials, limits = self.trials, self.grower.limits
         tree = trials.trials["tree"][trials.roots["trial"]]
         n_roots = np.bincount(tree, minlength=trials.n_trees)
-        rows = np.bincount(tree, weights=n_rows, minlength=trials.n_trees)
-        by_weight = trials.weights / max(self.grower.limits.min_weight_leaf, 1e-300)
-        trees = np.zeros(trials.n_trees, dtype=TREE_RECORDS)
+        rows = np.bincount(tree, weights=_n_rows(trials.roots), minlength=trials.n_trees)
+        by_weight = trials.weights / max(limits.min_weight_leaf, 1e-300)
         capacity = n_roots + 2 * np.minimum(rows, by_weight).astype(np.int64) + 2
-        if 0 <= self.grower.limits.max_depth < SHALLOW:
-            capacity = np.minimum(capacity, n_roots << self.grower.limits.max_depth)
-        trees["capacity"], trees["first"] = capacity, np.cumsum(capacity) - capacity
-        n_records = int(capacity.sum())
-        self.set_capacity = n_records if self.grower.table.features.categorical.any() else 0
-        check_room(
-            device, RECORD_BYTES * n_records + SET_BYTES * self.set_capacity,
-            f"{trials.n_trees} trees together", "Set a larger min_samples_leaf, or device='cpu'.",
-        )  # fmt: skip
-        self.trees = trees
-        self.tree_records = upload(device, trees)
-        self.records = device.empty(RECORD_BYTES * n_records)
-        self.sets = device.empty(SET_BYTES * self.set_capacity)
-        self.n_records = upload(device, n_roots.astype(np.uint32))
-        for first, n in zip(trees["first"], n_roots, strict=True):
-            device.fill(self.records, 0xFF, RECORD_BYTES * int(n), RECORD_BYTES * int(first))
+        if 0 <= limits.max_depth < SHALLOW:
+            capacity = np.minimum(capacity, n_roots << limits.max_depth)
+        has_categories = bool(self.grower.table.features.categorical.any())
+        return Records(self.device, capacity, n_roots, has_categories)
 
     def _describe(self) -> NDArray[Any]:
         """Everything that a kernel works on, as it takes it."""
@@ -276,10 +294,9 @@ class _Level:
             "monotonic": table.monotonic, "n_features": table.n_features,
             "max_codes": grower.max_codes, "rows0": grower.rows[0], "rows1": grower.rows[1],
             "trials": self.memory[0], "trial_features": self.memory[1],
-            "trees": self.tree_records, "n_records": self.n_records, "records": self.records,
-            "sets": self.sets, "set_capacity": self.set_capacity, "counters": grower.counters,
-            "tiny": grower.tiny, "draws": grower.draws, "levels": grower.levels,
-            "wide_histograms": grower.wide_histograms, **vars(limits),
+            "counters": grower.counters, "tiny": grower.tiny, "draws": grower.draws,
+            "levels": grower.levels,
+            "wide_histograms": grower.wide_histograms, **self.records.described, **vars(limits),
         }  # fmt: skip
         for name, value in values.items():
             is_number = isinstance(value, int | float)
@@ -302,8 +319,7 @@ class _Level:
                 "grow_mid", min(self.n_mid, grower.n_blocks), MID_THREADS, self.growth,
                 grower.mid[side], self.n_mid, grower._together, shared_bytes=grower._shared_bytes,
             )  # fmt: skip
-        found = download(self.device, grower.counters, np.uint32, N_COUNTERS)
-        self._check(found)
+        found = self._read_counters()
         self.n_mid, self.n_large, self.n_tiny = (int(found[i]) for i in (N_MID, N_LARGE, N_TINY))
         self.side = 1 - side
 
@@ -347,30 +363,24 @@ class _Level:
 
     def grow_tiny(self) -> None:
         """Grow all that is below the tiny nodes that were put off."""
+        table = self.grower.table
         blocks = min(-(-self.n_tiny // (TINY_THREADS // 32)), self.grower.n_blocks)
-        self.kernels.launch("grow_tiny", blocks, TINY_THREADS, self.growth, self.n_tiny)
+        words = table.row_bytes // 4 if table.row_bytes <= MOST_LINE_BYTES else 0
+        self.kernels.launch(
+            "grow_tiny", blocks, TINY_THREADS, self.growth, self.n_tiny, words,
+            shared_bytes=4 * (words | 1) * TINY_THREADS if words else 0,
+        )  # fmt: skip
         self.n_tiny = 0
 
-    def _check(self, counters: NDArray[np.uint32]) -> None:
+    def _read_counters(self) -> NDArray[np.uint32]:
+        counters = download(self.device, self.grower.counters, np.uint32, N_COUNTERS)
         if counters[N_LOST]:
             raise RuntimeError(f"{counters[N_LOST]} records did not fit: please report this fault")
+        return counters
 
-    def result(self) -> tuple[list[NDArray[np.uint8]], NDArray[np.uint8]]:
-        """Records of each tree, and the category sets."""
-        found = download(self.device, self.grower.counters, np.uint32, N_COUNTERS)
-        self._check(found)
-        sizes = download(self.device, self.n_records, np.uint32, self.trials.n_trees)
-        room = _room_for(self.device, RECORD_BYTES * int(sizes.sum()))
-        ends = np.cumsum(sizes, dtype=np.int64)
-        records = []
-        for first, end, n in zip(self.trees["first"], ends, sizes, strict=True):
-            some = room[RECORD_BYTES * int(end - n) : RECORD_BYTES * int(end)]
-            self.device.read(self.records, some, RECORD_BYTES * int(first))
-            records.append(some.reshape(int(n), RECORD_BYTES))
-        sets = np.empty((int(found[N_SETS]), SET_BYTES), dtype=np.uint8)
-        if len(sets):
-            self.device.read(self.sets, sets)
-        return records, sets
+    def n_sets(self) -> int:
+        """Category sets in the tests."""
+        return int(self._read_counters()[N_SETS])
 
 
 def _n_rows(nodes: NDArray[Any]) -> NDArray[np.int64]:
@@ -386,14 +396,3 @@ def _groups(nodes: NDArray[Any], most: int) -> list[NDArray[Any]]:
         groups.append(nodes[first:last])
         first, done = last, int(ends[last - 1])
     return groups
-
-
-_rooms = threading.local()
-
-
-def _room_for(device: Device, n_bytes: int) -> NDArray[np.uint8]:
-    """Room of this thread, used again for the next level: new memory costs more than the copy."""
-    room = getattr(_rooms, "bytes", None)
-    if room is None or len(room) < n_bytes:
-        room = _rooms.bytes = device.host_bytes(n_bytes + n_bytes // 8)
-    return np.asarray(room)

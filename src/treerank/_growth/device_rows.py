@@ -15,8 +15,9 @@ from treerank._binning.binning import Binning, Codes
 from treerank._device.codes import MadeThere
 from treerank._device.device import Device
 from treerank._device.held_out import weigh_held_out
+from treerank._device.records import RECORD_BYTES
 from treerank._device.table import DeviceTable, Features, put_table
-from treerank._device.trials import RECORD_BYTES, memory_of
+from treerank._device.trials import memory_of
 from treerank._growth.on_device import DeviceTree, can_grow, grow_on_device
 from treerank._growth.progress import Report
 from treerank._input.validation import TrainingData

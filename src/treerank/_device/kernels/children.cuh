@@ -6,32 +6,33 @@ DEVICE bool may_split(const Growth& g, i32 depth, ClassWeight weight) {
            total_of(weight) >= 2 * g.min_weight_leaf;
 }
 
+DEVICE void clear_records(Record* records, u32 n) {
+    for (u32 i = 0; i < n; ++i) {
+        records[i].feature = -1;
+        records[i].left = records[i].right = -1;
+    }
+}
+
 // Reserves n records of a tree, side by side; where none is left, which the host has ruled out, the
 // loss is noted (-1).
-DEVICE i32 new_records(const Growth& g, i64 tree, u32 n) {
+DEVICE i32 reserve_records(const Growth& g, i64 tree, u32 n) {
     const u32 at = atomicAdd(g.n_records + tree, n);
     if ((i64)at + n <= g.trees[tree].capacity) return (i32)at;
     atomicAdd(g.counters + N_LOST, n);
     return -1;
 }
 
-DEVICE void clear_record(Record& record) {
-    record.feature = -1;
-    record.left = record.right = -1;
-}
-
-// A record of a tree: among all of them, or the next of a list that one warp keeps to itself.
+// Records of a tree, without a test: among all of them, or the next of a list that one warp keeps to
+// itself.
 struct OwnRecords {
     Record* records;
     u32 n;
 };
-DEVICE i32 new_record(const Growth& g, i64 tree, OwnRecords* own) {
-    if (own) {
-        clear_record(own->records[own->n]);
-        return (i32)own->n++;
-    }
-    const i32 at = new_records(g, tree, 1);
-    if (at >= 0) clear_record(g.records[g.trees[tree].first + at]);
+DEVICE i32 new_records(const Growth& g, i64 tree, u32 n, OwnRecords* own) {
+    const i32 at = own ? (i32)own->n : reserve_records(g, tree, n);
+    if (at < 0) return at;
+    clear_records((own ? own->records : g.records + g.trees[tree].first) + at, n);
+    if (own) own->n += n;
     return at;
 }
 
@@ -56,7 +57,7 @@ DEVICE Children make_children(const Growth& g, const Node& node, const Trial& tr
     children.left.positive = split.left.positive;
     children.right.negative = right.negative;
     children.right.positive = right.positive;
-    const i32 sign = g.monotonic[split.feature];
+    const i32 sign = PLAIN ? 0 : g.monotonic[split.feature];
     if (sign != 0) {
         const double mid = (bounded_value(search, split.left) + bounded_value(search, right)) / 2;
         (sign > 0 ? children.left : children.right).upper = mid;
@@ -64,10 +65,11 @@ DEVICE Children make_children(const Growth& g, const Node& node, const Trial& tr
     }
     children.has_left = may_split(g, node.depth + 1, split.left);
     children.has_right = may_split(g, node.depth + 1, right);
-    children.left.record = children.has_left ? new_record(g, trial.tree, own) : -1;
-    children.right.record = children.has_right ? new_record(g, trial.tree, own) : -1;
-    children.has_left = children.left.record >= 0;
-    children.has_right = children.right.record >= 0;
+    const i32 n = (i32)children.has_left + (i32)children.has_right;
+    const i32 first = n > 0 ? new_records(g, trial.tree, (u32)n, own) : -1;
+    if (first < 0) children.has_left = children.has_right = false;
+    children.left.record = children.has_left ? first : -1;
+    children.right.record = children.has_right ? first + n - 1 : -1;
     return children;
 }
 
@@ -77,7 +79,7 @@ DEVICE void write_record(const Growth& g, const Node& node, const Trial& trial, 
     Record record;
     record.feature = split.feature | (split.missing_left ? IS_MISSING_LEFT : 0);
     record.cut = split.cut;
-    if (split.categorical) {
+    if (!PLAIN && split.categorical) {
         record.feature |= IS_CATEGORICAL;
         record.cut = (i32)atomicAdd(g.counters + N_SETS, 1u);
         if (record.cut < g.set_capacity)
@@ -95,9 +97,10 @@ DEVICE void write_record(const Growth& g, const Node& node, const Trial& trial, 
 // Puts a node on the list of its size; by one thread.
 DEVICE void open_node(const Growth& g, const Node& node) {
     const i64 n = (i64)node.last - node.first;
+    const bool fits = WIDE || node.negative + node.positive <= MOST_PACKED;
     if (n <= g.tiny_rows)
         g.tiny[atomicAdd(g.counters + N_TINY, 1u)] = node;
-    else if (n <= g.mid_rows)
+    else if (n <= g.mid_rows && fits)
         g.next_mid[atomicAdd(g.counters + N_MID, 1u)] = node;
     else
         g.next_large[atomicAdd(g.counters + N_LARGE, 1u)] = node;
@@ -112,23 +115,34 @@ DEVICE void open_children(const Growth& g, Children& children, u32 first, u32 mi
 }
 
 // Adds rows [first, last) of a node to the counters of some features, `max_codes` apart; of a table
-// in blocks, those whose codes are there.
+// in blocks, those whose codes are there. Threads side by side take the features of one row, whose
+// codes are a line of memory, and several rows each, so that more than one line is on its way.
+#define ROWS_AT_ONCE 4
+template <class Counter>
 DEVICE void count_rows(const Growth& g, const u32* rows, u32 first, u32 last, const u16* features,
-                       i32 n_features, Count* counters, bool in_blocks = false) {
-    for (u32 i = first + threadIdx.x; i < last; i += blockDim.x) {
-        const u32 row = rows[i];
-        if (in_blocks && !is_in(g.block, row >> ROW_SHIFT)) continue;
-        const CODE* codes = codes_of(g, row);
-        const Units units = units_of(g, row);
-        const i32 label = (row & LABEL_BIT) != 0;
-        Atom* words = (Atom*)counters + label;
-        for (i32 k = 0; k < n_features; ++k)
-            atomicAdd(words + 2 * (k * g.max_codes + codes[features[k]]), (Atom)units);
+                       i32 n_features, Counter* counters, bool in_blocks = false) {
+    const u32 width = n_features > 16 ? 32 : n_features > 8 ? 16 : n_features > 4 ? 8 : 4;
+    const u32 step = blockDim.x / width;
+    for (i32 k = (i32)(threadIdx.x % width); k < n_features; k += (i32)width) {
+        const CODE* codes = g.codes + features[k];
+        Counter* own = counters + k * g.max_codes;
+        for (u32 i = first + threadIdx.x / width; i < last; i += ROWS_AT_ONCE * step) {
+            u32 row[ROWS_AT_ONCE], code[ROWS_AT_ONCE];
+            for (u32 j = 0; j < ROWS_AT_ONCE; ++j) {
+                row[j] = i + j * step < last ? rows[i + j * step] : 0;  // 0 has no repeats
+                if (in_blocks && !is_in(g.block, row[j] >> ROW_SHIFT)) row[j] = 0;
+            }
+            for (u32 j = 0; j < ROWS_AT_ONCE; ++j)
+                code[j] = row[j] ? codes[(i64)(row[j] >> ROW_SHIFT) * g.stride] : 0;
+            for (u32 j = 0; j < ROWS_AT_ONCE; ++j)
+                if (row[j]) add_units(own + code[j], (row[j] & LABEL_BIT) != 0, units_of(g, row[j]));
+        }
     }
 }
 
-DEVICE void clear(Count* counters, i64 n) {
-    for (i64 i = threadIdx.x; i < n; i += blockDim.x) counters[i] = {0, 0};
+template <class Counter>
+DEVICE void clear(Counter* counters, i64 n) {
+    for (i64 i = threadIdx.x; i < n; i += blockDim.x) counters[i] = {};
 }
 
 // Partitions rows [first, last) by a test, those that pass it from `to_left` on, the others down to

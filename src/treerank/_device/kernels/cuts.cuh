@@ -44,43 +44,59 @@ DEVICE LaneCut best_of_lanes(LaneCut mine) {
     return best;
 }
 
+// One lane writes down what all have found: the best test of a warp is in shared memory.
+DEVICE void keep(const Split& found, Split& best) {
+    __syncwarp();
+    if (lane_of() == 0) best = found;
+    __syncwarp();
+}
+
 // Puts the cut in the middle of the gap to the next code that occurs (-1: none).
 DEVICE void take_cut(const LaneCut& cut, i32 gap_end, i32 n_codes, bool has_missing, i32 feature,
                      const CutSearch& search, Split& best) {
     if (!(cut.gain > best.gain)) return;
-    best.gain = cut.gain;
-    best.feature = feature;
-    best.categorical = 0;
-    best.cut = gap_end < 0 ? n_codes - 1 : cut.code + (gap_end - cut.code - 1) / 2;
+    Split found = {};
+    found.gain = cut.gain;
+    found.feature = feature;
+    found.cut = gap_end < 0 ? n_codes - 1 : cut.code + (gap_end - cut.code - 1) / 2;
     // Missing values to come go to the larger side.
-    best.missing_left = has_missing ? !cut.missing_right
-                                    : 2 * total_of(cut.left) >= total_of(search.node);
-    best.left = cut.left;
+    found.missing_left = has_missing ? !cut.missing_right
+                                     : 2 * total_of(cut.left) >= total_of(search.node);
+    found.left = cut.left;
+    keep(found, best);
 }
 
-DEVICE bool is_empty(Count count) { return (count.negative | count.positive) == 0; }
+// A counter of another lane, word by word.
+template <class Counter>
+DEVICE Counter from_lane_below(Counter mine, u32 step) {
+    u32 words[sizeof(Counter) / 4];
+    memcpy(words, &mine, sizeof mine);
+    for (u32& word : words) word = __shfl_up_sync(FULL_WARP, word, step);
+    memcpy(&mine, words, sizeof mine);
+    return mine;
+}
+template <class Counter>
+DEVICE Counter from_last_lane(Counter mine) {
+    u32 words[sizeof(Counter) / 4];
+    memcpy(words, &mine, sizeof mine);
+    for (u32& word : words) word = __shfl_sync(FULL_WARP, word, 31);
+    memcpy(&mine, words, sizeof mine);
+    return mine;
+}
 
 // What the counters up to and with a lane's own add up to.
-DEVICE Count scan_lanes(Count mine) {
+template <class Counter>
+DEVICE Counter scan_lanes(Counter mine) {
     for (u32 step = 1; step < 32; step <<= 1) {
-        const Units negative = __shfl_up_sync(FULL_WARP, mine.negative, step);
-        const Units positive = __shfl_up_sync(FULL_WARP, mine.positive, step);
-        if (lane_of() >= step) {
-            mine.negative += negative;
-            mine.positive += positive;
-        }
+        const Counter other = from_lane_below(mine, step);
+        if (lane_of() >= step) mine = plus(mine, other);
     }
     return mine;
 }
 
-DEVICE Count from_lane(Count mine, int lane) {
-    mine.negative = __shfl_sync(FULL_WARP, mine.negative, lane);
-    mine.positive = __shfl_sync(FULL_WARP, mine.positive, lane);
-    return mine;
-}
-
 // The next code that occurs after one; -1: none.
-DEVICE i32 next_code(const Count* counters, i32 n_codes, i32 after) {
+template <class Counter>
+DEVICE i32 next_code(const Counter* counters, i32 n_codes, i32 after) {
     for (i32 start = after + 1; start < n_codes; start += 32) {
         const i32 code = start + (i32)lane_of();
         const u32 found =
@@ -90,30 +106,42 @@ DEVICE i32 next_code(const Count* counters, i32 n_codes, i32 after) {
     return -1;
 }
 
-DEVICE void search_cuts(const Count* counters, i32 n_codes, i32 feature, const CutSearch& search,
+// Counters side by side that one lane takes. The counters of a feature are a multiple of these, and
+// those beyond its codes are empty.
+#define LANE_CODES 4
+template <class Counter>
+struct alignas(16) LaneCounters {
+    Counter at[LANE_CODES];
+};
+
+template <class Counter>
+DEVICE void search_cuts(const Counter* counters, i32 n_codes, i32 feature, const CutSearch& search,
                         Split& best) {
-    const Count missing = counters[0];
+    const Count missing = count_of(counters[0]);
     const bool has_missing = !is_empty(missing);
-    Count before = {0, 0};
+    const double bar = best.gain;
+    Counter before = {};
     LaneCut mine = {0, 0, 0x7fffffff, {0, 0}};
-    for (i32 start = 1; start < n_codes; start += 32) {
-        const i32 code = start + (i32)lane_of();
-        Count count = {0, 0};
-        if (code < n_codes) count = counters[code];
-        const bool occurs = !is_empty(count);
-        if (!__any_sync(FULL_WARP, occurs)) continue;
-        Count sum = scan_lanes(count);
-        sum.negative += before.negative;
-        sum.positive += before.positive;
-        before = from_lane(sum, 31);
-        if (!occurs) continue;
-        try_cut(search, weight_of(sum.negative + missing.negative, sum.positive + missing.positive),
-                0, code, best.gain, mine);
-        if (has_missing)
-            try_cut(search, weight_of(sum.negative, sum.positive), 1, code, best.gain, mine);
+    for (i32 start = 0; start < n_codes; start += 32 * LANE_CODES) {
+        const i32 first = start + LANE_CODES * (i32)lane_of();
+        LaneCounters<Counter> own = {};
+        if (first < n_codes) own = *(const LaneCounters<Counter>*)(counters + first);
+        if (first == 0) own.at[0] = {};  // missing values have no place in the order
+        const Counter all = plus(plus(own.at[0], own.at[1]), plus(own.at[2], own.at[3]));
+        if (!__any_sync(FULL_WARP, !is_empty(all))) continue;
+        const Counter up_to = scan_lanes(all);
+        Counter sum = plus(before, less(up_to, all));
+        before = plus(before, from_last_lane(up_to));
+        for (i32 i = 0; i < LANE_CODES; ++i) {
+            if (is_empty(own.at[i])) continue;
+            sum = plus(sum, own.at[i]);
+            const Count values = count_of(sum);
+            try_cut(search, weight_of(plus(values, missing)), 0, first + i, bar, mine);
+            if (has_missing) try_cut(search, weight_of(values), 1, first + i, bar, mine);
+        }
     }
+    if (!__any_sync(FULL_WARP, mine.gain > bar)) return;
     const LaneCut cut = best_of_lanes(mine);
-    if (!(cut.gain > best.gain)) return;
     take_cut(cut, next_code(counters, n_codes, cut.code), n_codes, has_missing, feature, search,
              best);
 }
@@ -133,13 +161,14 @@ DEVICE i32 draw_cut(u64 key, i32 feature, i32 lowest, i32 n_cuts) {
            (i32)uniform_below(key_of(key, RANDOM_CUT_BRANCH + (u64)feature), (u32)n_cuts);
 }
 
-SELDOM Split search_random_cut(const Count* counters, i32 n_codes, i32 feature, u64 key,
-                               CutSearch search) {
-    Split best = {};
-    const bool has_missing = !is_empty(counters[0]);
+template <class Counter>
+SELDOM void search_random_cut(const Counter* counters, i32 n_codes, i32 feature, u64 key,
+                              CutSearch search, Split& best) {
+    const Count missing = count_of(counters[0]);
+    const bool has_missing = !is_empty(missing);
     i32 highest = 0;
     const i32 lowest = next_code(counters, n_codes, 0);
-    if (lowest < 0) return best;
+    if (lowest < 0) return;
     for (i32 start = 1; start < n_codes; start += 32) {
         const i32 code = start + (i32)lane_of();
         const u32 found =
@@ -147,16 +176,12 @@ SELDOM Split search_random_cut(const Count* counters, i32 n_codes, i32 feature, 
         if (found) highest = start + 31 - __clz((int)found);
     }
     const i32 n_cuts = highest - lowest + (has_missing ? 1 : 0);
-    if (n_cuts == 0) return best;
+    if (n_cuts == 0) return;
     const i32 cut = draw_cut(key, feature, lowest, n_cuts);
-    Count values = {0, 0};
-    for (i32 code = lowest + (i32)lane_of(); code <= cut; code += 32) {
-        values.negative += counters[code].negative;
-        values.positive += counters[code].positive;
-    }
-    values = from_lane(scan_lanes(values), 31);
-    judge_cut(cut, highest, weight_of(values.negative, values.positive),
-              weight_of(counters[0].negative, counters[0].positive), has_missing, feature, search,
-              best);
-    return best;
+    Counter values = {};
+    for (i32 code = lowest + (i32)lane_of(); code <= cut; code += 32)
+        values = plus(values, counters[code]);
+    values = from_last_lane(scan_lanes(values));
+    judge_cut(cut, highest, weight_of(count_of(values)), weight_of(missing), has_missing, feature,
+              search, best);
 }

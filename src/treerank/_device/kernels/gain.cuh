@@ -1,8 +1,9 @@
 // A node as the search for its test sees it (shared/gain.hpp), and the best test so far.
-DEVICE CutSearch search_of(const Growth& g, const Node& node, const Trial& trial) {
+DEVICE CutSearch search_of(const Growth& g, const Node& node, const Trial& trial,
+                           i32 feature = -1) {
     CutSearch search;
-    search.criterion = (Criterion)g.criterion;
-    search.monotonic = 0;
+    search.criterion = PLAIN ? Criterion::kGini : (Criterion)g.criterion;
+    search.monotonic = PLAIN || feature < 0 ? 0 : g.monotonic[feature];
     search.node = {node.negative, node.positive};
     search.positive_cost = trial.cell_negative;
     search.negative_cost = trial.cell_positive;
@@ -30,6 +31,6 @@ DEVICE bool contains(const CategorySet& set, u32 code) {
     return (set.words[(code >> 6) & 3] >> (code & 63)) & 1;
 }
 DEVICE bool goes_left(const Split& split, u32 code) {
-    if (split.categorical) return contains(split.set, code);
+    if (!PLAIN && split.categorical) return contains(split.set, code);
     return code == 0 ? split.missing_left != 0 : (i32)code <= split.cut;
 }

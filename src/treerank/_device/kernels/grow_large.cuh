@@ -30,8 +30,9 @@ KERNEL draw_large(Growth g, const Node* nodes, i32 n_nodes, LargeNode* large, u1
     }
 }
 
-// One block counts a range of a node's rows for some of its features. `ranges` has a node and
-// a first row each; blockIdx.y says which features.
+// One block counts a range of a node's rows for some of its features. `ranges` has a node and a
+// first row each, `rows_per_block` is so small that MOST_PACKED units are never exceeded, and
+// blockIdx.y says which features.
 KERNEL count_large(Growth g, const LargeNode* large, const u16* drawn_features, i32 max_drawn,
                    const uint2* ranges, i32 rows_per_block, i32 n_together, Count* histograms) {
     DYNAMIC_SHARED(shared_words);
@@ -49,14 +50,16 @@ KERNEL count_large(Growth g, const LargeNode* large, const u16* drawn_features, 
         count_rows(g, g.rows[node.buffer], range.y, end, features, k, target, true);
         return;
     }
-    Count* counters = (Count*)shared_words;
+    BlockCount* counters = (BlockCount*)shared_words;
     clear(counters, k * g.max_codes);
     __syncthreads();
     count_rows(g, g.rows[node.buffer], range.y, end, features, k, counters, true);
     __syncthreads();
-    const Atom* words = (const Atom*)counters;
-    for (i64 i = threadIdx.x; i < 2 * k * g.max_codes; i += blockDim.x)
-        if (words[i] != 0) atomicAdd((Atom*)target + i, words[i]);
+    for (i64 i = threadIdx.x; i < k * g.max_codes; i += blockDim.x) {
+        const Count count = count_of(counters[i]);
+        if (count.negative) add_units(target + i, 0, count.negative);
+        if (count.positive) add_units(target + i, 1, count.positive);
+    }
 }
 
 KERNEL search_large(Growth g, LargeNode* large, const u16* drawn_features, i32 max_drawn,
@@ -64,15 +67,14 @@ KERNEL search_large(Growth g, LargeNode* large, const u16* drawn_features, i32 m
     __shared__ Split bests[LARGE_WARPS];
     const i32 n_warps = (i32)(blockDim.x >> 5);
     for (i32 b = (i32)blockIdx.x; b < n_nodes; b += (i32)gridDim.x) {
-        const Node node = large[b].node;
-        const Trial trial = g.trials[node.trial];
-        const CutSearch search = search_of(g, node, trial);
+        const Node& node = large[b].node;
+        const Trial& trial = g.trials[node.trial];
         const Count* counters = histograms + (i64)b * max_drawn * g.max_codes;
-        Split best = {};
+        if (lane_of() == 0) bests[warp_of()] = {};
+        __syncwarp();
         for (i32 f = (i32)warp_of(); f < large[b].n_drawn; f += n_warps)
             consider(g, counters + f * g.max_codes, drawn_features[(i64)b * max_drawn + f], node,
-                     trial, search, best);
-        if (lane_of() == 0) bests[warp_of()] = best;
+                     trial, bests[warp_of()]);
         __syncthreads();
         if (threadIdx.x == 0) {
             Split split = bests[0];
@@ -80,6 +82,7 @@ KERNEL search_large(Growth g, LargeNode* large, const u16* drawn_features, i32 m
                 if (is_better(bests[w], split)) split = bests[w];
             large[b].split = split;
             if (split.gain > 0) {
+                const CutSearch search = search_of(g, node, trial);
                 large[b].children = make_children(g, node, trial, search, split);
                 write_record(g, node, trial, split, large[b].children);
             }

@@ -10,13 +10,17 @@ struct TinyOpen {
     u32 rows;
 };
 #define TINY_RECORDS 32  // nodes that may be split: 32 rows make fewer than this
+#define TINY_OPEN 17     // such nodes have a row of either class each
 struct TinyState {
-    TinyOpen stack[33];
+    TinyOpen stack[TINY_OPEN];
     Record records[TINY_RECORDS];
     OwnRecords own;
+    Trial trial;
+    Split best;
     u32 codes[32];
     Units units[32];
     u32 n_open;
+    u16 lists[2 * SHARED_FEATURES];
 };
 
 DEVICE i32 smallest_of_lanes(i32 value) {
@@ -65,14 +69,15 @@ DEVICE u32 rows_up_to(u32 rows, u32 code, i32 n_codes) {
 }
 
 DEVICE void consider_tiny(const Growth& g, TinyState& state, u32 rows, const TinyRows& all,
-                          u32 code, i32 feature, const Node& node, const Trial& trial, CutSearch search,
-                          Split& best) {
+                          u32 code, i32 feature, const Node& node) {
     const u32 lane = lane_of();
     const bool is_row = (rows >> lane) & 1;
     const i32 n_codes = g.n_codes[feature];
-    search.monotonic = g.monotonic[feature];
+    const Trial& trial = state.trial;
+    Split& best = state.best;
+    const CutSearch search = search_of(g, node, trial, feature);
     const u32 without = __ballot_sync(FULL_WARP, is_row && code == 0);
-    if (g.categorical[feature]) {
+    if (!PLAIN && g.categorical[feature]) {
         Levels* levels = levels_of(g);
         state.codes[lane] = code;
         __syncwarp();
@@ -87,9 +92,8 @@ DEVICE void consider_tiny(const Growth& g, TinyState& state, u32 rows, const Tin
             i32 at = 0;
             for (u32 left = firsts; left != 0; left &= left - 1)
                 at += state.codes[__ffs((int)left) - 1] < code;
-            const Count count = sum_rows(state, all, same);
             levels->code[at] = (i32)code;
-            levels->weight[at] = weight_of(count.negative, count.positive);
+            levels->weight[at] = weight_of(sum_rows(state, all, same));
         }
         __syncwarp();
         consider_levels(g, __popc(firsts), feature, node, trial, search, best);
@@ -97,8 +101,7 @@ DEVICE void consider_tiny(const Growth& g, TinyState& state, u32 rows, const Tin
         return;
     }
     const Count missing = sum_rows(state, all, without);
-    const ClassWeight missing_weight = weight_of(missing.negative, missing.positive);
-    if (trial.random_cuts) {
+    if (!PLAIN && trial.random_cuts) {
         const i32 lowest = smallest_of_lanes(is_row && code > 0 ? (i32)code : 0x7fffffff);
         if (lowest != 0x7fffffff) {
             const i32 highest = -smallest_of_lanes(is_row ? -(i32)code : 0);
@@ -107,8 +110,7 @@ DEVICE void consider_tiny(const Growth& g, TinyState& state, u32 rows, const Tin
                 const i32 cut = draw_cut(node.key, feature, lowest, n_cuts);
                 const u32 left =
                     __ballot_sync(FULL_WARP, is_row && code > 0 && (i32)code <= cut);
-                const Count sum = sum_rows(state, all, left);
-                judge_cut(cut, highest, weight_of(sum.negative, sum.positive), missing_weight,
+                judge_cut(cut, highest, weight_of(sum_rows(state, all, left)), weight_of(missing),
                           without != 0, feature, search, best);
             }
         }
@@ -116,94 +118,106 @@ DEVICE void consider_tiny(const Growth& g, TinyState& state, u32 rows, const Tin
     }
     const Count sum = sum_rows(state, all, rows_up_to(rows, code, n_codes) & ~without);
     LaneCut mine = {0, 0, 0x7fffffff, {0, 0}};
+    const double bar = best.gain;
     if (is_row && code > 0) {
-        try_cut(search, weight_of(sum.negative + missing.negative, sum.positive + missing.positive),
-                0, (i32)code, best.gain, mine);
-        if (without != 0)
-            try_cut(search, weight_of(sum.negative, sum.positive), 1, (i32)code, best.gain, mine);
+        try_cut(search, weight_of(plus(sum, missing)), 0, (i32)code, bar, mine);
+        if (without != 0) try_cut(search, weight_of(sum), 1, (i32)code, bar, mine);
     }
+    if (!__any_sync(FULL_WARP, mine.gain > bar)) return;
     const LaneCut cut = best_of_lanes(mine);
-    if (cut.gain > best.gain) {
-        const i32 next =
-            smallest_of_lanes(is_row && (i32)code > cut.code ? (i32)code : 0x7fffffff);
-        take_cut(cut, next == 0x7fffffff ? -1 : next, n_codes, without != 0, feature, search, best);
+    const i32 next = smallest_of_lanes(is_row && (i32)code > cut.code ? (i32)code : 0x7fffffff);
+    take_cut(cut, next == 0x7fffffff ? -1 : next, n_codes, without != 0, feature, search, best);
+}
+
+// Copies the codes of a warp's rows next to each other, an odd number of words apart, so that lanes
+// which read the same feature of all rows do not get into each other's way.
+DEVICE void stage_codes(const Growth& g, const u32* rows, u32 n, u32 line_words, u32* staged) {
+    for (u32 i = lane_of(); i < n * line_words; i += 32) {
+        const u32 row = i / line_words, word = i % line_words;
+        staged[row * (line_words | 1) + word] = ((const u32*)codes_of(g, rows[row]))[word];
     }
 }
 
 // Writes the records of a warp, those below its root side by side: who reads them finds the next
 // one close by.
-DEVICE void hand_over(const Growth& g, const Trial& trial, i32 root, const TinyState& state) {
+DEVICE void hand_over(const Growth& g, i32 root, const TinyState& state) {
     const u32 lane = lane_of(), n = state.own.n;
+    const i64 tree = state.trial.tree;
     i32 first = 0;
-    if (lane == 0 && n > 1) first = new_records(g, trial.tree, n - 1);
+    if (lane == 0 && n > 1) first = reserve_records(g, tree, n - 1);
     first = __shfl_sync(FULL_WARP, first, 0);
     if (first < 0 || lane >= n) return;
     Record record = state.records[lane];
     if (record.left > 0) record.left += first - 1;
     if (record.right > 0) record.right += first - 1;
-    g.records[g.trees[trial.tree].first + (lane == 0 ? root : first + (i32)lane - 1)] = record;
+    g.records[g.trees[tree].first + (lane == 0 ? root : first + (i32)lane - 1)] = record;
 }
 
-KERNEL BOUNDS(TINY_WARPS * 32, TINY_BLOCKS) grow_tiny(Growth g, i32 n_nodes) {
+// Splits the node on top of the stack; its children take its place.
+DEVICE void split_tiny(const Growth& g, TinyState& state, const TinyRows& all, const CODE* codes) {
+    const TinyOpen& open = state.stack[state.n_open - 1];
+    const u32 rows = open.rows;
+    if (lane_of() == 0) state.best = {};
+    __syncwarp();
+    for (i32 attempt = 0; !(state.best.gain > 0); ++attempt) {
+        const u16* drawn = 0;
+        const i32 n_drawn = draw_features(g, state.trial, open.node.key, attempt,
+                                          lists_of(g, state.lists), &drawn);
+        if (n_drawn == 0) break;
+        for (i32 k = 0; k < n_drawn; ++k)
+            consider_tiny(g, state, rows, all, codes[drawn[k]], drawn[k], open.node);
+    }
+    const Split& split = state.best;
+    const bool splits = split.gain > 0;
+    const u32 lefts =
+        __ballot_sync(FULL_WARP, splits && goes_left(split, codes[split.feature])) & rows;
+    __syncwarp();
+    if (lane_of() == 0) {
+        --state.n_open;
+        if (splits) {
+            const CutSearch search = search_of(g, open.node, state.trial);
+            Children children =
+                make_children(g, open.node, state.trial, search, split, &state.own);
+            write_record(g, open.node, state.trial, split, children, &state.own);
+            if (children.has_right) state.stack[state.n_open++] = {children.right, rows & ~lefts};
+            if (children.has_left) state.stack[state.n_open++] = {children.left, lefts};
+        }
+    }
+    __syncwarp();
+}
+
+// `line_words`: of a row's codes, where there is shared memory for those of all rows; else 0.
+KERNEL BOUNDS(TINY_WARPS * 32, TINY_BLOCKS) grow_tiny(Growth g, i32 n_nodes, i32 line_words) {
     __shared__ TinyState states[TINY_WARPS];
+    DYNAMIC_SHARED(shared_words);
     TinyState& state = states[warp_of()];
-    const u32 lane = lane_of();
-    u16* lists = g.draws + (i64)warp_number() * 2 * g.n_features;
+    const u32 lane = lane_of(), line = (u32)line_words | 1;
+    u32* staged = (u32*)shared_words + warp_of() * 32 * line;
     const i32 n_warps = (i32)(gridDim.x * (blockDim.x >> 5));
     for (i32 i = (i32)warp_number(); i < n_nodes; i += n_warps) {
         const Node& root = g.tiny[i];
+        const u32* rows = g.rows[root.buffer] + root.first;
         const u32 n = root.last - root.first;
-        const u32 row = lane < n ? g.rows[root.buffer][root.first + lane] : 0;
-        const CODE* codes = codes_of(g, row);
+        const u32 row = lane < n ? rows[lane] : 0;
         TinyRows all;
         all.labels = __ballot_sync(FULL_WARP, (row & LABEL_BIT) != 0);
         for (int bit = 0; bit < 4; ++bit)
             all.repeats[bit] = __ballot_sync(FULL_WARP, (row >> bit) & 1);
-        const Trial trial = g.trials[root.trial];
         state.units[lane] = lane < n ? units_of(g, row) : 0;
+        if (line_words > 0) stage_codes(g, rows, n, (u32)line_words, staged);
         if (lane == 0) {
+            state.trial = g.trials[root.trial];
             state.own = {state.records, 0};
             state.stack[0].node = root;
-            state.stack[0].node.record = new_record(g, trial.tree, &state.own);
+            state.stack[0].node.record = new_records(g, state.trial.tree, 1, &state.own);
             state.stack[0].rows = n == 32 ? FULL_WARP : (1u << n) - 1;
             state.n_open = 1;
         }
         __syncwarp();
-        while (state.n_open > 0) {
-            const Node node = state.stack[state.n_open - 1].node;
-            const u32 rows = state.stack[state.n_open - 1].rows;
-            const CutSearch search = search_of(g, node, trial);
-            Split best = {};
-            for (i32 attempt = 0; !(best.gain > 0); ++attempt) {
-                const u16* drawn = 0;
-                const i32 n_drawn = draw_features(g, trial, node.key, attempt, lists, &drawn);
-                if (n_drawn == 0) break;
-                for (i32 k = 0; k < n_drawn; ++k)
-                    consider_tiny(g, state, rows, all, codes[drawn[k]], drawn[k], node, trial,
-                                  search, best);
-            }
-            const bool splits = best.gain > 0;
-            const bool left = splits && goes_left(best, codes[best.feature]);
-            const u32 lefts = __ballot_sync(FULL_WARP, left) & rows;
-            __syncwarp();
-            if (lane == 0) {
-                --state.n_open;
-                if (splits) {
-                    Children children = make_children(g, node, trial, search, best, &state.own);
-                    write_record(g, node, trial, best, children, &state.own);
-                    if (children.has_right) {
-                        state.stack[state.n_open].node = children.right;
-                        state.stack[state.n_open++].rows = rows & ~lefts;
-                    }
-                    if (children.has_left) {
-                        state.stack[state.n_open].node = children.left;
-                        state.stack[state.n_open++].rows = lefts;
-                    }
-                }
-            }
-            __syncwarp();
-        }
-        hand_over(g, trial, root.record, state);
+        const CODE* codes =
+            line_words > 0 ? (const CODE*)(staged + lane * line) : codes_of(g, row);
+        while (state.n_open > 0) split_tiny(g, state, all, codes);
+        hand_over(g, root.record, state);
         __syncwarp();
     }
 }

@@ -16,7 +16,8 @@ DEVICE Levels* levels_of(const Growth& g) {
     return (Levels*)g.levels + warp_number();
 }
 
-DEVICE i32 list_levels(const Count* counters, i32 n_codes, Levels* levels) {
+template <class Counter>
+DEVICE i32 list_levels(const Counter* counters, i32 n_codes, Levels* levels) {
     i32 n = 0;
     for (i32 start = 0; start < n_codes; start += 32) {
         const i32 code = start + (i32)lane_of();
@@ -25,7 +26,7 @@ DEVICE i32 list_levels(const Count* counters, i32 n_codes, Levels* levels) {
         if (occurs) {
             const i32 at = n + __popc(found & ((1u << lane_of()) - 1));
             levels->code[at] = code;
-            levels->weight[at] = weight_of(counters[code].negative, counters[code].positive);
+            levels->weight[at] = weight_of(count_of(counters[code]));
         }
         n += __popc(found);
     }
@@ -62,35 +63,36 @@ DEVICE void believe(Levels* levels, i32 n, const CutSearch& search) {
 DEVICE void take_levels(const Levels* levels, i32 n, i32 n_left, ClassWeight left, double gain,
                         i32 n_codes, i32 feature, const CutSearch& search, Split& best) {
     if (!(gain > best.gain)) return;
-    best.gain = gain;
-    best.feature = feature;
-    best.categorical = 1;
-    best.cut = 0;
-    best.left = left;
+    Split found = {};
+    found.gain = gain;
+    found.feature = feature;
+    found.categorical = 1;
+    found.left = left;
     // Levels that the node has not seen follow the larger side.
     const bool others_left = 2 * total_of(left) >= total_of(search.node);
     for (i32 w = 0; w < MAX_LEVELS / 64; ++w) {
         const i32 bits = n_codes - 64 * w;
         const u64 all = bits >= 64 ? ~0ull : bits <= 0 ? 0 : (1ull << bits) - 1;
-        best.set.words[w] = others_left ? all : 0;
+        found.set.words[w] = others_left ? all : 0;
     }
     for (i32 i = 0; i < n; ++i) {
         const i32 code = levels->code[levels->order[i]];
         const u64 bit = 1ull << (code & 63);
         if (i < n_left)
-            best.set.words[code >> 6] |= bit;
+            found.set.words[code >> 6] |= bit;
         else
-            best.set.words[code >> 6] &= ~bit;
+            found.set.words[code >> 6] &= ~bit;
     }
-    best.missing_left = contains(best.set, 0);
+    found.missing_left = contains(found.set, 0);
+    keep(found, best);
 }
 
-SELDOM Split search_levels(Levels* levels, i32 n, i32 n_codes, i32 feature, CutSearch search) {
-    Split best = {};
-    if (n < 2) return best;
+SELDOM void search_levels(Levels* levels, i32 n, i32 n_codes, i32 feature, CutSearch search,
+                          Split& best) {
+    if (n < 2) return;
     if (lane_of() == 0) believe(levels, n, search);
     __syncwarp();
-    if (!levels->is_believed) return best;
+    if (!levels->is_believed) return;
     for (i32 i = (i32)lane_of(); i < n; i += 32) {
         const ClassWeight mine = levels->believed[i];
         i32 rank = 0;
@@ -124,14 +126,12 @@ SELDOM Split search_levels(Levels* levels, i32 n, i32 n_codes, i32 feature, CutS
     const LaneCut cut = best_of_lanes(mine);
     take_levels(levels, n, cut.code + 1, cut.left, cut.gain, n_codes, feature, search, best);
     __syncwarp();
-    return best;
 }
 
 // A random half of the levels, by one bit each; at least one on either side.
-SELDOM Split search_random_levels(Levels* levels, i32 n, i32 n_codes, i32 feature, u64 node_key,
-                                  CutSearch search) {
-    Split best = {};
-    if (n < 2) return best;
+SELDOM void search_random_levels(Levels* levels, i32 n, i32 n_codes, i32 feature, u64 node_key,
+                                 CutSearch search, Split& best) {
+    if (n < 2) return;
     const u64 key = key_of(node_key, RANDOM_CUT_BRANCH + (u64)feature);
     i32 ones = 0;
     for (i32 i = 0; i < n; ++i) ones += (i32)(key_of(key, (u64)levels->code[i]) >> 63);
@@ -153,7 +153,6 @@ SELDOM Split search_random_levels(Levels* levels, i32 n, i32 n_codes, i32 featur
     if (admissible(search, left))
         take_levels(levels, n, n_left, left, gain_of(search, left), n_codes, feature, search, best);
     __syncwarp();
-    return best;
 }
 
 // Levels of a category that are listed: the better of what they give and the best so far.
@@ -161,26 +160,25 @@ DEVICE void consider_levels(const Growth& g, i32 n, i32 feature, const Node& nod
                             const Trial& trial, const CutSearch& search, Split& best) {
     Levels* levels = levels_of(g);
     const i32 n_codes = g.n_codes[feature];
-    const Split found =
-        trial.random_cuts ? search_random_levels(levels, n, n_codes, feature, node.key, search)
-                          : search_levels(levels, n, n_codes, feature, search);
-    if (found.gain > best.gain) best = found;
+    if (trial.random_cuts)
+        search_random_levels(levels, n, n_codes, feature, node.key, search, best);
+    else
+        search_levels(levels, n, n_codes, feature, search, best);
 }
 
-// Looks at one feature of a node whose histogram is there.
-DEVICE void consider(const Growth& g, const Count* counters, i32 feature, const Node& node,
-                     const Trial& trial, CutSearch search, Split& best) {
+// Looks at one feature of a node whose histogram is there. Node, trial and the best test so far are
+// in shared memory: copies of them would take the registers that the search needs.
+template <class Counter>
+DEVICE void consider(const Growth& g, const Counter* counters, i32 feature, const Node& node,
+                     const Trial& trial, Split& best) {
     const i32 n_codes = g.n_codes[feature];
-    search.monotonic = g.monotonic[feature];
-    if (!g.categorical[feature]) {
-        if (trial.random_cuts) {
-            const Split found = search_random_cut(counters, n_codes, feature, node.key, search);
-            if (found.gain > best.gain) best = found;
-        } else {
-            search_cuts(counters, n_codes, feature, search, best);
-        }
-        return;
+    const CutSearch search = search_of(g, node, trial, feature);
+    if (!PLAIN && g.categorical[feature]) {
+        const i32 n = list_levels(counters, n_codes, levels_of(g));
+        consider_levels(g, n, feature, node, trial, search, best);
+    } else if (!PLAIN && trial.random_cuts) {
+        search_random_cut(counters, n_codes, feature, node.key, search, best);
+    } else {
+        search_cuts(counters, n_codes, feature, search, best);
     }
-    const i32 n = list_levels(counters, n_codes, levels_of(g));
-    consider_levels(g, n, feature, node, trial, search, best);
 }

@@ -14,18 +14,21 @@ DEVICE i32 draw_features(const Growth& g, const Trial& trial, u64 key, i32 attem
     const i32 first = attempt == 0 ? 0 : wanted + attempt - 1;
     const i32 k = attempt == 0 ? wanted : 1;
     if (first >= n) return 0;
+    u16* sorted = lists + n;
+    const i32 n_swaps = first + k < n ? first + k : n - 1;
     for (i32 i = (i32)lane_of(); i < n; i += 32) lists[i] = features[i];
+    for (i32 i = (i32)lane_of(); i < n_swaps; i += 32)
+        sorted[i] = (u16)(i + (i32)uniform_below(key_of(key, (u64)i), (u32)(n - i)));
     __syncwarp();
     if (lane_of() == 0) {
-        for (i32 i = 0; i < first + k && i + 1 < n; ++i) {
-            const i32 other = i + (i32)uniform_below(key_of(key, (u64)i), (u32)(n - i));
+        for (i32 i = 0; i < n_swaps; ++i) {
+            const i32 other = sorted[i];
             const u16 kept = lists[i];
             lists[i] = lists[other];
             lists[other] = kept;
         }
     }
     __syncwarp();
-    u16* sorted = lists + n;
     for (i32 i = (i32)lane_of(); i < k; i += 32) {
         const u16 mine = lists[first + i];
         i32 rank = 0;

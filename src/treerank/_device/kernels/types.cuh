@@ -1,5 +1,7 @@
 // What the kernels know of tables, trees and nodes. CODE is the type of a code, WIDE whether rows
-// carry weights in fixed point rather than small whole numbers.
+// carry weights in fixed point rather than small whole numbers. PLAIN: no categories, no monotone
+// constraints, no random cuts, and Gini's criterion. Most fits are like that, and code for anything
+// else would take the registers that the search needs.
 //
 // The same text is compiled for a device and, with a shim in the place of its words, as C++ for the
 // tests. Everything that decides a model is a whole number, or a double computed as the core
@@ -19,7 +21,7 @@ typedef long long i64;
 #define KERNEL extern "C" __global__ void
 #define BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 #ifndef DYNAMIC_SHARED
-#define DYNAMIC_SHARED(name) extern __shared__ u64 name[]
+#define DYNAMIC_SHARED(name) extern __shared__ __align__(16) u64 name[]
 #endif
 #define FULL_WARP 0xffffffffu
 
@@ -40,6 +42,36 @@ struct Count {
     Units negative, positive;
 };
 
+// Counters in shared memory. Small whole numbers take half a word each, the negatives the lower one:
+// then twice as many features fit, and one addition adds both classes. So a block may count no more
+// than MOST_PACKED units.
+#define MOST_PACKED 65535
+#if WIDE
+typedef Count BlockCount;
+#else
+struct BlockCount {
+    u32 both;
+};
+DEVICE Count count_of(BlockCount count) { return {count.both & 0xffff, count.both >> 16}; }
+DEVICE bool is_empty(BlockCount count) { return count.both == 0; }
+DEVICE BlockCount plus(BlockCount a, BlockCount b) { return {a.both + b.both}; }
+DEVICE BlockCount less(BlockCount a, BlockCount b) { return {a.both - b.both}; }
+DEVICE void add_units(BlockCount* counter, i32 label, Units units) {
+    atomicAdd(&counter->both, units << (16 * label));
+}
+#endif
+DEVICE Count count_of(Count count) { return count; }
+DEVICE bool is_empty(Count count) { return (count.negative | count.positive) == 0; }
+DEVICE Count plus(Count a, Count b) {
+    return {a.negative + b.negative, a.positive + b.positive};
+}
+DEVICE Count less(Count a, Count b) {
+    return {a.negative - b.negative, a.positive - b.positive};
+}
+DEVICE void add_units(Count* counter, i32 label, Units units) {
+    atomicAdd((Atom*)counter + label, (Atom)units);
+}
+
 struct ClassWeight {
     double negative, positive;
 };
@@ -52,8 +84,8 @@ DEVICE ClassWeight less(ClassWeight a, ClassWeight b) {
 DEVICE ClassWeight plus(ClassWeight a, ClassWeight b) {
     return {a.negative + b.negative, a.positive + b.positive};
 }
-DEVICE ClassWeight weight_of(Units negative, Units positive) {
-    return {(double)negative, (double)positive};
+DEVICE ClassWeight weight_of(Count count) {
+    return {(double)count.negative, (double)count.positive};
 }
 
 struct GradientSum {
@@ -143,6 +175,13 @@ struct Growth {
 DEVICE u32 lane_of() { return threadIdx.x & 31; }
 DEVICE u32 warp_of() { return threadIdx.x >> 5; }
 DEVICE u32 warp_number() { return blockIdx.x * (blockDim.x >> 5) + warp_of(); }
+
+// Where a warp draws features: two lists, in shared memory where they are short.
+#define SHARED_FEATURES 128
+DEVICE u16* lists_of(const Growth& g, u16* shared) {
+    return g.n_features <= SHARED_FEATURES ? shared
+                                           : g.draws + (i64)warp_number() * 2 * g.n_features;
+}
 
 DEVICE Units units_of(const Growth& g, u32 row) {
 #if WIDE

@@ -68,17 +68,16 @@ def divide(y: Any, size: int, draw: int) -> tuple[Any, Any]:
     return mixed[:n_train], mixed[n_train:][:LARGEST_TEST]
 
 
-def evaluate(model: str, X: Any, y: Any, train: Any, test: Any) -> dict[str, float]:
+def evaluate(make: Callable[[], Any], X: Any, y: Any, train: Any, test: Any) -> dict[str, float]:
     """AUC on new rows, and the processor's seconds."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         start = time.process_time()
-        fitted = MODELS[model]().fit(X.iloc[train], y[train])
+        fitted = make().fit(X.iloc[train], y[train])
         done = time.process_time()
-        own = hasattr(fitted, "partition_") or model in OURS
-        score = (
-            fitted.score_samples(X.iloc[test]) if own else fitted.predict_proba(X.iloc[test])[:, 1]
-        )
+        rows = X.iloc[test]
+        own = isinstance(fitted, TreeRank | RankingForest | BoostedTreeRank)
+        score = fitted.score_samples(rows) if own else fitted.predict_proba(rows)[:, 1]
         return {
             "auc": float(roc_auc_score(y[test], score)),
             "fit": done - start,
@@ -92,7 +91,7 @@ def measure_draw(name: str, size: int, draw: int, model: str) -> dict[str, float
     train, test = divide(y, size, draw)
     key = f"judging-{SEED}-{size}-{name}-{draw}-{model.replace(' ', '_')}"
     key += f"-{fingerprint()}" if model in OURS else ""
-    found: dict[str, float] = remember(key, partial(evaluate, model, X, y, train, test))
+    found: dict[str, float] = remember(key, partial(evaluate, MODELS[model], X, y, train, test))
     return found
 
 

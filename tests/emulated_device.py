@@ -72,7 +72,7 @@ def library(code_bytes, wide):
 
 
 def put_in_blocks(block_rows):
-    """As `put_table`, with so much memory that a block has so many rows."""
+    """As `put_table`, with just enough memory for blocks of `block_rows` rows."""
 
     def put(device, codes, labels, units, features, beside=0):
         one = codes.itemsize * (len(codes) + 2 * row_stride(len(codes), codes.itemsize)) + 8

@@ -130,8 +130,10 @@ def test_leaves_that_a_bound_made_equal_stay_together(seed, monkeypatch):
     )  # fmt: skip
     wanted = oracles.boosted_tree_values(data, np.arange(n), np.arange(3))
     np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-7)
-    keep_together = oracles._gradient_halves
-    monkeypatch.setattr(oracles, "_gradient_halves", lambda *a: keep_together(*a[:3], False))
+    keep_together = oracles.boosting._gradient_halves
+    monkeypatch.setattr(
+        oracles.boosting, "_gradient_halves", lambda *a: keep_together(*a[:3], False)
+    )
     assert not np.allclose(found, oracles.boosted_tree_values(data, np.arange(n), np.arange(3)))
 
 
@@ -419,7 +421,7 @@ def test_a_number_of_strata_leaves_the_number_of_trees_to_rows_held_out():
     assert model.plan_.max_leaf_nodes == 6
 
 
-def test_best_first_stops_at_so_many_strata_and_without_a_limit_is_depth_by_depth():
+def test_best_first_stops_at_max_leaf_nodes_and_without_a_limit_is_depth_by_depth():
     X, y = sample(2_000)
     settings = {"n_estimators": 1, "leaf_values": "stratum", "random_state": 0}
     for n_strata in (2, 5, 12):

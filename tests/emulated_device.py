@@ -50,25 +50,24 @@ def library(code_bytes, wide):
     words = [f"-D{name}={value}" for name, value in definitions(code_bytes, wide).items()]
     key = hashlib.sha256(repr((text, SHIM.read_text(), words)).encode()).hexdigest()[:16]
     built = BUILD / f"kernels_{key}.so"
-    if not built.exists():
-        BUILD.mkdir(parents=True, exist_ok=True)
-        code = BUILD / f"kernels_{key}_{os.getpid()}.cpp"
-        code.write_text(text)
-        made = code.with_suffix(".so")
-        options = [
-            "-std=c++20",
-            "-O1",
-            "-ffp-contract=off",
-            "-fno-strict-aliasing",
-            "-shared",
-            "-U_FORTIFY_SOURCE",
-        ]
-        subprocess.run(
-            [compiler(), *options, "-fPIC", "-w", *words, str(code), "-o", str(made)], check=True
-        )
-        made.replace(built)
-        code.unlink()
+    BUILD.mkdir(parents=True, exist_ok=True)
+    import fcntl  # of Unix: nothing is emulated elsewhere
+
+    with built.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # of several test processes one compiles
+        if not built.exists():
+            build(text, words, built)
     return ctypes.CDLL(str(built))
+
+
+def build(text, words, built):
+    code, made = built.with_suffix(".cpp"), built.with_suffix(".made")
+    code.write_text(text)
+    options = ["-std=c++20", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-w", *words]
+    made_as = ["-shared", "-fPIC", "-U_FORTIFY_SOURCE", "-o", str(made)]
+    subprocess.run([compiler(), *options, *made_as, str(code)], check=True)
+    made.replace(built)
+    code.unlink()
 
 
 def put_in_blocks(block_rows):

@@ -37,7 +37,7 @@ def expected_failures(estimator):
         TreeRank(),
         TreeRank(pruning=None, shrinkage=None),
         TreeRank(shrinkage=None),
-        TreeRank(splitter=LogisticRegression(), max_depth=2, cv=2),
+        TreeRank(splitter=LogisticRegression(solver="newton-cholesky"), max_depth=2, cv=2),
         TreeRank(splitter=DyadicGrid(2)),
         LeafRank(),
         RankingForest(n_estimators=20),

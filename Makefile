@@ -53,7 +53,13 @@ demo: $(VENV)/.demo-installed
 test:
 	$(MAKE) --no-print-directory -j 3 sanitize suite lint
 
-suite: $(VENV)/.dev-installed
+# Byte code of all that tests import is written once, before several processes do the same.
+$(VENV)/.collected: $(VENV)/.dev-installed
+	mkdir -p build
+	$(BIN)/python -m pytest --collect-only > build/collected.txt || { cat build/collected.txt; exit 1; }
+	touch $@
+
+suite: $(VENV)/.collected
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal
 
 # For a night: ten times the examples of each property, and many more odd inputs.
@@ -75,7 +81,7 @@ stub: $(VENV)/.dev-installed
 
 # The tests of the core once more, in a build that stops at the first wrong
 # access or undefined operation; and its bits, with every instruction set of the processor.
-sanitize: sanitize-build $(VENV)/.dev-installed
+sanitize: sanitize-build $(VENV)/.collected
 	for isa in base avx2 avx512; do \
 	  TREERANK_ISA=$$isa build/dev/sanitize/core_bits | diff tests/core/expected.txt - || exit 1; done
 	PATH=$(abspath $(BIN)):$$PATH sh tests/sanitize.sh build/dev/sanitize

@@ -5,9 +5,6 @@ build=$(cd "$1" && pwd)
 copy="$build/package"
 # Files without such tests need not even be imported.
 files=$(grep -rl 'mark\.core' --include='test_*.py' tests | sort)
-# Byte code is compiled here, once: the sanitizers would slow that down, in every process.
-collected=$(python -m pytest $files --collect-only -p no:cacheprovider) ||
-    { echo "$collected"; exit 1; }
 rm -rf "$copy"
 mkdir -p "$copy"
 # With the times that byte code goes by; without byte code that another process is writing.

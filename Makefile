@@ -25,15 +25,20 @@ $(eval $(call install,demo))
 $(eval $(call install,test))
 $(eval $(call install,bench))
 $(eval $(call install,docs))
-# Who works on the code sees every warning; `make WERROR=OFF` for a compiler that has new ones.
+# Who works on the code sees every warning; `make WERROR=OFF` for a compiler that has new ones. The
+# core is built before other packages are installed, so that the sanitizers' core is built beside
+# that; and what builds it stays where it is, so that after a change only the files concerned are
+# compiled again. Ninja asks for the jobs of a make that is not its parent: it is told of none.
 WERROR ?= ON
-$(eval $(call install,dev,--no-build-isolation \
-  --config-settings=cmake.define.TREERANK_WERROR=$(WERROR) \
-  --config-settings=cmake.define.TREERANK_PRECOMPILE=ON))
-
-# What builds the core. It comes before the rest, so that the sanitizer build is made beside that;
-# and it stays where it is, so that after a change only the files concerned are compiled again.
-$(VENV)/.dev-installed: | $(VENV)/.tools-installed
+define_cmake = --config-settings=cmake.define.TREERANK_$(1)
+$(VENV)/.dev-installed: $(VENV)/.core-installed
+	$(PIP) install --no-compile 'treerank-ml[dev]'
+	touch $@
+$(VENV)/.core-installed: pyproject.toml CMakeLists.txt $(wildcard cmake/*) $(SOURCES) | $(VENV)/.tools-installed
+	MAKEFLAGS= $(PIP) install --no-compile --no-deps --no-build-isolation -e . \
+	  --config-settings=build-dir=build/dev $(call define_cmake,WERROR=$(WERROR)) \
+	  $(call define_cmake,PRECOMPILE=ON) $(call define_cmake,SANITIZE=ON)
+	touch $@
 $(VENV)/.tools-installed:
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --no-compile cmake nanobind ninja scikit-build-core setuptools-scm
@@ -48,7 +53,13 @@ demo: $(VENV)/.demo-installed
 test:
 	$(MAKE) --no-print-directory -j 3 sanitize suite lint
 
-suite: $(VENV)/.dev-installed
+# Byte code of all that tests import is written once, before several processes do the same.
+$(VENV)/.collected: $(VENV)/.dev-installed
+	mkdir -p build
+	$(BIN)/python -m pytest --collect-only > build/collected.txt || { cat build/collected.txt; exit 1; }
+	touch $@
+
+suite: $(VENV)/.collected
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal
 
 # For a night: ten times the examples of each property, and many more odd inputs.
@@ -70,17 +81,13 @@ stub: $(VENV)/.dev-installed
 
 # The tests of the core once more, in a build that stops at the first wrong
 # access or undefined operation; and its bits, with every instruction set of the processor.
-sanitize: sanitize-build $(VENV)/.dev-installed
+sanitize: sanitize-build $(VENV)/.collected
 	for isa in base avx2 avx512; do \
-	  TREERANK_ISA=$$isa build/sanitize/core_bits | diff tests/core/expected.txt - || exit 1; done
-	PATH=$(abspath $(BIN)):$$PATH sh tests/sanitize.sh build/sanitize
+	  TREERANK_ISA=$$isa build/dev/sanitize/core_bits | diff tests/core/expected.txt - || exit 1; done
+	PATH=$(abspath $(BIN)):$$PATH sh tests/sanitize.sh build/dev/sanitize
 
-# Ninja asks for the jobs of a make that is not its parent: it is told of none.
-sanitize-build: $(VENV)/.tools-installed
-	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=None -DTREERANK_SANITIZE=ON \
-	  -DTREERANK_CORE_TEST=ON -DTREERANK_PRECOMPILE=ON -DTREERANK_WERROR=$(WERROR) \
-	  -DPython_EXECUTABLE=$(abspath $(BIN)/python) > /dev/null
-	MAKEFLAGS= $(BIN)/cmake --build build/sanitize
+sanitize-build: $(VENV)/.core-installed
+	MAKEFLAGS= $(BIN)/cmake --build build/dev --target sanitized
 
 # The core with every compiler that is installed, or with those of ONLY="g++-12 clang++-19".
 compilers: $(VENV)/.dev-installed

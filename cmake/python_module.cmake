@@ -24,6 +24,16 @@ if(TREERANK_PRECOMPILE)
   target_precompile_headers(_core PRIVATE src/bindings/arrays.hpp)
 endif()
 install(TARGETS _core LIBRARY DESTINATION treerank)
+
+# The same bindings over the other core.
+if(TREERANK_SANITIZE)
+  nanobind_add_module(_core_sanitized NB_STATIC STABLE_ABI FREE_THREADED NB_SUPPRESS_WARNINGS
+                      NOSTRIP $<TARGET_OBJECTS:_core>)
+  target_link_libraries(_core_sanitized PRIVATE sanitized_core)
+  set_target_properties(_core_sanitized PROPERTIES OUTPUT_NAME _core EXCLUDE_FROM_ALL ON
+                        LIBRARY_OUTPUT_DIRECTORY "${sanitized_folder}")
+  add_dependencies(sanitized _core_sanitized)
+endif()
 if(SKBUILD_METADATA_DIR)
   include(cmake/notices.cmake)
 endif()

@@ -7,8 +7,10 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import pytest
 from dask.delayed import delayed
 from distributed.utils import get_mp_context
+from sklearn.base import clone
 
 from treerank.dask import _cluster
 
@@ -65,3 +67,21 @@ def at_round(monkeypatch, number, action):
 
     monkeypatch.setattr(_cluster.Cluster, "result", result)
     return done
+
+
+def break_off(model, parts, checkpoint):
+    """Break a fit off shortly before its end; return how many rounds a whole one takes."""
+    whole = clone(model).fit(*parts).n_rounds_
+    assert not checkpoint.exists()
+
+    def stop():
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        at_round(patch, whole - 4, stop)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(*parts)
+    assert checkpoint.exists()
+    with pytest.raises(ValueError, match="other data or other parameters"):
+        clone(model).set_params(random_state=9).fit(*parts)
+    return whole

@@ -57,29 +57,28 @@ def compiled(program):
     words = [f"-D{name}={value}" for name, value in program.definitions.items()]
     key = hashlib.sha256(repr((text, SHIM.read_text(), words)).encode()).hexdigest()[:16]
     built = BUILD / f"kernels_{key}.so"
-    if not built.exists():
-        BUILD.mkdir(parents=True, exist_ok=True)
-        code = BUILD / f"kernels_{key}_{os.getpid()}.cpp"
-        code.write_text(text)
-        made = code.with_suffix(".so")
-        options = [
-            "-std=c++20",
-            "-O1",
-            "-ffp-contract=off",
-            "-fno-strict-aliasing",
-            "-shared",
-            "-U_FORTIFY_SOURCE",
-        ]
-        subprocess.run(
-            [compiler(), *options, "-fPIC", "-w", *words, str(code), "-o", str(made)], check=True
-        )
-        made.replace(built)
-        code.unlink()
+    BUILD.mkdir(parents=True, exist_ok=True)
+    import fcntl  # of Unix: nothing is emulated elsewhere
+
+    with built.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # of several test processes one compiles
+        if not built.exists():
+            build(text, words, built)
     return ctypes.CDLL(str(built))
 
 
+def build(text, words, built):
+    code, made = built.with_suffix(".cpp"), built.with_suffix(".made")
+    code.write_text(text)
+    options = ["-std=c++20", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-w", *words]
+    made_as = ["-shared", "-fPIC", "-U_FORTIFY_SOURCE", "-o", str(made)]
+    subprocess.run([compiler(), *options, *made_as, str(code)], check=True)
+    made.replace(built)
+    code.unlink()
+
+
 def put_in_blocks(block_rows):
-    """As `put_table`, with so much memory that a block has so many rows."""
+    """As `put_table`, with just enough memory for blocks of `block_rows` rows."""
 
     def put(device, codes, labels, units, features, beside=0):
         one = codes.itemsize * (len(codes) + 2 * row_stride(len(codes), codes.itemsize)) + 8

@@ -100,7 +100,7 @@ def test_levels_that_other_folds_do_not_know_are_missing_and_every_code_has_a_le
         assert (order.code_of[level[row], fold[row]] == 0) == alone
 
 
-def test_rows_are_dealt_out_alike_whatever_the_blocks_they_are_read_in(monkeypatch):
+def test_rows_get_the_same_folds_whatever_the_blocks_they_are_read_in(monkeypatch):
     X, y = shops(700, 90)
     expected = TreeRank(categories="statistics").fit(X, y).score_samples(X)
     monkeypatch.setattr("treerank._binning.category_statistics.ROWS_AT_ONCE", 64)

@@ -7,7 +7,8 @@ distributed = pytest.importorskip("distributed")
 from clusters import forked_workers  # noqa: E402
 
 
-@pytest.fixture(scope="session")
+# A cluster takes less time to start than to keep: even idle it takes a few hundredths of a core.
+@pytest.fixture(scope="module")
 def threads():
     """A cluster of two workers in this process: quick, nothing to kill."""
     with distributed.Client(
@@ -16,7 +17,7 @@ def threads():
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster_of_processes():
     with (
         forked_workers(),

@@ -15,7 +15,7 @@ distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 pd = pytest.importorskip("pandas")
 
-from clusters import at_round, cut_array, cut_frame, frame, table  # noqa: E402
+from clusters import at_round, break_off, cut_array, cut_frame, frame, table  # noqa: E402
 
 from treerank._growth import boosting_choice  # noqa: E402
 from treerank.dask import DaskBoostedTreeRank, _boosting_checkpoint  # noqa: E402
@@ -140,20 +140,8 @@ def test_a_fit_that_was_broken_off_goes_on_from_its_checkpoint(
     parts = cut_frame(x, [80]), cut_frame(pd.Series(y), [80])
     path = tmp_path / "growth.npz"
     parameters = {"n_estimators": 3, "n_bags": 2, "random_state": 1}
-    whole = DaskBoostedTreeRank(client=threads, checkpoint=path, **parameters).fit(*parts).n_rounds_
-    assert not path.exists()
-
-    def stop():
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        at_round(patch, whole - 4, stop)
-        model = DaskBoostedTreeRank(client=threads, checkpoint=path, **parameters)
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(*parts)
-    assert path.exists()
-    with pytest.raises(ValueError, match="other data or other parameters"):
-        clone(model).set_params(random_state=9).fit(*parts)
+    model = DaskBoostedTreeRank(client=threads, checkpoint=path, **parameters)
+    whole = break_off(model, parts, path)
     model.fit(*parts)
     assert model.n_rounds_ < whole / 2 + 10
     assert not path.exists()

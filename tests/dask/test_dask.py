@@ -17,6 +17,7 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")
 from clusters import cut_array, cut_frame, frame, table  # noqa: E402
+from random_growth import weights_of  # noqa: E402
 from same_models import DEEP, SMALL, assert_same_forest, assert_same_tree  # noqa: E402
 
 from treerank._input import column_stats  # noqa: E402
@@ -42,13 +43,7 @@ def test_any_partitions_give_the_tree_of_memory(
     threads, n, n_classes, cuts, weights, as_frame, seed
 ):
     x, y = table(n, n_classes, seed)
-    rng = np.random.default_rng(seed)
-    weight = {
-        "none": None,
-        "whole": rng.integers(1, 4, size=n).astype(float),
-        "broken": rng.random(n) + 0.1,
-        "zeros": np.append(np.ones(n - 3), [0.0, 2.0, 0.0]),
-    }[weights]
+    weight = weights_of(weights, n, seed)
     given_x = frame(x, seed) if as_frame else x
     cut = cut_frame if as_frame else cut_array
     given_y = pd.Series(y) if as_frame else y

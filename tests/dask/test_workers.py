@@ -6,7 +6,6 @@ import threading
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from treerank import RankingForest, TreeRank
 
@@ -15,7 +14,7 @@ distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")
-from clusters import at_round, cut_array, table  # noqa: E402
+from clusters import at_round, break_off, cut_array, table  # noqa: E402
 from same_models import DEEP, assert_same_forest, assert_same_tree  # noqa: E402
 
 from treerank.dask import (  # noqa: E402
@@ -119,20 +118,8 @@ def test_a_fit_that_was_broken_off_goes_on_from_its_checkpoint(
         monkeypatch.setattr(_forest_rows, "BATCH", 3)
         make, parameters = DaskRankingForest, {"n_estimators": 4}
         local = RankingForest(**parameters)
-    whole = make(client=threads, checkpoint=checkpoint, **parameters).fit(*parts).n_rounds_
-    assert not checkpoint.exists()
-
-    def stop():
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        at_round(patch, whole - 4, stop)
-        model = make(client=threads, checkpoint=checkpoint, **parameters)
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(*parts)
-    assert checkpoint.exists()
-    with pytest.raises(ValueError, match="other data or other parameters"):
-        clone(model).set_params(random_state=9).fit(*parts)
+    model = make(client=threads, checkpoint=checkpoint, **parameters)
+    whole = break_off(model, parts, checkpoint)
     turned = np.random.default_rng(0).permutation(y)  # as many of each class
     with pytest.raises(ValueError, match="other data or other parameters"):
         model.fit(parts[0], cut_array(turned, [300]))

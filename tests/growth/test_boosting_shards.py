@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_examples import examples
 from local_shards import CallsHere, parts_of
+from random_growth import weights_of
 
 pytest.importorskip("dask")
 pd = pytest.importorskip("pandas")
@@ -41,16 +42,6 @@ def table(n, n_classes, seed, n_levels=12):
     y[:n_classes] = np.arange(n_classes)
     x = x.mask(rng.random(x.shape) < 0.05)
     return x, y
-
-
-def weights_of(kind, n, seed):
-    rng = np.random.default_rng(seed)
-    return {
-        "none": None,
-        "whole": rng.integers(1, 4, size=n).astype(float),
-        "broken": rng.random(n) + 0.1,
-        "huge": rng.random(n) * 1e9 + 1,
-    }[kind]
 
 
 def two_roads(parameters, x, y, weight, cuts):

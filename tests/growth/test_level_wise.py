@@ -6,6 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_examples import examples
 from local_shards import LocalShards, parts_of
+from random_growth import (
+    SPLITTER_PARAMETERS,
+    TREE_PARAMETERS,
+    assert_same_tree,
+    table,
+    weights_of,
+)
 
 from treerank import LeafRank, TreeRank, _core
 from treerank._binning.binning import code_table
@@ -18,17 +25,6 @@ from treerank._plans.treerank import plan_tree
 from treerank._trees.ranking_tree import tree_from_core
 
 pytestmark = pytest.mark.core
-
-
-def table(n, n_classes, seed, n_features=4):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, n_features)).round(1)
-    x[:, -1] = rng.integers(0, 4, size=n)
-    noise = x[:, 0] + np.abs(x[:, 1]) + (x[:, -1] == 2) + rng.normal(size=n)
-    y = np.searchsorted(np.quantile(noise, np.arange(1, n_classes) / n_classes), noise)
-    x[rng.random(x.shape) < 0.05] = np.nan
-    y[:n_classes] = np.arange(n_classes)
-    return x, y
 
 
 def grow_both(model, x, y, weight, cuts, gathered_rows, histogram_bytes=2**27):
@@ -51,31 +47,15 @@ def grow_both(model, x, y, weight, cuts, gathered_rows, histogram_bytes=2**27):
     return together, tree_from_core(arrays, scale), parts
 
 
-def assert_same(one, other):
-    for name in ("cells", "counts", "tests", "category_sets"):
-        assert np.array_equal(getattr(one, name), getattr(other, name)), name
-
-
 options = st.fixed_dictionaries(
     {
-        "max_depth": st.sampled_from([1, 3, None]),
-        "min_samples_leaf": st.sampled_from([1, 5]),
-        "max_features": st.sampled_from([None, 2]),
-        "tournament": st.sampled_from(["all", "adjacent"]),
+        **TREE_PARAMETERS,
         "tournament_gain": st.sampled_from(["vus", "local"]),
         "missing": st.sampled_from(["learned", "cell_mean"]),
-        "categorical_features": st.sampled_from([None, [3]]),
-        "monotonic_cst": st.sampled_from([None, [1, 0, -1, 0]]),
-        "random_state": st.integers(0, 5),
     }
 )
 splitters = st.builds(
-    LeafRank,
-    max_depth=st.sampled_from([1, 2, 3, None]),
-    criterion=st.sampled_from(["gini", "entropy", "auc", "hellinger"]),
-    max_features=st.sampled_from([None, 1, 2]),
-    max_leaf_nodes=st.sampled_from([None, None, 3]),
-    min_samples_leaf=st.sampled_from([1, 4]),
+    LeafRank, **SPLITTER_PARAMETERS, max_leaf_nodes=st.sampled_from([None, None, 3])
 )
 
 
@@ -95,15 +75,10 @@ def test_any_cut_of_the_rows_gives_the_tree_of_all_rows(
     n, n_classes, seed, parameters, splitter, weights, cuts, gathered_rows, histogram_bytes
 ):
     x, y = table(n, n_classes, seed)
-    rng = np.random.default_rng(seed)
-    weight = {
-        "none": None,
-        "whole": rng.integers(1, 4, size=n).astype(float),
-        "broken": rng.random(n) + 0.1,
-    }[weights]
+    weight = weights_of(weights, n, seed)
     model = TreeRank(splitter, pruning=None, shrinkage=None, **parameters)
     one, other, _ = grow_both(model, x, y, weight, sorted(cuts), gathered_rows, histogram_bytes)
-    assert_same(one, other)
+    assert_same_tree(one, other)
 
 
 def a_growth(n_features=2):

@@ -61,15 +61,11 @@ def scores(model):
 
 
 @pytest.fixture
-def rows(tmp_path, monkeypatch):
+def rows(folder):
     """Path of a table; what is temporary must be gone at the end."""
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    path = tmp_path / "rows.parquet"
+    path = folder / "rows.parquet"
     write(loans(), path)
-    yield path
-    assert list(temporary.iterdir()) == []
+    return path
 
 
 # --- damage ---

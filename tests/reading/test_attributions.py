@@ -13,6 +13,7 @@ from hypothesis_examples import examples
 import treerank
 from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank, _core
 from treerank._reading.tree_sums import tree_sum
+from treerank._trees.ranking_tree import SLOT
 from treerank.inspection import attributions
 
 pytestmark = pytest.mark.core
@@ -286,7 +287,7 @@ def packed_sklearn_forest(forest, n_features):
                 share.append(weight[tree.children_left[node]] / weight[node])
             step.append(tree.value[node, 0, 0])
         starts.append(len(slots))
-    records = np.array(slots, dtype=oracles.SLOT).view(np.uint8).reshape(-1, 8)
+    records = np.array(slots, dtype=SLOT).view(np.uint8).reshape(-1, 8)
     return (
         np.array(starts, dtype=np.int64), records, np.array(step), np.empty(0, dtype=np.int32),
         np.empty((0, 32), dtype=np.uint8), np.ones(len(forest), dtype=np.uint8), np.array(share),

@@ -15,8 +15,6 @@ from treerank._report._strata import step_breaks
 from treerank.metrics import wilson_interval
 from treerank.scoring import Grades, Points, Scorecard, validate
 
-pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
 CUT_IDS = {
     "cut-tp": weight, "cut-fp": weight, "cut-fn": weight, "cut-tn": weight, "cut-score": number,
     "cut-tpr": percent, "cut-fpr": percent, "cut-precision": percent, "cut-missed": percent,

@@ -115,7 +115,7 @@ def test_subtrees_that_are_not_nested_are_refused():
 @pytest.mark.core
 @given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.integers(2, 7), st.booleans())
 @examples(30)
-def test_rows_are_dealt_out_to_folds_in_the_order_of_their_hashes(seed, n_classes, n_folds, big):
+def test_rows_are_assigned_to_folds_in_the_order_of_their_hashes(seed, n_classes, n_folds, big):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(70_000, 140_000)) if big and seed % 8 == 0 else int(rng.integers(1, 400))
     codes = rng.integers(0, 3, size=(2, n)).astype(np.uint16 if seed % 2 else np.uint8)

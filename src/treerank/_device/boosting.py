@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank import _core
-from treerank._device.device import Memory, addresses, check_room, download, row_ranges_of, upload
+from treerank._device.device import Memory, addresses, check_room, download, record_ranges, upload
 from treerank._device.scoring import PackedTrees, PlacedTrees
 from treerank._device.table import DeviceTable
 
@@ -191,7 +191,7 @@ class DeviceBoosting:
         steps = growth.steps().view(STEP).reshape(-1)
         if not len(steps):
             return
-        cut = row_ranges_of(steps["first"], steps["first"] + steps["n"], ROWS_PER_BLOCK)
+        cut = record_ranges(steps, ROWS_PER_BLOCK)
         parcel = Parcel(self.device, steps, cut)
         self.table.kernels.launch(
             "add_steps", len(cut), THREADS, self.boosting, *parcel.places, ROWS_PER_BLOCK,
@@ -331,10 +331,10 @@ class _GrowingTree:
         counts = growth.counts().view(COUNT).reshape(-1)
         nodes = growth.nodes().view(OPEN_NODE).reshape(-1).copy()
         n_histograms = growth.n_histograms
-        move_cut = row_ranges_of(moves["from"], moves["from"] + moves["n"], ROWS_PER_BLOCK)
+        move_cut = record_ranges(moves, ROWS_PER_BLOCK, "from")
         jobs, count_cut, counted_rows = self._count_jobs(counts, n_histograms)
         nodes["histogram"] = self.at.histograms.addresses_of(nodes["histogram"], n_histograms)
-        node_cut = row_ranges_of(nodes["first"], nodes["first"] + nodes["n"], ROWS_PER_BLOCK)
+        node_cut = record_ranges(nodes, ROWS_PER_BLOCK)
         parcel = Parcel(self.device, moves, move_cut, jobs, count_cut, nodes, node_cut)
         places = parcel.places
         boosting = self.at.boosting
@@ -369,7 +369,7 @@ class _GrowingTree:
         wanted = BLOCKS_PER_PROCESSOR * self.device.n_processors
         share = int(counts["n"].sum()) * n_groups // max(wanted, 1)
         rows = int(np.clip(share, LEAST_COUNTED_ROWS, MOST_COUNTED_ROWS))
-        return jobs, row_ranges_of(jobs["first"], jobs["first"] + jobs["n"], rows), rows
+        return jobs, record_ranges(jobs, rows), rows
 
     def _count(
         self, counts: NDArray[Any], parcel: Parcel, n_ranges: int, rows: int, first: int = 0

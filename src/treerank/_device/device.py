@@ -111,6 +111,15 @@ def row_ranges_of(
     return np.ascontiguousarray(np.column_stack([jobs, rows]).astype(np.uint32))
 
 
+def record_ranges(
+    records: NDArray[Any], rows_per_block: int, start: str = "first"
+) -> NDArray[np.uint32]:
+    """Cut the `n` rows of each record into ranges, from the row that `start` names."""
+    first: NDArray[np.int64] = records[start]
+    n: NDArray[np.int64] = records["n"]
+    return row_ranges_of(first, first + n, rows_per_block)
+
+
 def within_budget(free: int, taken: int) -> int:
     """Memory that may still be taken: what is free, within what the environment allows."""
     given = os.environ.get(BUDGET, "")

@@ -384,7 +384,9 @@ class _Level:
 
 
 def _n_rows(nodes: NDArray[Any]) -> NDArray[np.int64]:
-    return np.asarray(nodes["last"].astype(np.int64) - nodes["first"])
+    first: NDArray[np.uint32] = nodes["first"]
+    last: NDArray[np.uint32] = nodes["last"]
+    return last.astype(np.int64) - first
 
 
 def _groups(nodes: NDArray[Any], most: int) -> list[NDArray[Any]]:

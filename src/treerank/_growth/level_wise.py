@@ -239,9 +239,10 @@ class _Batch:
             row_state = roots.view(np.uint8).reshape(len(cells), -1)
             command = commands[i] = self._placing(i, nothing, row_state, wanted)
             assert command.tree is not None
+            cell: NDArray[np.int32] = roots["cell"]
             for slot in range(len(cells)):
                 jobs.append(self._job(i, slot, cells, None))
-                sizes.append(float(command.tree.counts[roots["cell"][slot]].sum()))
+                sizes.append(float(command.tree.counts[cell[slot]].sum()))
         if not jobs:
             return
         self._ask(commands, afresh=True)

@@ -161,8 +161,9 @@ def _place(
 
 def _sum_up(tree: CellTree, counts: Floats) -> Floats:
     """Add the counts of cells to those above them; what lies below a stratum stays empty."""
+    parent: NDArray[np.int32] = tree.cells["parent"]
     for cell in range(tree.n_cells - 1, 0, -1):  # preorder: children come after their parent
-        counts[tree.cells["parent"][cell]] += counts[cell]
+        counts[parent[cell]] += counts[cell]
     return counts
 
 

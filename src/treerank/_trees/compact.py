@@ -35,7 +35,9 @@ def keep_used_in_trees(binning: Binning, trees: list[RankTree]) -> tuple[Binning
     renumbered = []
     for tree, use in zip(trees, numeric, strict=True):
         tests = tree.tests.copy()
-        tests["cut"][use] = new_cut(tests["feature"][use], tests["cut"][use])
+        feature: NDArray[np.int32] = tests["feature"]
+        cut: NDArray[np.int32] = tests["cut"]
+        cut[use] = new_cut(feature[use], cut[use])
         renumbered.append(replace(tree, tests=tests))
     return kept, renumbered
 

@@ -1,0 +1,137 @@
+"""Walks through trees, of cells and of slots."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from treerank._trees.ranking_tree import SLOT
+
+
+def walk(tree, codes, row):
+    """Leaf cell of one row, test by test."""
+    cell = 0
+    while tree.cells["left"][cell] >= 0:
+        at = tree.cells["first_test"][cell]
+        while tree.tests["left"][at] >= 0:
+            test = tree.tests[at]
+            at = (
+                test["left"]
+                if goes_left(tree, test, int(codes[test["feature"], row]))
+                else test["right"]
+            )
+        side = tree.tests["side"][at]
+        cell = tree.cells["left"][cell] if side == 0 else tree.cells["right"][cell]
+    return cell
+
+
+def goes_left(tree, test, code):
+    if test["categorical"]:
+        words = tree.category_sets[test["cut"]]
+        return bool(int(words[code // 64]) >> (code % 64) & 1)
+    if code == 0:
+        return bool(test["missing_left"])
+    return code <= test["cut"]
+
+
+def path_values(tree, codes, shrinkage):
+    """Share of positives along each row's path, every step of it shrunk, LeafRank's included."""
+    tests = tree.tests
+    weight = tests["negative"] + tests["positive"]
+    share = tests["positive"] / np.where(weight > 0, weight, 1)
+    values = []
+    for row in range(codes.shape[1]):
+        value = tree.counts[0, 1] / tree.counts[0].sum()
+        cell = 0
+        while tree.cells["left"][cell] >= 0:
+            node = tree.cells["first_test"][cell]
+            while tests["left"][node] >= 0:
+                left = goes_left(tree, tests[node], codes[tests["feature"][node], row])
+                child = tests["left" if left else "right"][node]
+                value += (share[child] - share[node]) / (1 + shrinkage / weight[node])
+                node = child
+            cell = tree.cells["left" if tests["side"][node] == 0 else "right"][cell]
+        values.append(value)
+    return np.array(values)
+
+
+def node_weights(tree, codes, labels, weight):
+    """Weight of each class that reaches each LeafRank node, row by row."""
+    tests = tree.tests
+    weights = np.zeros((len(tests), 2))
+    for row in range(codes.shape[1]):
+        cell = 0
+        while tree.cells["left"][cell] >= 0:
+            node = tree.cells["first_test"][cell]
+            weights[node, labels[row]] += weight[row]
+            while tests["left"][node] >= 0:
+                left = goes_left(tree, tests[node], codes[tests["feature"][node], row])
+                node = tests["left" if left else "right"][node]
+                weights[node, labels[row]] += weight[row]
+            cell = tree.cells["left" if tests["side"][node] == 0 else "right"][cell]
+    return weights
+
+
+def tree_mean(trees, tree, codes, follows):
+    """Mean value of a tree when some features follow a row, the others its training weights."""
+    start, end = trees.starts[tree], trees.starts[tree + 1]
+    slots = np.ascontiguousarray(trees.slots[start:end]).view(SLOT).ravel()
+
+    def walk(at, total):
+        total = np.float32(total + np.float32(trees.step[start + at]))
+        if slots[at]["next"] == at:
+            return trees.step[start + at] if trees.at_end[tree] else float(total)
+        ahead = int(slots[at]["next"] & 0x3FFFFFFF)
+        if slots[at]["feature"] in follows:
+            return walk(ahead + (not slot_goes_left(trees, start + at, codes)), total)
+        share = trees.left_share[start + at]
+        return share * walk(ahead, total) + (1 - share) * walk(ahead + 1, total)
+
+    return walk(0, np.float32(0))
+
+
+def slot_goes_left(trees, at, codes):
+    slot = trees.slots[at].view(SLOT)[0]
+    code = int(codes[slot["feature"]])
+    if slot["next"] >> 31:
+        return bool(trees.category_sets[trees.set_of[at], code // 8] >> (code % 8) & 1)
+    missing_right = slot["next"] >> 30 & 1
+    if code == 0:
+        return not missing_right
+    return code <= int(slot["cut"]) + missing_right
+
+
+def tested_cuts(trees):
+    """Feature and cut of each slot that tests a number; None of the others."""
+    found = []
+    for slot in np.ascontiguousarray(trees.slots).view(SLOT).ravel():
+        cut, follows = int(slot["cut"]), int(slot["next"])
+        number = cut != 0xFFFF and not follows >> 31
+        found.append((int(slot["feature"]), cut + (follows >> 30 & 1)) if number else None)
+    return found
+
+
+def baked_values(trees, shrinkage, scale):
+    """Sum that a walk has added at each slot, the steps shrunk and scaled; and the single steps.
+
+    Nothing for a slot that several ways lead to.
+    """
+    one = np.float32
+    slots = np.ascontiguousarray(trees.slots).view(SLOT).ravel()
+    sums = [None] * len(slots)
+    steps = [
+        one(np.float64(step * one(scale)) / (1 + shrinkage / np.float64(weight)))
+        for step, weight in zip(trees.step, trees.weight, strict=True)
+    ]
+    for start, end in pairwise(trees.starts):
+        steps[start] = one(trees.step[start] / (1 + shrinkage / np.float64(trees.weight[start])))
+        sums[start] = steps[start]
+        ways = np.zeros(end - start, dtype=int)
+        for at in range(end - start):
+            ahead = int(slots[start + at]["next"] & 0x3FFFFFFF)
+            if ahead == at:
+                continue
+            for to in (ahead, ahead + 1):
+                ways[to] += 1
+                alone = ways[to] == 1 and sums[start + at] is not None
+                sums[start + to] = steps[start + to] + sums[start + at] if alone else None
+    return sums, steps

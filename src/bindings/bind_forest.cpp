@@ -269,6 +269,18 @@ auto py_apply_each(const Vector<std::int64_t>& starts, const Slots& slots,
     return to_numpy(std::move(ends));
 }
 
+// Numbers of rows among those that are here, checked.
+std::vector<std::uint32_t> asked_rows(const Vector<std::uint32_t>& rows, const DrawnFrom& from,
+                                      std::size_t n_here) {
+    std::vector<std::uint32_t> asked(rows.data(), rows.data() + rows.size());
+    for (const std::uint32_t row : asked)
+        if (row >= n_here) throw nb::value_error("score_out_of_bag: no such row");
+    if (from.sampling.n_draws < 1 || from.sampling.n_draws > from.n_all ||
+        from.first + n_here > from.n_all)
+        throw nb::value_error("score_out_of_bag: a sample of no rows");
+    return asked;
+}
+
 template <class Code>
 nb::tuple py_score_out_of_bag(const Vector<std::int64_t>& starts, const Slots& slots,
                               const Vector<float>& step, const Vector<float>& weight,
@@ -279,18 +291,34 @@ nb::tuple py_score_out_of_bag(const Vector<std::int64_t>& starts, const Slots& s
                               std::size_t first) {
     const ForestView view = unchecked_view(starts, slots, &step, &weight, set_of, sets, nullptr);
     const DrawnFrom parsed{sampling_of(sampling), n_all, first};
-    const std::vector<std::uint32_t> chosen(rows.data(), rows.data() + rows.size());
-    for (const std::uint32_t row : chosen)
-        if (row >= codes.shape(1)) throw nb::value_error("score_out_of_bag: no such row");
-    if (lambdas.empty() || lambdas.size() > kMaxLambdas || parsed.sampling.n_draws < 1 ||
-        parsed.sampling.n_draws > n_all || first + codes.shape(1) > n_all)
-        throw nb::value_error("score_out_of_bag: too many lambdas, or a sample of no rows");
+    const auto chosen = asked_rows(rows, parsed, codes.shape(1));
+    if (lambdas.empty() || lambdas.size() > kMaxLambdas)
+        throw nb::value_error("score_out_of_bag: no lambda, or too many");
     std::vector<double> sums(chosen.size() * lambdas.size());
     std::vector<std::int32_t> n_trees(chosen.size());
     run_released(n_jobs, progress, [&](ThreadPool& pool, ProgressMonitor& monitor) {
         check_slots(view, codes.shape(0), &pool);
         score_out_of_bag(view, code_matrix(codes), parsed, chosen, lambdas, pool, monitor,
                          sums.data(), n_trees.data());
+    });
+    return nb::make_tuple(to_numpy(std::move(sums)), to_numpy(std::move(n_trees)));
+}
+
+template <class Code>
+nb::tuple py_score_out_of_bag_by_feature(
+    const Vector<std::int64_t>& starts, const Slots& slots, const Vector<float>& step,
+    const Vector<float>& weight, const Vector<std::int32_t>& set_of, const Records& sets,
+    const Matrix<Code>& codes, const nb::dict& sampling, const Vector<std::uint32_t>& rows,
+    float lambda, std::size_t n_jobs, std::size_t n_all, std::size_t first) {
+    const ForestView view = unchecked_view(starts, slots, &step, &weight, set_of, sets, nullptr);
+    const DrawnFrom parsed{sampling_of(sampling), n_all, first};
+    const auto chosen = asked_rows(rows, parsed, codes.shape(1));
+    std::vector<double> sums(chosen.size() * codes.shape(0));
+    std::vector<std::int32_t> n_trees(chosen.size());
+    run_released(n_jobs, [&](ThreadPool& pool) {
+        check_slots(view, codes.shape(0), &pool);
+        score_out_of_bag_by_feature(view, code_matrix(codes), parsed, chosen, lambda, pool,
+                                    sums.data(), n_trees.data());
     });
     return nb::make_tuple(to_numpy(std::move(sums)), to_numpy(std::move(n_trees)));
 }
@@ -322,6 +350,13 @@ void bind_for_codes(nb::module_& m) {
           nb::arg("lambdas"), nb::arg("n_jobs"), nb::arg("progress").none(), nb::arg("n_all"),
           nb::arg("first"),
           "Sums over the trees that did not draw a row (rows x lambdas, flat), and their number.");
+    m.def("score_out_of_bag_by_feature", &py_score_out_of_bag_by_feature<Code>,
+          nb::arg("starts").noconvert(), nb::arg("slots").noconvert(), nb::arg("step").noconvert(),
+          nb::arg("weight").noconvert(), nb::arg("set_of").noconvert(),
+          nb::arg("category_sets").noconvert(), nb::arg("codes").noconvert(), nb::arg("sampling"),
+          nb::arg("rows").noconvert(), nb::arg("shrinkage"), nb::arg("n_jobs"), nb::arg("n_all"),
+          nb::arg("first"),
+          "The same for one amount of shrinkage, by the feature of each step: rows x features.");
 }
 
 }  // namespace

@@ -276,6 +276,15 @@ def score_out_of_bag(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,),
     Sums over the trees that did not draw a row (rows x lambdas, flat), and their number.
     """
 
+@overload
+def score_out_of_bag_by_feature(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], sampling: dict, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], shrinkage: float, n_jobs: int, n_all: int, first: int) -> tuple: ...
+
+@overload
+def score_out_of_bag_by_feature(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], sampling: dict, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], shrinkage: float, n_jobs: int, n_all: int, first: int) -> tuple:
+    """
+    The same for one amount of shrinkage, by the feature of each step: rows x features.
+    """
+
 MAX_LAMBDAS: int = 12
 
 def bake_shrinkage(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], shrinkage: float, scale: float, n_jobs: int) -> tuple:

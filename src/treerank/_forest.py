@@ -28,7 +28,7 @@ from treerank._plans.presets import preset_settings
 from treerank._select.plan_race import ForestChoice, race
 from treerank._select.quality import class_shares
 from treerank._select.rank_aggregation import RankAggregation
-from treerank._select.shrinkage import choose_shrinkage
+from treerank._select.shrinkage import ShrinkageChoice, choose_shrinkage
 from treerank._trees.compact import keep_used_in_forest
 from treerank._trees.forest_tree import ForestTree
 from treerank._trees.packed_forest import ForestArrays
@@ -79,7 +79,9 @@ class RankingForest(CodedFit, TreeEnsemble):
     shrinkage : "oob", float or None, default="oob"
         How many rows a node's share of positives is worth in that of its children; "oob"
         chooses it by the AUC on out-of-bag rows, and rescales the shares to fit the labels of these
-        rows. None is 0. Of use for "posterior" only.
+        rows. Below 10,000 rows of two classes and up to 200 features, the same rows also say how
+        much each feature counts: its steps along the paths are multiplied by a weight that ridge
+        regression of the labels gives it. None is 0. Of use for "posterior" only.
     {tournament}
     {tournament_gain}
     {label_order}
@@ -327,11 +329,15 @@ class RankingForest(CodedFit, TreeEnsemble):
     def _keep(self, trees: Trees, rows: ForestRows) -> None:
         """Choose the shrinkage, make one number per slot, and set the fitted attributes."""
         plan, out_of_bag = self._plan, None
-        self.shrinkage_, scale = plan.shrinkages[0], 1.0
+        choice = ShrinkageChoice(plan.shrinkages[0], 1.0, trees, None)
         if len(plan.shrinkages) > 1 or (self.oob_score and plan.by_value):
-            self.shrinkage_, scale, out_of_bag = choose_shrinkage(trees, rows, plan, self.oob_score)
+            # Codes that follow the labels of all rows make their features look too good.
+            weighs_features = plan.weighs_features and not self._binning.by_statistic
+            choice = choose_shrinkage(trees, rows, plan, self.oob_score, weighs_features)
+            out_of_bag = choice.out_of_bag
+        self.shrinkage_ = choice.shrinkage
         self._before_shrinkage = trees if self.warm_start else None
-        self._trees = trees.bake_shrinkage(self.shrinkage_, scale, rows.n_jobs)
+        self._trees = choice.trees.bake_shrinkage(choice.shrinkage, choice.scale, rows.n_jobs)
         self._ranks = None
         if not plan.by_value:
             self._ranks, out_of_bag = rows.rank_aggregation(

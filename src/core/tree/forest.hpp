@@ -115,5 +115,12 @@ void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
                       const DrawnFrom& drawn_from, const std::vector<std::uint32_t>& rows,
                       const std::vector<float>& lambdas, ThreadPool& pool, ProgressMonitor& monitor,
                       double* sums, std::int32_t* n_trees);
+// The same for one lambda, in parts: rows x features, each step added to the feature that is tested
+// before it.
+template <class Code>
+void score_out_of_bag_by_feature(const ForestView& forest, const CodeMatrix<Code>& codes,
+                                 const DrawnFrom& drawn_from,
+                                 const std::vector<std::uint32_t>& rows, float lambda,
+                                 ThreadPool& pool, double* sums, std::int32_t* n_trees);
 
 }  // namespace treerank

@@ -1,6 +1,8 @@
-// Rows scored by the trees that did not draw them, for several amounts of shrinkage at once.
+// Rows scored by the trees that did not draw them: for several amounts of shrinkage at once, or for
+// one of them feature by feature.
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 
 #include "core/tree/forest.hpp"
 #include "core/tree/forest_walk.hpp"
@@ -116,23 +118,42 @@ void add_tree(const ForestView& forest, std::size_t tree, const std::vector<floa
         });
 }
 
-// `listed`: rows of the task that starts with the asked row `first`.
-template <class Code>
-void add_tree(const ForestView& forest, std::size_t tree, const std::vector<float>& by_slot,
-              const AskedCodes<Code>& asked, std::size_t first,
-              const std::vector<std::uint32_t>& listed, const Lambdas& lambdas, const Sums& sums) {
-    const auto add = [&](const auto& block) {
+// Adds what one tree says of some rows, each step to the feature whose test leads there. `sums` are
+// by feature, row after row of the task.
+template <bool HasCategories, class Block>
+void add_steps(const ForestView& forest, std::size_t tree, const Block& block, std::size_t n,
+               float lambda, std::size_t n_features, double* sums) {
+    const Steps<HasCategories, Block> steps{TreeView(forest, tree), block};
+    const Slot* slots = forest.slots + forest.starts[tree];
+    const float* step = forest.step + forest.starts[tree];
+    const float* weight = forest.weight + forest.starts[tree];
+    for (std::size_t i = 0; i < n; ++i) {
+        double* own = sums + block.listed[i] * n_features;
+        const std::size_t place = block.place(i);
+        std::uint32_t at = 0;
+        for (std::uint32_t next; (next = steps.step(place, at)) != at; at = next)
+            own[slots[at].feature] += step[next] * weight[next] / (weight[next] + lambda);
+    }
+}
+
+// Calls `add(has_categories, block)` with the `listed` rows of the task that starts with the asked
+// row `first`.
+template <class Code, class Add>
+void with_block(const ForestView& forest, const AskedCodes<Code>& asked, std::size_t first,
+                const std::vector<std::uint32_t>& listed, Add add) {
+    const auto either = [&](const auto& block) {
         if (forest.set_of != nullptr)
-            add_tree<true>(forest, tree, by_slot, block, listed.size(), lambdas, sums);
+            add(std::true_type{}, block);
         else
-            add_tree<false>(forest, tree, by_slot, block, listed.size(), lambdas, sums);
+            add(std::false_type{}, block);
     };
     const std::size_t p = asked.codes.features;
     const std::uint32_t* rows = asked.rows.data() + first;
     if (asked.copy)
-        add(ListedBlock<Code, true>{{asked.copy.get() + first * p, p}, listed.data(), rows});
+        either(ListedBlock<Code, true>{{asked.copy.get() + first * p, p}, listed.data(), rows});
     else
-        add(ListedBlock<Code, false>{{asked.codes.data, asked.codes.stride}, listed.data(), rows});
+        either(
+            ListedBlock<Code, false>{{asked.codes.data, asked.codes.stride}, listed.data(), rows});
 }
 
 // One bit a tree and row: drawn or not.
@@ -193,10 +214,41 @@ void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
                 for (std::uint32_t i = 0; i < n; ++i)
                     if (!draws.drawn(t, start + i)) unseen.push_back(i);
                 for (const std::uint32_t i : unseen) ++n_trees[start + i];
-                add_tree(forest, t, by_slot[t - first], asked, start, unseen, padded, own);
+                with_block(forest, asked, start, unseen, [&](auto categories, const auto& block) {
+                    add_tree<categories.value>(forest, t, by_slot[t - first], block, unseen.size(),
+                                               padded, own);
+                });
             }
         });
     }
+}
+
+template <class Code>
+void score_out_of_bag_by_feature(const ForestView& forest, const CodeMatrix<Code>& codes,
+                                 const DrawnFrom& drawn_from,
+                                 const std::vector<std::uint32_t>& rows, float lambda,
+                                 ThreadPool& pool, double* sums, std::int32_t* n_trees) {
+    const DrawnRows draws(drawn_from, forest.n_trees, codes.rows, rows, pool);
+    const AskedCodes<Code> asked(codes, rows, pool);
+    const std::size_t p = codes.features;
+    std::fill_n(sums, rows.size() * p, 0.0);
+    std::fill_n(n_trees, rows.size(), 0);
+    pool.run((rows.size() + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
+        const std::size_t start = task * kRowsPerTask;
+        const std::size_t n = std::min(kRowsPerTask, rows.size() - start);
+        std::vector<std::uint32_t> unseen;
+        for (std::size_t t = 0; t < forest.n_trees; ++t) {
+            pool.check();
+            unseen.clear();
+            for (std::uint32_t i = 0; i < n; ++i)
+                if (!draws.drawn(t, start + i)) unseen.push_back(i);
+            for (const std::uint32_t i : unseen) ++n_trees[start + i];
+            with_block(forest, asked, start, unseen, [&](auto categories, const auto& block) {
+                add_steps<categories.value>(forest, t, block, unseen.size(), lambda, p,
+                                            sums + start * p);
+            });
+        }
+    });
 }
 
 template void score_out_of_bag(const ForestView&, const CodeMatrix<std::uint8_t>&, const DrawnFrom&,
@@ -206,5 +258,11 @@ template void score_out_of_bag(const ForestView&, const CodeMatrix<std::uint16_t
                                const DrawnFrom&, const std::vector<std::uint32_t>&,
                                const std::vector<float>&, ThreadPool&, ProgressMonitor&, double*,
                                std::int32_t*);
+template void score_out_of_bag_by_feature(const ForestView&, const CodeMatrix<std::uint8_t>&,
+                                          const DrawnFrom&, const std::vector<std::uint32_t>&,
+                                          float, ThreadPool&, double*, std::int32_t*);
+template void score_out_of_bag_by_feature(const ForestView&, const CodeMatrix<std::uint16_t>&,
+                                          const DrawnFrom&, const std::vector<std::uint32_t>&,
+                                          float, ThreadPool&, double*, std::int32_t*);
 
 }  // namespace treerank

@@ -40,6 +40,7 @@ class ForestPlan:
     n_rows: int
     verbose: int
     focus: Focus | None = None  # by which shrinkage and plan are chosen
+    weighs_features: bool = False  # by out-of-bag rows, once the shrinkage is chosen
 
     @property
     def by_value(self) -> bool:

@@ -17,7 +17,7 @@ from treerank._growth.device_rows import DeviceRows
 from treerank._growth.forest import ForestPlan, Trees, grow_forest, grow_in_core
 from treerank._input.validation import TrainingData, class_sizes
 from treerank._select.rank_aggregation import RankAggregation
-from treerank._trees.packed_forest import Sampling
+from treerank._trees.packed_forest import ForestArrays, Sampling
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,11 @@ class ForestRows(Protocol):
         self, trees: Trees, sampling: Sampling, rows: NDArray[np.int64], shrinkages: list[float]
     ) -> Unseen:
         """Out-of-bag means of the rows with these numbers."""
+
+    def unseen_by_feature(
+        self, trees: ForestArrays, sampling: Sampling, rows: NDArray[np.int64], shrinkage: float
+    ) -> Unseen:
+        """Out-of-bag means for one shrinkage, in parts: rows x features."""
 
     def as_given(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scores of all rows as they were given; NaN for those without weight."""
@@ -129,6 +134,17 @@ class LocalForestRows:
         """Out-of-bag means of the rows with these numbers."""
         numbers = rows.astype(np.uint32)
         means, _ = trees.out_of_bag(self.rows, sampling, numbers, shrinkages, self.n_jobs)
+        return self._with_labels(means, rows)
+
+    def unseen_by_feature(
+        self, trees: ForestArrays, sampling: Sampling, rows: NDArray[np.int64], shrinkage: float
+    ) -> Unseen:
+        """Out-of-bag means for one shrinkage, in parts: rows x features."""
+        numbers = rows.astype(np.uint32)
+        parts = trees.out_of_bag_by_feature(self.rows, sampling, numbers, shrinkage, self.n_jobs)
+        return self._with_labels(parts, rows)
+
+    def _with_labels(self, means: NDArray[np.float64], rows: NDArray[np.int64]) -> Unseen:
         units = self.data.weights.as_units
         return Unseen(means, self.data.labels[rows], None if units is None else units[rows])
 

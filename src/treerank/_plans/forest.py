@@ -14,7 +14,7 @@ from treerank._growth.forest import ForestPlan
 from treerank._growth.splitter_choice import as_splitter
 from treerank._growth.splitter_trees import is_function
 from treerank._growth.trees import TreeRankOptions
-from treerank._input.focus import check_focus
+from treerank._input.focus import Focus, check_focus
 from treerank._input.parameters import (
     check_choice,
     check_count_or_share,
@@ -39,6 +39,8 @@ RANDOM_CUT_ROWS = 5_000
 # From so many rows on other plans may be better, and out-of-bag rows tell which; so many trees at
 # least, or the race would cost more than it gains. Merged cells take too long beyond the last.
 RIVAL_ROWS, RIVAL_TREES, MERGED_ROWS = 10_000, 32, 50_000
+# Features are weighed below so many rows, where each has noise to be rid of, and up to so many.
+WEIGHED_ROWS, WEIGHED_FEATURES = 10_000, 200
 # Where splitters other than LeafRank stop by default, as they do in TreeRank.
 SPLITTER_DEPTH, SPLITTER_LEAF = 10, 5
 
@@ -94,9 +96,25 @@ def plan_forest(
                 n_rows=n_rows,
                 verbose=int(forest.verbose),
                 focus=focus,
+                weighs_features=_weighs_features(forest, data, splitter, value, focus),
             )
         )
     return plans
+
+
+def _weighs_features(
+    forest: Any, data: TrainingSize, splitter: Any, value: str, focus: Focus | None
+) -> bool:
+    """Whether out-of-bag rows are to say how much each feature counts."""
+    return (
+        isinstance(forest.shrinkage, str)
+        and splitter is None
+        and value == "path"
+        and focus is None
+        and len(data.classes) == 2
+        and data.table.n_rows < WEIGHED_ROWS
+        and data.table.n_features <= WEIGHED_FEATURES
+    )
 
 
 def _rivals(

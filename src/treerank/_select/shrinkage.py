@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from treerank._select.feature_weights import choose_feature_weights, weigh_features
 from treerank._select.quality import held_out_qualities
+from treerank._trees.packed_forest import ForestArrays
 from treerank._trees.ranking_tree import cut_weights, upper_shares
 
 if TYPE_CHECKING:
@@ -24,16 +26,27 @@ SCALES = (1.0, 10.0)
 CHOOSING_ROWS = 10_000
 
 
+@dataclass(frozen=True)
+class ShrinkageChoice:
+    """What out-of-bag rows have chosen."""
+
+    shrinkage: float
+    scale: float  # of the steps
+    trees: Trees  # with their features weighed, where that was asked for
+    out_of_bag: Unseen | None  # honest scores of all rows
+
+
 def choose_shrinkage(
-    trees: Trees, rows: ForestRows, plan: ForestPlan, all_rows: bool
-) -> tuple[float, float, Unseen | None]:
+    trees: Trees, rows: ForestRows, plan: ForestPlan, all_rows: bool, weighs_features: bool
+) -> ShrinkageChoice:
     """Choose the shrinkage of the highest out-of-bag AUC or VUS, and the scale of the steps.
 
-    With a focus of the plan it is the local or partial AUC. With `all_rows`, also return honest
-    out-of-bag scores of all rows.
+    With a focus of the plan it is the local or partial AUC. With `weighs_features` the same rows
+    then say how much each feature counts. With `all_rows`, also return honest out-of-bag scores of
+    all rows.
 
     A score that its own row has helped to choose would be too good: each half of the rows takes
-    the shrinkage that the other half chooses.
+    the shrinkage, and the weights, that the other half chooses.
     """
     n_rows, shrinkages = plan.n_rows, plan.shrinkages
     numbers = np.arange(0, n_rows, max(1, n_rows // CHOOSING_ROWS))
@@ -53,19 +66,42 @@ def choose_shrinkage(
         )
         return shrinkages[int(np.argmax(worth))]
 
-    chosen = best(np.ones(len(numbers), dtype=bool))
+    def weigh(shrinkage: float, part: NDArray[np.bool_]) -> tuple[Trees, Unseen | None]:
+        """Trees with the weights that part of the rows choose, and the scores of all of these."""
+        if not weighs_features or not isinstance(trees, ForestArrays):
+            return trees, None
+        parts = rows.unseen_by_feature(trees, plan.sampling, numbers, shrinkage)
+        weights = choose_feature_weights(parts, part)
+        means = (parts.means @ weights)[:, np.newaxis]
+        return weigh_features(trees, weights), replace(parts, means=means)
+
+    everyone = np.ones(len(numbers), dtype=bool)
+    chosen = best(everyone)
+    weighed, scores = weigh(chosen, everyone)
     scale = 1.0
     if len(shrinkages) > 1:
-        scale = _scale(some, shrinkages.index(chosen), rows.sizes)
+        column = shrinkages.index(chosen)
+        scale = (
+            _scale(some, column, rows.sizes) if scores is None else _scale(scores, 0, rows.sizes)
+        )
     if not all_rows:
-        return chosen, scale, None
+        return ShrinkageChoice(chosen, scale, weighed, None)
     second = halves(plan, numbers)
     swapped = [best(second), best(~second)]  # for the first half, the second
-    everyone = np.arange(n_rows)
-    seen = rows.unseen(trees, plan.sampling, everyone, [*swapped, chosen])
+    all_numbers = np.arange(n_rows)
+    if scores is None:
+        seen = rows.unseen(trees, plan.sampling, all_numbers, [*swapped, chosen])
+    else:
+        forests = [weigh(swapped[0], second)[0], weigh(swapped[1], ~second)[0], weighed]
+        each = [
+            rows.unseen(forest, plan.sampling, all_numbers, [shrinkage])
+            for forest, shrinkage in zip(forests, [*swapped, chosen], strict=True)
+        ]
+        seen = replace(each[-1], means=np.hstack([one.means for one in each]))
     base = upper_shares(rows.sizes[np.newaxis])[0] @ cut_weights(rows.sizes)
-    scores = scale * _by_half(seen.means, halves(plan, everyone)) + base - 0.5
-    return chosen, scale, replace(seen, means=scores[:, np.newaxis])
+    means = scale * _by_half(seen.means, halves(plan, all_numbers)) + base - 0.5
+    out_of_bag = replace(seen, means=means[:, np.newaxis])
+    return ShrinkageChoice(chosen, scale, weighed, out_of_bag)
 
 
 def _scale(some: Unseen, column: int, sizes: NDArray[np.float64]) -> float:

@@ -175,6 +175,23 @@ class ForestArrays:
             means = sums.reshape(len(rows), -1) / n_trees[:, np.newaxis]
         return means, n_trees
 
+    def out_of_bag_by_feature(
+        self,
+        codes: Codes,
+        sampling: Sampling,
+        rows: NDArray[np.uint32],
+        shrinkage: float,
+        n_jobs: int,
+        block: tuple[int, int] | None = None,
+    ) -> NDArray[np.float64]:
+        """`out_of_bag` for one shrinkage, in parts by the feature tested before each step."""
+        sums, n_trees = _core.score_out_of_bag_by_feature(
+            self.starts, self.slots, self.step, self.weight, self.set_of, self.category_sets,
+            codes, vars(sampling), rows, shrinkage, n_jobs, *(block or (codes.shape[1], 0)),
+        )  # fmt: skip
+        with np.errstate(invalid="ignore"):  # rows that every tree has drawn: NaN
+            return np.asarray(sums.reshape(len(rows), -1) / n_trees[:, np.newaxis])
+
     def tree(self, number: int) -> ForestArrays:
         """One tree alone, as a view."""
         at = slice(int(self.starts[number]), int(self.starts[number + 1]))

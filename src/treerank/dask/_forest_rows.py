@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NoReturn
@@ -90,6 +91,23 @@ class DaskForestRows:
         self, trees: Trees, sampling: Sampling, rows: NDArray[np.int64], shrinkages: list[float]
     ) -> Unseen:
         """Out-of-bag means of the rows with these numbers, which ascend."""
+        return self._ask(_unseen, trees, sampling, rows, shrinkages)
+
+    def unseen_by_feature(
+        self, trees: ForestArrays, sampling: Sampling, rows: NDArray[np.int64], shrinkage: float
+    ) -> Unseen:
+        """Out-of-bag means for one shrinkage, in parts: rows x features."""
+        return self._ask(_unseen_by_feature, trees, sampling, rows, shrinkage)
+
+    def _ask(
+        self,
+        about: Callable[..., Unseen],
+        trees: Trees,
+        sampling: Sampling,
+        rows: NDArray[np.int64],
+        shrinkage: Any,
+    ) -> Unseen:
+        """Ask every shard about those of the rows that it has."""
         shared = self.cluster.give(trees, len(self.coded.shards))
         last_rows = [*self.coded.first_rows[1:], self.coded.n_rows]
         futures = []
@@ -99,7 +117,7 @@ class DaskForestRows:
             mine = rows[np.searchsorted(rows, first) : np.searchsorted(rows, last)] - first
             futures.append(
                 self.cluster.submit(
-                    _unseen, shard, shared, sampling, mine.astype(np.uint32), shrinkages,
+                    about, shard, shared, sampling, mine.astype(np.uint32), shrinkage,
                     self.coded.n_rows,
                 )
             )  # fmt: skip
@@ -132,11 +150,30 @@ def _unseen(
     shrinkages: list[float],
     n_rows: int,
 ) -> Unseen:
-    units = shard.weights.as_units
-    where = (n_rows, shard.first_row)
     means = np.empty((0, len(shrinkages)))
     if len(rows):
+        where = (n_rows, shard.first_row)
         means, _ = trees.out_of_bag(shard.codes, sampling, rows, shrinkages, 1, where)
+    return _with_labels(means, shard, rows)
+
+
+def _unseen_by_feature(
+    shard: Shard,
+    trees: ForestArrays,
+    sampling: Sampling,
+    rows: NDArray[np.uint32],
+    shrinkage: float,
+    n_rows: int,
+) -> Unseen:
+    parts = np.empty((0, len(shard.codes)))
+    if len(rows):
+        where = (n_rows, shard.first_row)
+        parts = trees.out_of_bag_by_feature(shard.codes, sampling, rows, shrinkage, 1, where)
+    return _with_labels(parts, shard, rows)
+
+
+def _with_labels(means: NDArray[np.float64], shard: Shard, rows: NDArray[np.uint32]) -> Unseen:
+    units = shard.weights.as_units
     return Unseen(means, shard.labels[rows], None if units is None else units[rows])
 
 

@@ -1,0 +1,70 @@
+"""Weigh the features of a forest by what they say of rows that its trees have not drawn.
+
+A forest tests features that say nothing, too: each draws its share of the tests, and its steps are
+noise that trees share. Out-of-bag scores are sums over the features, so that a ridge regression of
+the labels on these parts tells how far each can be trusted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._trees.compact import NEXT_MASK, NO_CUT
+from treerank._trees.ranking_tree import SLOT
+
+if TYPE_CHECKING:
+    from treerank._growth.forest_rows import Unseen
+    from treerank._trees.packed_forest import ForestArrays
+
+# Amounts of the penalty: 1 over the variance that the weights may be expected to have.
+PENALTIES = np.array([8.0, 16.0, 32.0, 64.0, 128.0, np.inf])
+# Weights are rounded to such parts, so that they do not depend on the order of sums.
+PARTS = 64.0
+
+
+def choose_feature_weights(some: Unseen, used: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Weights of the features, of which `some` has the parts of each score; from these rows.
+
+    Least squares of the labels on the parts, with a penalty for weights other than 1, whose amount
+    is chosen by generalised cross-validation; no weight is below 0.
+    """
+    used = used & np.isfinite(some.means).all(axis=1)
+    parts, labels = some.means[used], some.labels[used].astype(np.float64)
+    n_rows, n_features = parts.shape
+    if len(np.unique(labels)) < 2:
+        return np.ones(n_features)
+    share = np.ones(n_rows) if some.units is None else some.units[used].astype(np.float64)
+    share *= n_rows / share.sum()
+    target = labels - share @ labels / n_rows
+    parts = parts - share @ parts / n_rows
+    total = parts.sum(axis=1)
+    spread, slope = share @ total**2, share @ (total * target)
+    if spread <= 0 or slope <= 0:
+        return np.ones(n_features)
+    parts *= slope / spread
+    rest = target - parts.sum(axis=1)
+    # Along the principal axes of the parts the weights do not depend on each other.
+    size, axes = np.linalg.eigh((parts * share[:, np.newaxis]).T @ parts)
+    size, along = np.maximum(size, 0.0), axes.T @ (parts.T @ (share * rest))
+    penalty = PENALTIES[:, np.newaxis] * (share @ target**2) / n_rows
+    change = along / (size + penalty)
+    squares = share @ rest**2 - 2.0 * change @ along + change**2 @ size
+    freedom = 1.0 + (size / (size + penalty)).sum(axis=1)
+    best = np.argmin(squares / (1.0 - np.minimum(freedom / n_rows, 0.9)) ** 2)
+    weights = np.maximum(1.0 + axes @ change[best], 0.0)
+    return np.asarray(np.rint(weights * PARTS) / PARTS)
+
+
+def weigh_features(trees: ForestArrays, weights: NDArray[np.float64]) -> ForestArrays:
+    """Multiply every step by the weight of the feature that is tested before it."""
+    slots = np.ascontiguousarray(trees.slots).view(SLOT).ravel()
+    tests = np.flatnonzero(slots["cut"] != NO_CUT)
+    first = np.repeat(trees.starts[:-1], np.diff(trees.starts))
+    child = first[tests] + (slots["next"][tests] & NEXT_MASK)
+    factor = np.ones(len(slots), dtype=np.float32)
+    factor[child] = factor[child + 1] = weights[slots["feature"][tests]]
+    return replace(trees, step=trees.step * factor)

@@ -81,6 +81,7 @@ def read_item(package: str, item: str) -> Any:
 
 def as_table(X: Any) -> Any:
     """Text as categories; columns are called x0, x1, …: rivals refuse some characters in names."""
+    X = X.copy()
     for column in X.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in X.dtypes]]:
         X[column] = X[column].astype(str).where(X[column].notna()).astype("category")
     return X.set_axis([f"x{j}" for j in range(X.shape[1])], axis=1).reset_index(drop=True)

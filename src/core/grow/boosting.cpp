@@ -178,10 +178,13 @@ class RowsInMemory : public BoostingRounds {
         const bool pays = open.size() * counter_.size() * (pool_->size() - 1) >= kBinsForTeam;
         const std::size_t n_tasks = pays ? std::min(n, kTasksPerThread * pool_->size()) : 1;
         run_in(pays ? pool_ : nullptr, n_tasks, [&](std::size_t task) {
+            double to_beat = 0;
             for (std::size_t i = task * n / n_tasks; i < (task + 1) * n / n_tasks; ++i) {
                 const std::int32_t feature = chosen_[i % p];
+                if (i % p == 0) to_beat = 0;  // another node
                 cuts[i] = searches[i / p].best(histograms[i / p] + counter_.offset(feature),
-                                               table_.features, feature);
+                                               table_.features, feature, to_beat);
+                to_beat = std::max(to_beat, cuts[i].gain);
             }
         });
         for (std::size_t i = 0; i < open.size(); ++i)

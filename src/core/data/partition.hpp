@@ -23,7 +23,8 @@ struct RowSegment {
 template <class Segment, class Partition>
 void partition_segments(std::vector<Segment>& segments, Row* rows, Row* scratch, ThreadPool* pool,
                         const Partition& partition) {
-    constexpr std::size_t kMinBlock = 2048, kBlocksPerThread = 2;
+    // A thread is done with fewer rows before others would have been told to put blocks together.
+    constexpr std::size_t kMinBlock = 8192, kBlocksPerThread = 2;
     struct Block {
         std::size_t segment, first, n, n_left, to_left, to_right;
     };

@@ -132,15 +132,18 @@ bool BoostedGrowth::begin_best() {
     return false;
 }
 
-// The best cell and those that come next, as far as their turn will almost surely come: cells below
-// the ones before may go first.
+// The best cell and those that come next, as far as their turn will almost surely come (cells that
+// are not known yet may go first), or many threads would have nothing else to do.
 std::vector<BoostedGrowth::Open> BoostedGrowth::best_waiting() const {
     const auto n_left = static_cast<std::size_t>(growing_.options.max_leaf_nodes - n_strata_);
-    std::vector<Open> found;
-    for (const Open& cell : waiting_)
-        if (cells_[cell.at.cell].left < 0) found.push_back(cell);
-    std::sort(found.begin(), found.end(), [](const Open& a, const Open& b) { return b < a; });
-    found.resize(std::min({found.size(), most_ahead_, std::max<std::size_t>(n_left / 2, 1)}));
+    std::vector<Open> found{waiting_.front()};
+    for (const std::vector<Open>* cells : {&waiting_, &ready_})
+        for (const Open& cell : *cells)
+            if (cells_[cell.at.cell].left < 0 && cell.at.cell != found[0].at.cell)
+                found.push_back(cell);
+    std::sort(found.begin() + 1, found.end(), [](const Open& a, const Open& b) { return b < a; });
+    const std::size_t likely = std::max(n_left / 2, most_ahead_ / 4);
+    found.resize(std::min({found.size(), most_ahead_, n_left, std::max<std::size_t>(likely, 1)}));
     return found;
 }
 

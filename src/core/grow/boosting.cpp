@@ -59,27 +59,23 @@ class RowsInMemory : public BoostingRounds {
         }
     }
 
+    // The rows of a leaf are mostly in order: the first part of each lies among the first rows of
+    // the table, whose scores stay in the cache, and so on.
     void add_to(double* scores, ThreadPool& pool) const override {
-        std::vector<BoostedStep> blocks;
-        for (const BoostedStep& step : growth_.steps())
-            in_blocks(step.first, step.n, [&](std::int64_t first, std::int64_t n) {
-                blocks.push_back({first, n, step.buffer, step.value});
-            });
-        pool.run(blocks.size(), [&](std::size_t b) {
-            const Row* first = rows_.data() + blocks[b].first;
-            for (std::int64_t i = 0; i < blocks[b].n; ++i)
-                scores[row_id(first[i])] += blocks[b].value;
+        const auto n_parts = static_cast<std::int64_t>(n_rows_ / kRowsPerTask + 1);
+        pool.run(static_cast<std::size_t>(n_parts), [&](std::size_t task) {
+            const auto part = static_cast<std::int64_t>(task);
+            for (const BoostedStep& step : growth_.steps()) {
+                const Row* first = rows_.data() + step.first;
+                const std::int64_t last = (part + 1) * step.n / n_parts;
+                for (std::int64_t i = part * step.n / n_parts; i < last; ++i)
+                    scores[row_id(first[i])] += step.value;
+            }
         });
     }
 
   private:
     using CountedRows = std::conditional_t<Weighted, WeightedGradientRows, UnitRows>;
-
-    template <class Job>
-    static void in_blocks(std::int64_t first, std::int64_t n, const Job& job) {
-        const std::int64_t size = kRowsPerTask;
-        for (std::int64_t i = 0; i < n; i += size) job(first + i, std::min(size, n - i));
-    }
 
     void begin(const std::vector<std::uint32_t>* drawn, const std::vector<std::int32_t>& chosen,
                const BoostingOptions& options) {
@@ -178,10 +174,13 @@ class RowsInMemory : public BoostingRounds {
         const bool pays = open.size() * counter_.size() * (pool_->size() - 1) >= kBinsForTeam;
         const std::size_t n_tasks = pays ? std::min(n, kTasksPerThread * pool_->size()) : 1;
         run_in(pays ? pool_ : nullptr, n_tasks, [&](std::size_t task) {
+            double to_beat = 0;
             for (std::size_t i = task * n / n_tasks; i < (task + 1) * n / n_tasks; ++i) {
                 const std::int32_t feature = chosen_[i % p];
+                if (i % p == 0) to_beat = 0;  // another node
                 cuts[i] = searches[i / p].best(histograms[i / p] + counter_.offset(feature),
-                                               table_.features, feature);
+                                               table_.features, feature, to_beat);
+                to_beat = std::max(to_beat, cuts[i].gain);
             }
         });
         for (std::size_t i = 0; i < open.size(); ++i)
@@ -207,9 +206,9 @@ class RowsInMemory : public BoostingRounds {
         for (const BoostedRowMove& leaf : growth_.moves()) {
             if (leaf.from == leaf.to) continue;
             n += static_cast<std::size_t>(leaf.n);
-            in_blocks(0, leaf.n, [&](std::int64_t i, std::int64_t size) {
-                blocks.push_back({leaf.from + i, leaf.to + i, size, 0, 0});
-            });
+            const std::int64_t size = kRowsPerTask;
+            for (std::int64_t i = 0; i < leaf.n; i += size)
+                blocks.push_back({leaf.from + i, leaf.to + i, std::min(size, leaf.n - i), 0, 0});
         }
         ThreadPool* pool = pool_for(n, kRowsForTeam);
         run_in(pool, blocks.size(), [&](std::size_t b) {

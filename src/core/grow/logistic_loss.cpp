@@ -13,4 +13,8 @@ void logistic_derivatives(const double* scores, const std::uint8_t* labels, std:
     TREERANK_CHOOSE(logistic_derivatives)(scores, labels, n, first, second);
 }
 
+ExtremeScores extreme_scores(const double* scores, const std::uint8_t* labels, std::size_t n) {
+    return TREERANK_CHOOSE(extreme_scores)(scores, labels, n);
+}
+
 }  // namespace treerank

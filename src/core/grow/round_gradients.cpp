@@ -38,14 +38,7 @@ struct Largest {
     GradientUnits units(int bits) const { return {unit_of(first, bits), unit_of(second, bits)}; }
 };
 
-// Scores that decide how large the derivatives of the logistic loss get, which are monotone: the
-// least of the positives, the largest of the negatives and the least distance from 0. Rounded, two
-// derivatives that hardly differ may come in another order; so shards and devices, which must get
-// the same unit, go by these scores too.
-struct ExtremeScores {
-    static constexpr double kNone = std::numeric_limits<double>::infinity();
-    double of_positives = kNone, of_negatives = -kNone, from_zero = kNone;
-
+struct ScoresOfRows : ExtremeScores {
     void take(const ExtremeScores& other) {
         of_positives = std::min(of_positives, other.of_positives);
         of_negatives = std::max(of_negatives, other.of_negatives);
@@ -100,20 +93,13 @@ void BoostingRounds::set_gradients(const double* first, const double* second, in
 
 void BoostingRounds::set_logistic_gradients(const double* scores, const std::uint8_t* labels,
                                             int bits, ThreadPool& pool) {
-    units_ =
-        over_rows<ExtremeScores>(
-            rows.size(), pool,
-            [&](std::size_t from, std::size_t to) {
-                ExtremeScores extreme;
-                for (std::size_t i = from; i < to; ++i) {
-                    const double score = scores[i];
-                    extreme.take({labels[i] != 0 ? score : ExtremeScores::kNone,
-                                  labels[i] != 0 ? -ExtremeScores::kNone : score, std::abs(score)});
-                }
-                return extreme;
-            })
-            .derivatives()
-            .units(bits);
+    units_ = over_rows<ScoresOfRows>(
+                 rows.size(), pool,
+                 [&](std::size_t from, std::size_t to) {
+                     return ScoresOfRows{extreme_scores(scores + from, labels + from, to - from)};
+                 })
+                 .derivatives()
+                 .units(bits);
     if (!has_gradients()) return;
     const std::size_t n = rows.size();
     pool.run((n + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/util/large_pages.hpp"
+
 namespace treerank {
 
 namespace {
@@ -17,31 +19,41 @@ constexpr std::size_t kRowsPerPart = 8192, kRowsPerPass = 2048;
 constexpr std::size_t kPartsPerThread = 3;
 constexpr std::size_t kBinsPerTask = 256;
 
+// Some of the rows to be counted, and all that come after the first of them.
+struct RowBlock {
+    const Row* rows;
+    std::size_t n, n_ahead;
+
+    // So many rows further on, if there are as many.
+    std::uint32_t ahead(std::size_t i) const { return row_id(rows[std::min(i, n_ahead - 1)]); }
+};
+
 // Independent histograms keep several chains of load, addition and store in flight. `bins` are
-// those of the first of the features, and those of the others follow.
-template <std::size_t K, class Code, class Bin>
-void count_rows(const RowRecords& records, const std::int32_t* features, const Row* rows,
-                std::size_t n, const Bin* gathered, const std::size_t* offset, Bin* bins) {
+// those of the first of the features, and those of the others follow. `Fetch`: the rows of the next
+// block, meanwhile.
+template <std::size_t K, bool Fetch, class Code, class Bin>
+void count_rows(const RowRecords& records, const std::int32_t* features, const RowBlock& block,
+                const Bin* gathered, const std::size_t* offset, Bin* bins) {
     std::size_t feature[K];
     Bin* own[K];
     for (std::size_t k = 0; k < K; ++k) {
         feature[k] = static_cast<std::size_t>(features[k]);
         own[k] = bins + (offset[features[k]] - offset[features[0]]);
     }
-    for (std::size_t i = 0; i < n; ++i) {
-        const Code* codes = records.codes<Code>(row_id(rows[i]));
+    for (std::size_t i = 0; i < block.n; ++i) {
+        if constexpr (Fetch) records.prefetch_far(block.ahead(i + block.n));
+        const Code* codes = records.codes<Code>(row_id(block.rows[i]));
         const Bin one = gathered[i];
         for (std::size_t k = 0; k < K; ++k) own[k][codes[feature[k]]] += one;
     }
 }
 
-template <class Code, std::size_t K = kFeaturesPerPass, class Bin>
+template <bool Fetch, class Code, std::size_t K = kFeaturesPerPass, class Bin>
 void count_some(const RowRecords& records, const std::int32_t* features, std::size_t k,
-                const Row* rows, std::size_t n, const Bin* gathered, const std::size_t* offset,
-                Bin* bins) {
-    if (k == K) return count_rows<K, Code>(records, features, rows, n, gathered, offset, bins);
+                const RowBlock& block, const Bin* gathered, const std::size_t* offset, Bin* bins) {
+    if (k == K) return count_rows<K, Fetch, Code>(records, features, block, gathered, offset, bins);
     if constexpr (K > 1)
-        count_some<Code, K - 1>(records, features, k, rows, n, gathered, offset, bins);
+        count_some<Fetch, Code, K - 1>(records, features, k, block, gathered, offset, bins);
 }
 
 }  // namespace
@@ -53,6 +65,7 @@ RowRecords::RowRecords(const CodeMatrix<Code>& codes, ThreadPool& pool)
       bytes_(std::make_unique_for_overwrite<std::byte[]>(n_ * stride_ + kLine)) {
     const auto address = reinterpret_cast<std::uintptr_t>(bytes_.get());
     first_ = bytes_.get() + (kLine - address % kLine) % kLine;
+    ask_for_large_pages(first_, n_ * stride_);
     pool.run((n_ + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
         const std::size_t last = std::min(n_, (task + 1) * kRowsPerTask);
         for (std::size_t f = 0; f < codes.features; ++f) {
@@ -89,31 +102,45 @@ void GradientCounter<Code, Rows>::choose(const std::vector<std::int32_t>& chosen
 template <class Code, class Rows>
 void GradientCounter<Code, Rows>::count_block(const Row* rows, std::size_t n, std::size_t n_ahead,
                                               const Group& group, Bin* bins) const {
+    const RowBlock block{rows, n, n_ahead};
     Bin gathered[kRowsPerBlock];
     for (std::size_t i = 0; i < n; ++i) {
-        records_.prefetch(row_id(rows[std::min(i + kRowsAhead, n_ahead - 1)]));
+        records_.prefetch(block.ahead(i + kRowsAhead));
         const std::size_t row = row_id(rows[i]);
         gathered[i] = Rows::make(records_.gradient(row), weights_ != nullptr ? weights_[row] : 1);
     }
-    for (const Group& pass : passes_)
-        if (pass.feature >= group.feature && pass.feature < group.feature + group.n_features)
-            count_some<Code>(records_, chosen_.data() + pass.feature, pass.n_features, rows, n,
-                             gathered, offset_.data(), bins + (pass.bin - group.bin));
+    for (const Group& pass : passes_) {
+        const std::size_t f = pass.feature - group.feature;
+        if (f >= group.n_features) continue;
+        const auto& count = f == 0 ? count_some<true, Code, kFeaturesPerPass, Bin>
+                                   : count_some<false, Code, kFeaturesPerPass, Bin>;
+        count(records_, chosen_.data() + pass.feature, pass.n_features, block, gathered,
+              offset_.data(), bins + (pass.bin - group.bin));
+    }
 }
 
 template <class Code, class Rows>
-void GradientCounter<Code, Rows>::count_part(const Row* rows, std::size_t n, const Group& group,
-                                             Bin* bins, GradientSum* histogram) const {
-    if (n == 0) std::fill_n(histogram, group.n_bins, GradientSum{});
+void GradientCounter<Code, Rows>::fill_bins(const Row* rows, std::size_t n, std::size_t n_ahead,
+                                            const Group& group, Bin* bins) const {
+    std::fill_n(bins, group.n_bins, Bin{});
+    for (std::size_t at = 0; at < n; at += kRowsPerBlock)
+        count_block(rows + at, std::min(kRowsPerBlock, n - at), n_ahead - at, group, bins);
+}
+
+template <class Code, class Rows>
+void GradientCounter<Code, Rows>::sum_rows(const Row* rows, std::size_t n, const Group& group,
+                                           GradientSum* sums) const {
+    // Of the thread, so that they stay in the cache of its core.
+    thread_local std::vector<Bin> bins;
+    if (bins.size() < group.n_bins) bins.resize(group.n_bins);
+    if (n == 0) std::fill_n(sums, group.n_bins, GradientSum{});
     for (std::size_t first = 0; first < n;) {
         const std::size_t last = first + std::min(Rows::kBlock, n - first);
-        std::fill_n(bins, group.n_bins, Bin{});
-        for (std::size_t at = first; at < last; at += kRowsPerBlock)
-            count_block(rows + at, std::min(kRowsPerBlock, last - at), n - at, group, bins);
+        fill_bins(rows + first, last - first, n - first, group, bins.data());
         if (first == 0)
-            for (std::size_t b = 0; b < group.n_bins; ++b) histogram[b] = Rows::sum(bins[b]);
+            for (std::size_t b = 0; b < group.n_bins; ++b) sums[b] = Rows::sum(bins[b]);
         else
-            for (std::size_t b = 0; b < group.n_bins; ++b) histogram[b] += Rows::sum(bins[b]);
+            for (std::size_t b = 0; b < group.n_bins; ++b) sums[b] += Rows::sum(bins[b]);
         first = last;
     }
 }
@@ -157,19 +184,27 @@ void GradientCounter<Code, Rows>::count(const std::vector<HistogramJob>& jobs, T
         std::stable_sort(order.begin(), order.end(),
                          [&](std::size_t a, std::size_t b) { return parts[a].n > parts[b].n; });
     run_in(pool, parts.size(), [&](std::size_t at) {
-        const std::size_t i = order[at];
-        const Part& part = parts[i];
-        const HistogramJob& job = jobs[part.job];
-        const Group& group = part.group;
-        // By a thread alone one after another: the same bins, still in its cache.
-        std::vector<Bin>& bins = bins_[pool != nullptr ? i : 0];
-        if (bins.size() < group.n_bins) bins.resize(group.n_bins);
-        if (!part.is_first && sums_[i].size() < group.n_bins) sums_[i].resize(group.n_bins);
-        count_part(job.rows + part.first, part.n, group, bins.data(),
-                   part.is_first ? job.histogram + group.bin : sums_[i].data());
-        if (part.is_whole) job.subtract(group.bin, group.bin + group.n_bins);
+        const Part& part = parts[order[at]];
+        count_part(jobs[part.job], part, order[at]);
     });
     add_parts(jobs, parts, pool);
+}
+
+template <class Code, class Rows>
+void GradientCounter<Code, Rows>::count_part(const HistogramJob& job, const Part& part,
+                                             std::size_t number) {
+    const Group& group = part.group;
+    const Row* rows = job.rows + part.first;
+    if (part.keeps_bins()) {
+        if (bins_[number].size() < group.n_bins) bins_[number].resize(group.n_bins);
+        return fill_bins(rows, part.n, part.n, group, bins_[number].data());
+    }
+    if (part.is_whole) {
+        sum_rows(rows, part.n, group, job.histogram + group.bin);
+        return job.subtract(group.bin, group.bin + group.n_bins);
+    }
+    if (sums_[number].size() < group.n_bins) sums_[number].resize(group.n_bins);
+    sum_rows(rows, part.n, group, sums_[number].data());
 }
 
 // Adds up the histograms of jobs whose rows were distributed.
@@ -191,9 +226,14 @@ void GradientCounter<Code, Rows>::add_parts(const std::vector<HistogramJob>& job
         const Group& group = parts[whole].group;
         const HistogramJob& job = jobs[parts[whole].job];
         GradientSum* histogram = job.histogram + group.bin;
-        for (std::size_t i = whole + 1; i < parts.size() && parts[i].job == parts[whole].job; ++i)
-            if (parts[i].group.bin == group.bin)
+        std::fill(histogram + first, histogram + last, GradientSum{});
+        for (std::size_t i = whole; i < parts.size() && parts[i].job == parts[whole].job; ++i) {
+            if (parts[i].group.bin != group.bin) continue;
+            if (parts[i].keeps_bins())
+                for (std::size_t b = first; b < last; ++b) histogram[b] += Rows::sum(bins_[i][b]);
+            else
                 for (std::size_t b = first; b < last; ++b) histogram[b] += sums_[i][b];
+        }
         job.subtract(group.bin + first, group.bin + last);
     });
 }

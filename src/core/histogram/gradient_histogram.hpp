@@ -64,7 +64,9 @@ class RowRecords {
     const Code* codes(std::size_t row) const {
         return reinterpret_cast<const Code*>(record(row) + sizeof(RowGradient));
     }
+    // Into the nearest cache, or while others are counted into the next one.
     void prefetch(std::size_t row) const { __builtin_prefetch(record(row)); }
+    void prefetch_far(std::size_t row) const { __builtin_prefetch(record(row), 0, 2); }
 
   private:
     std::byte* record(std::size_t row) const { return first_ + row * stride_; }
@@ -154,18 +156,24 @@ class GradientCounter {
     struct Group {
         std::size_t feature, n_features, bin, n_bins;
     };
-    // Some rows of a job and some of the features, with buffers of their own.
+    // Some rows of a job and some of the features.
     struct Part {
         std::size_t job, first, n;
         Group group;
         bool is_first, is_whole;  // of the rows of the job: the first, or all
+        // Whether its bins are added to those of other parts as they are, in a buffer of their own.
+        bool keeps_bins() const { return !is_whole && n <= Rows::kBlock; }
     };
 
     std::vector<Part> parts_of(const std::vector<HistogramJob>& jobs, std::size_t n_threads);
+    void count_part(const HistogramJob& job, const Part& part, std::size_t number);
     void add_parts(const std::vector<HistogramJob>& jobs, const std::vector<Part>& parts,
                    ThreadPool* pool);
-    void count_part(const Row* rows, std::size_t n, const Group& group, Bin* bins,
-                    GradientSum* histogram) const;
+    // The sums of rows in bins that are in nobody else's hands.
+    void sum_rows(const Row* rows, std::size_t n, const Group& group, GradientSum* sums) const;
+    // The bins of up to kBlock rows, the first of `n_ahead`.
+    void fill_bins(const Row* rows, std::size_t n, std::size_t n_ahead, const Group& group,
+                   Bin* bins) const;
     // `n_ahead`: rows from the first of these to the last of the part, which may be fetched.
     void count_block(const Row* rows, std::size_t n, std::size_t n_ahead, const Group& group,
                      Bin* bins) const;
@@ -176,9 +184,9 @@ class GradientCounter {
     std::vector<std::int32_t> chosen_;
     std::vector<std::size_t> offset_;
     std::size_t size_ = 0;
-    std::vector<Group> passes_;           // over the chosen features
-    std::vector<std::vector<Bin>> bins_;  // by part
-    std::vector<std::vector<GradientSum>> sums_;
+    std::vector<Group> passes_;                   // over the chosen features
+    std::vector<std::vector<Bin>> bins_;          // by part: of up to kBlock rows ...
+    std::vector<std::vector<GradientSum>> sums_;  // ... or of more
 };
 
 }  // namespace treerank

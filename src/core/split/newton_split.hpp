@@ -56,21 +56,22 @@ class NewtonSearch : NewtonNode {
           independent_weight_(independent_weight),
           row_variance_(row_variance) {}
 
-    // The best cut of a feature; `counts` has the sums by code, missing first.
-    NewtonCut best(const GradientSum* counts, const Features& features,
-                   std::int32_t feature) const {
+    // The best cut of a feature; `counts` has the sums by code, missing first. Any other, or none,
+    // where the best gains less than another feature's, `to_beat`.
+    NewtonCut best(const GradientSum* counts, const Features& features, std::int32_t feature,
+                   double to_beat = 0) const {
         const std::int32_t n_codes = features.n_codes[feature];
         if (features.categorical[feature] != 0) return best_set(counts, n_codes);
         // Whether values may only rise (+1) or only fall (-1) with the feature; 0: both.
         const std::int8_t sign = features.monotonic[feature];
-        return sign == 0 && bounds.free() ? best_threshold<true>(counts, n_codes, 0)
-                                          : best_threshold<false>(counts, n_codes, sign);
+        return sign == 0 && bounds.free() ? best_threshold<true>(counts, n_codes, 0, to_beat)
+                                          : best_threshold<false>(counts, n_codes, sign, to_beat);
     }
 
   private:
     template <bool Free>
-    NewtonCut best_threshold(const GradientSum* counts, std::int32_t n_codes,
-                             std::int8_t sign) const {
+    NewtonCut best_threshold(const GradientSum* counts, std::int32_t n_codes, std::int8_t sign,
+                             double to_beat) const {
         NewtonCut best;
         const GradientSum missing = counts[0];
         GradientSum left;
@@ -82,6 +83,8 @@ class NewtonSearch : NewtonNode {
             best_is_last = false;
             left = left + counts[code];
             last = code;
+            if (Free && missing.weight == 0 && !may_gain(left, std::max(best.gain, to_beat)))
+                continue;
             const double without = gain_of<Free>(left, sign);
             const double with = missing.weight > 0 ? gain_of<Free>(left + missing, sign) : 0;
             if (std::max(without, with) > best.gain) {
@@ -96,6 +99,17 @@ class NewtonSearch : NewtonNode {
         // Where no missing value was seen, one goes the way of most rows.
         if (missing.weight == 0) best.missing_left = 2 * best.left.weight > node.weight;
         return best;
+    }
+
+    // Whether a cut may gain as much, which needs no division: where neither sign nor bounds are to
+    // be kept. The slack covers the rounding of both sides.
+    bool may_gain(const GradientSum& left, double gain) const {
+        const GradientSum right = node - left;
+        const double g = scale.gradient(left), h = scale.curvature(scale.hessian(left));
+        const double other_g = scale.gradient(right);
+        const double other_h = scale.curvature(scale.hessian(right));
+        return g * g * other_h + other_g * other_g * h >
+               (gain + node_gain) * (1 - 1e-9) * (h * other_h);
     }
 
     // A level as far as it can be believed: where levels differ by chance, its gradient is close

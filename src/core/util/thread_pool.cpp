@@ -9,10 +9,11 @@ namespace treerank {
 namespace {
 constexpr long long kReportEveryNs = 50'000'000;
 
-// Waking a sleeping thread takes longer than many a job: look out for a while first.
+// Waking a sleeping thread takes longer than many a job: look out for a while first, about as long
+// as what comes between two rounds of boosting.
 template <class Condition>
 void look_out_for(const Condition& condition) {
-    for (int looks = 0; looks < 200 && !condition(); ++looks) std::this_thread::yield();
+    for (int looks = 0; looks < 1000 && !condition(); ++looks) std::this_thread::yield();
 }
 
 long long now_ns() {

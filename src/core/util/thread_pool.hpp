@@ -17,6 +17,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/util/line_buffer.hpp"
+
 namespace treerank {
 
 struct Interrupted : std::runtime_error {
@@ -81,14 +83,16 @@ class ThreadPool {
     std::condition_variable wake_;
     std::condition_variable done_;
     const std::function<void(std::size_t)>* job_ = nullptr;
-    std::atomic<std::size_t> next_{0};
     std::size_t n_ = 0;
+    // Lines of cache of their own: threads that look out for a call do not take the line of the
+    // next job from those at work.
+    alignas(kLineBytes) std::atomic<std::size_t> next_{0};
     // The number of the call, whether threads may still join it, and how many are at work.
     static constexpr int kRoundShift = 17;
     static constexpr std::uint64_t kOpen = std::uint64_t{1} << 16;
-    std::atomic<std::uint64_t> state_{0};
+    alignas(kLineBytes) std::atomic<std::uint64_t> state_{0};
     std::atomic<bool> closing_{false};
-    std::exception_ptr error_;
+    alignas(kLineBytes) std::exception_ptr error_;
     std::vector<std::thread> workers_;
 };
 

@@ -305,11 +305,12 @@ nb::tuple py_score_out_of_bag(const Vector<std::int64_t>& starts, const Slots& s
 }
 
 template <class Code>
-nb::tuple py_score_out_of_bag_by_feature(
-    const Vector<std::int64_t>& starts, const Slots& slots, const Vector<float>& step,
-    const Vector<float>& weight, const Vector<std::int32_t>& set_of, const Records& sets,
-    const Matrix<Code>& codes, const nb::dict& sampling, const Vector<std::uint32_t>& rows,
-    float lambda, std::size_t n_jobs, std::size_t n_all, std::size_t first) {
+nb::tuple py_score_out_of_bag_by_feature(const Vector<std::int64_t>& starts, const Slots& slots,
+                                         const Vector<float>& step, const Vector<float>& weight,
+                                         const Vector<std::int32_t>& set_of, const Records& sets,
+                                         const Matrix<Code>& codes, const nb::dict& sampling,
+                                         const Vector<std::uint32_t>& rows, float lambda,
+                                         std::size_t n_jobs, std::size_t n_all, std::size_t first) {
     const ForestView view = unchecked_view(starts, slots, &step, &weight, set_of, sets, nullptr);
     const DrawnFrom parsed{sampling_of(sampling), n_all, first};
     const auto chosen = asked_rows(rows, parsed, codes.shape(1));

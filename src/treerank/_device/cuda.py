@@ -254,7 +254,7 @@ class CudaDevice:
         self.check(self.driver.cuStreamSynchronize(stream))
 
     def kernels(self, code_bytes: int, wide: bool) -> Kernels:
-        """Return the kernels for codes of so many bytes, compiled if they never were."""
+        """Return the kernels for codes of `code_bytes` bytes each, compiled if they never were."""
         self.enter()
         key = (code_bytes, wide)
         if key not in self._kernels:

@@ -19,7 +19,7 @@ from treerank._device.cells import CELL_ROWS, DeviceCells
 from treerank._device.table import DeviceTable
 from treerank._device.trials import NODE, TRIAL, Limits, Sizes, TrialGrower, Trials
 from treerank._growth.level_wise import GATHERED_NODE, ROOT
-from treerank._trees.ranking_tree import CELL, TEST
+from treerank._trees.ranking_tree import CELL, TEST, as_records
 
 NO_BUDGET = 0  # of histograms that the core would keep: it counts none
 
@@ -94,11 +94,11 @@ class _Batch:
         open_trees = [t for t, growth in enumerate(self.growths) if not growth.done]
         for t in open_trees:
             self.growths[t].start_level()
-        roots = {t: _records(self.growths[t].gathered_roots(), ROOT) for t in open_trees}
+        roots = {t: as_records(self.growths[t].gathered_roots(), ROOT) for t in open_trees}
         growing = [t for t in open_trees if len(roots[t])]
         weights: dict[int, Any] = {}
         if growing:
-            numbers = self._part_parents(growing)
+            numbers = self._partition_parents(growing)
             jobs = [self._trial_jobs(t, roots[t], numbers[t]) for t in growing]
             self._grow_trials(growing, np.concatenate(jobs))
             if self.n_classes > 2:
@@ -114,15 +114,15 @@ class _Batch:
             return None
         return np.zeros(self.growths[t].n_trials * self.n_classes, dtype=np.int64)
 
-    def _part_parents(self, growing: list[int]) -> dict[int, NDArray[np.int64]]:
-        """Part the rows of the cells split last; return the numbers of their children."""
+    def _partition_parents(self, growing: list[int]) -> dict[int, NDArray[np.int64]]:
+        """Partition the rows of the cells split last; return the numbers of their children."""
         if self.depth == 0:
             return dict.fromkeys(growing, np.zeros(1, dtype=np.int64))
         numbers, jobs, all_tests, all_sets = {}, [], [], []
         first_test = first_set = 0
         for t in growing:
             cells, _, tests, sets, _ = self.growths[t].tree()
-            cells = _records(cells, CELL)
+            cells = as_records(cells, CELL)
             numbers[t] = np.flatnonzero(cells["depth"] == self.depth)
             above = cells[cells["depth"] == self.depth - 1]
             is_split = above["left"] >= 0
@@ -134,10 +134,10 @@ class _Batch:
             all_tests.append(_local_tests(tests, *ends))
             all_sets.append(sets)
             first_test, first_set = first_test + len(tests), first_set + len(sets)
-        parted = self.cells.part(
+        partitioned = self.cells.partition(
             np.concatenate(jobs), np.concatenate(all_tests), np.concatenate(all_sets)
         )
-        for t, some in zip(growing, _cut(parted, jobs), strict=True):
+        for t, some in zip(growing, _cut(partitioned, jobs), strict=True):
             children = np.repeat(some, 2)
             buffer: NDArray[np.int32] = children["buffer"]
             children["buffer"] = 1 - buffer
@@ -179,7 +179,7 @@ class _Batch:
         )  # fmt: skip
 
     def _trials(self, growing: list[int], jobs: NDArray[Any]) -> Trials:
-        all_nodes = [_records(self.growths[t].gathered_nodes(), GATHERED_NODE) for t in growing]
+        all_nodes = [as_records(self.growths[t].gathered_nodes(), GATHERED_NODE) for t in growing]
         nodes = np.concatenate(all_nodes)
         n = len(nodes)
         sizes = [len(some) for some in all_nodes]
@@ -232,15 +232,11 @@ class _Batch:
         return weights
 
     def _depths(self, t: int) -> NDArray[np.int32]:
-        return np.asarray(_records(self.growths[t].tree()[0], CELL)["depth"])
-
-
-def _records(values: NDArray[np.uint8], dtype: Any) -> NDArray[Any]:
-    return np.asarray(values.view(dtype).reshape(len(values)))
+        return np.asarray(as_records(self.growths[t].tree()[0], CELL)["depth"])
 
 
 def _cut(values: NDArray[Any], like: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    return np.split(values, np.cumsum([len(part) for part in like])[:-1])
+    return np.split(values, np.cumsum([len(some) for some in like])[:-1])
 
 
 def _local_tests(
@@ -252,7 +248,7 @@ def _local_tests(
     np.add.at(shift, lasts, -firsts)
     shift = np.cumsum(shift)[:-1]
     local = tests.copy()
-    links = _records(local, TEST)
+    links = as_records(local, TEST)
     for name in ("left", "right"):
         child: NDArray[np.int32] = links[name]
         links[name] = np.where(child >= 0, child - shift, child)

@@ -1,7 +1,6 @@
 #include "core/grow/cell_splitter.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/data/partition.hpp"
 
@@ -38,7 +37,7 @@ void CellSplitter<Code, Count>::find_candidates(Open& open) {
     monitor_.check();
     if (auto view = compact_view(*open.view, rows(open), open.size(), pool_for(open)))
         open.view = std::move(view);
-    const CellTrials trials = trials_of(open, table_.features.size(), options_);
+    const CellTrials trials = trials_of(open, table_.features, options_);
     if (!open.histograms && shares_histograms(open.size())) {
         open.histograms = new_histograms(n_histograms());
         count(open, trials.features, open.histograms.get());
@@ -98,10 +97,8 @@ void CellSplitter<Code, Count>::propagate_histograms(Open& open, Open& better, O
         return may_split(*child.cell, options_) && shares_histograms(child.size());
     };
     if (!wants(large)) return;
-    std::vector<std::int32_t> all(table_.features.size());
-    std::iota(all.begin(), all.end(), 0);
     small.histograms = new_histograms(n_histograms());
-    count(small, all, small.histograms.get());
+    count(small, table_.features.all(), small.histograms.get());
     large.histograms = std::move(open.histograms);
     kernels<Code, Count>().subtract(large.histograms.get(), large.histograms.get(),
                                     small.histograms.get(),

@@ -1,37 +1,11 @@
 #include "core/grow/level_growth.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
+#include "core/util/check.hpp"
+
 namespace treerank {
-
-namespace {
-
-void check(bool sound, const char* what) {
-    if (!sound) throw std::invalid_argument(what);
-}
-
-// Numbers nodes as depth-first growth does: children when their parent is split, the left
-// branch before the right. On ties the number decides.
-void number_depth_first(LeafRankTree& tree) {
-    std::vector<std::int32_t> visited, number(tree.nodes.size(), 0), stack{0};
-    std::int32_t next = 1;
-    while (!stack.empty()) {
-        const std::int32_t old = stack.back();
-        stack.pop_back();
-        visited.push_back(old);
-        const LeafRankNode& node = tree.nodes[old];
-        if (node.left < 0) continue;
-        stack.push_back(node.right);
-        stack.push_back(node.left);
-        number[node.left] = next++;
-        number[node.right] = next++;
-    }
-    tree.renumber(visited, number);
-}
-
-}  // namespace
 
 LevelGrowth::LevelGrowth(Features features, const TreeRankOptions& options, Weights total,
                          std::uint64_t key, double gathered_weight, std::size_t histogram_bytes,
@@ -77,8 +51,6 @@ double LevelGrowth::open_weight() const {
 void LevelGrowth::start_level() {
     frontier_.clear();
     trials_.clear();
-    roots_.clear();
-    gathered_roots_.clear();
     preorder(root_);
     std::erase_if(level_->cells, [&](const OpenSplit& open) {
         // Two classes: what a cell is split into depends on nothing outside of it.
@@ -88,22 +60,18 @@ void LevelGrowth::start_level() {
         if (gathered) gathered_cells_.push_back(open.cell);
         return gathered;
     });
-    for (std::size_t place = 0; place < level_->cells.size(); ++place)
-        if (may_split(*level_->cells[place].cell, options_)) open_trials(place);
-    frontier_.start();
-}
-
-void LevelGrowth::open_trials(std::size_t place) {
-    const Growing& cell = *level_->cells[place].cell;
-    const CellTrials trials = trials_of(level_->cells[place], features_.size(), options_);
-    for (const auto& [pair, key] : trials.pairs) {
-        trials_.push_back({place, pair});
-        const auto root = frontier_.add_tree(
-            {cell.class_weight[pair.first], cell.class_weight[pair.second]}, key, trials.features);
-        const TrialRoot at{cell.number, pair.first, pair.second};
-        if (root == LeafRankFrontier::Root::kWaits) roots_.push_back(at);
-        if (root == LeafRankFrontier::Root::kGathered) gathered_roots_.push_back(at);
+    for (std::size_t place = 0; place < level_->cells.size(); ++place) {
+        const Growing& cell = *level_->cells[place].cell;
+        if (!may_split(cell, options_)) continue;
+        const CellTrials trials = trials_of(level_->cells[place], features_, options_);
+        for (const auto& [pair, key] : trials.pairs) {
+            trials_.push_back({place, pair});
+            frontier_.add_tree({cell.number, pair.first, pair.second},
+                               {cell.class_weight[pair.first], cell.class_weight[pair.second]}, key,
+                               trials.features);
+        }
     }
+    frontier_.start();
 }
 
 GrownTrials LevelGrowth::grown_trials() {
@@ -111,7 +79,7 @@ GrownTrials LevelGrowth::grown_trials() {
     grown.starts.push_back(0);
     for (std::size_t t = 0; t < trials_.size(); ++t) {
         LeafRankTree& tree = frontier_.tree(t);
-        if (!tree.grows_best_first()) number_depth_first(tree);
+        if (!tree.grows_best_first()) tree.number_depth_first();
         grown.cells.push_back(level_->cells[trials_[t].place].cell->number);
         append_tree(tree.nodes, tree.category_sets, grown.nodes, grown.category_sets);
         grown.starts.push_back(static_cast<std::int32_t>(grown.nodes.size()));

@@ -21,13 +21,6 @@
 
 namespace treerank {
 
-// A LeafRank tree of a pair of classes is to grow in this cell (a leaf of the tree so far).
-struct TrialRoot {
-    std::int32_t cell;
-    std::int32_t worse_class;
-    std::int32_t better_class;
-};
-
 // A cell that is to be grown to the end in one place; two classes only.
 struct GatheredCell {
     std::int32_t cell = 0;  // its number in the tree so far
@@ -69,10 +62,8 @@ class LevelGrowth {
     std::size_t n_classes() const { return n_classes_; }
     const Features& features() const { return features_; }
 
-    // Begins the cells of the next depth. Roots that are gathered have no slot.
+    // Begins the cells of the next depth.
     void start_level();
-    const std::vector<TrialRoot>& roots() const { return roots_; }
-    const std::vector<TrialRoot>& gathered_roots() const { return gathered_roots_; }
     // The LeafRank trees of the level, which are asked until no slot is left.
     LeafRankFrontier& frontier() { return frontier_; }
     // Beyond two classes the weights of all classes in the leaves of every trial are needed.
@@ -90,8 +81,6 @@ class LevelGrowth {
         ClassPair pair;
     };
 
-    void open_trials(std::size_t place);
-
     const Features features_;
     const TreeRankOptions options_;
     const bool gathers_cells_;
@@ -105,8 +94,6 @@ class LevelGrowth {
 
     LeafRankFrontier frontier_;
     std::vector<Trial> trials_;  // as the frontier has their trees
-    std::vector<TrialRoot> roots_;
-    std::vector<TrialRoot> gathered_roots_;
 };
 
 }  // namespace treerank

@@ -17,12 +17,8 @@ using ClassPair = std::pair<std::int32_t, std::int32_t>;  // the worse class fir
 bool may_split(const Growing& cell, const TreeRankOptions& options);
 
 // A split of a cell by the best cut of one pair of classes.
-struct Candidate {
-    std::int32_t worse_class;
-    std::int32_t better_class;
-    std::vector<LeafRankNode> tests;
-    Weights test_weight;  // tests x classes
-    std::vector<CategorySet> category_sets;
+struct Candidate : CellTests {
+    ClassPair pair;
     Weights left;
 };
 
@@ -43,7 +39,8 @@ struct CellTrials {
     std::vector<std::int32_t> features;
     std::vector<PairTrial> pairs;
 };
-CellTrials trials_of(const OpenSplit& open, std::size_t n_features, const TreeRankOptions& options);
+CellTrials trials_of(const OpenSplit& open, const Features& features,
+                     const TreeRankOptions& options);
 
 // Puts the children of a cell whose winner is known below it, the better one first.
 std::pair<OpenSplit, OpenSplit> open_children(const OpenSplit& open, const Focus& focus,

@@ -61,21 +61,17 @@ PruningSequence LeafRankPruner<Code, Count>::sequence_of(const LeafRank<Code, Co
 // weight: it must not judge itself.
 template <class Code, class Count>
 ClassWeight LeafRankPruner<Code, Count>::hold_out(const GrownCell<Code>& cell, std::size_t fold) {
-    const std::int64_t* weights = cell.view.weights;
     std::size_t assigned[2] = {0, 0};
     std::int64_t weight[2] = {0, 0};
     train_.clear();
     held_out_.clear();
-    held_out_weights_.clear();
     for (std::size_t i = 0; i < cell.n; ++i) {
         const Row row = cell.rows[i];
         const bool positive = (row & kLabelBit) != 0;
-        const std::int64_t units = weights != nullptr ? weights[row_id(row)] : row & kRepeatMask;
         if (assigned[positive]++ % kLeafRankFolds == fold) {
             held_out_.push_back(row);
-            held_out_weights_.push_back(units);
         } else {
-            weight[positive] += units;
+            weight[positive] += units_of(row, cell.view.weights);
             train_.push_back(row);
         }
     }
@@ -88,16 +84,11 @@ std::vector<ClassWeight> LeafRankPruner<Code, Count>::held_out_weights(
     const View<Code>& view) const {
     const auto& nodes = tree_.nodes;
     std::vector<ClassWeight> weights(nodes.size());
-    for (std::size_t i = 0; i < held_out_.size(); ++i) {
-        const Row row = held_out_[i];
-        std::int32_t at = 0;
-        while (nodes[at].left >= 0) {
-            const SplitCondition& condition = nodes[at].condition;
-            const Code code = view.codes.column(condition.feature)[row_id(row)];
-            at = goes_left(condition, code, tree_.category_sets) ? nodes[at].left : nodes[at].right;
-        }
-        const auto units = static_cast<double>(held_out_weights_[i]);
-        ((row & kLabelBit) != 0 ? weights[at].positive : weights[at].negative) += units;
+    for (const Row row : held_out_) {
+        ClassWeight& leaf =
+            weights[leaf_of(0, nodes, tree_.category_sets, view.codes, row_id(row))];
+        const auto units = static_cast<double>(units_of(row, view.weights));
+        ((row & kLabelBit) != 0 ? leaf.positive : leaf.negative) += units;
     }
     for (std::size_t i = nodes.size(); i-- > 0;)
         if (nodes[i].left >= 0) weights[i] = weights[nodes[i].left] + weights[nodes[i].right];

@@ -52,7 +52,6 @@ class LeafRankPruner {
     LeafRank<Code, Count> tree_;  // the fold's
     std::vector<Row> train_;
     std::vector<Row> held_out_;
-    std::vector<std::int64_t> held_out_weights_;  // by place in held_out_
     std::vector<std::int32_t> left_, right_;
     std::vector<double> worth_, gain_;
 };

@@ -64,6 +64,13 @@ void graft_splits(const std::vector<LevelGrowth*>& growths, const std::vector<Re
     });
 }
 
+// (cells, starts, nodes, category sets)
+nb::tuple to_tuple(GrownTrials&& grown) {
+    return nb::make_tuple(to_numpy(std::move(grown.cells)), to_numpy(std::move(grown.starts)),
+                          to_records(std::move(grown.nodes)),
+                          to_records(std::move(grown.category_sets)));
+}
+
 // What the LeafRank trees of a level ask for, or answer.
 template <auto Get>
 auto frontier_records(LevelGrowth& growth) {
@@ -122,14 +129,9 @@ void bind_growth(nb::module_& m) {
             },
             nb::arg("at").noconvert(), nb::arg("nodes").noconvert(), nb::arg("sets").noconvert(),
             nb::arg("values").noconvert())
-        .def("grown_trials",
-             [](LevelGrowth& growth) {
-                 auto grown = growth.grown_trials();
-                 return nb::make_tuple(to_numpy(std::move(grown.cells)),
-                                       to_numpy(std::move(grown.starts)),
-                                       to_records(std::move(grown.nodes)),
-                                       to_records(std::move(grown.category_sets)));
-             })
+        .def("open_cells", [](LevelGrowth& growth) { return to_numpy(growth.open_cells()); })
+        .def("last_splits", [](LevelGrowth& growth) { return to_tuple(growth.last_splits()); })
+        .def("grown_trials", [](LevelGrowth& growth) { return to_tuple(growth.grown_trials()); })
         .def("finish_level", &finish_level, nb::arg("weights").noconvert().none())
         .def("gathered_cells",
              [](LevelGrowth& growth) { return to_records(growth.gathered_cells()); })

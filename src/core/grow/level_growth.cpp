@@ -74,15 +74,28 @@ void LevelGrowth::start_level() {
     frontier_.start();
 }
 
+std::vector<std::int32_t> LevelGrowth::open_cells() const {
+    std::vector<std::int32_t> numbers;
+    for (const OpenSplit& open : level_->cells) numbers.push_back(open.cell->number);
+    return numbers;
+}
+
+GrownTrials LevelGrowth::last_splits() const {
+    GrownTrials splits;
+    for (std::size_t place = 0; place < level_before_.size(); ++place) {
+        const Growing& cell = *level_before_[place];
+        if (cell.left != nullptr)
+            splits.add(static_cast<std::int32_t>(place), cell.tests, cell.category_sets);
+    }
+    return splits;
+}
+
 GrownTrials LevelGrowth::grown_trials() {
     GrownTrials grown;
-    grown.starts.push_back(0);
     for (std::size_t t = 0; t < trials_.size(); ++t) {
         LeafRankTree& tree = frontier_.tree(t);
         if (!tree.grows_best_first()) tree.number_depth_first();
-        grown.cells.push_back(level_->cells[trials_[t].place].cell->number);
-        append_tree(tree.nodes, tree.category_sets, grown.nodes, grown.category_sets);
-        grown.starts.push_back(static_cast<std::int32_t>(grown.nodes.size()));
+        grown.add(level_->cells[trials_[t].place].cell->number, tree.nodes, tree.category_sets);
     }
     return grown;
 }
@@ -99,6 +112,8 @@ void LevelGrowth::finish_level(std::span<const std::int64_t> weights) {
         add_candidate(level_->cells[trials_[t].place], trials_[t].pair, tree,
                       {own.begin(), own.end()}, options_.min_weight_leaf);
     }
+    level_before_.clear();
+    for (const OpenSplit& open : level_->cells) level_before_.push_back(open.cell);
     level_->descend([](const OpenSplit&) {},
                     [&](const std::vector<OpenSplit>& cells) {
                         std::vector<std::pair<OpenSplit, OpenSplit>> children;

@@ -29,12 +29,19 @@ struct GatheredCell {
 };
 static_assert(sizeof(GatheredCell) == 16, "crosses to NumPy as it is");
 
-// The LeafRank trees of a level, one after another.
+// LeafRank trees of a level, one after another.
 struct GrownTrials {
-    std::vector<std::int32_t> cells;   // by trial
-    std::vector<std::int32_t> starts;  // trial i has the nodes [starts[i], starts[i + 1])
+    std::vector<std::int32_t> cells;      // by trial
+    std::vector<std::int32_t> starts{0};  // trial i has the nodes [starts[i], starts[i + 1])
     std::vector<LeafRankNode> nodes;
     std::vector<CategorySet> category_sets;
+
+    void add(std::int32_t cell, const std::vector<LeafRankNode>& tests,
+             const std::vector<CategorySet>& sets) {
+        cells.push_back(cell);
+        append_tree(tests, sets, nodes, category_sets);
+        starts.push_back(static_cast<std::int32_t>(nodes.size()));
+    }
 };
 
 class LevelGrowth {
@@ -64,6 +71,10 @@ class LevelGrowth {
 
     // Begins the cells of the next depth.
     void start_level();
+    // Their numbers in `tree()`, best first.
+    std::vector<std::int32_t> open_cells() const;
+    // The tests of the cells of the depth before that were split, by their places in it.
+    GrownTrials last_splits() const;
     // The LeafRank trees of the level, which are asked until no slot is left.
     LeafRankFrontier& frontier() { return frontier_; }
     // Beyond two classes the weights of all classes in the leaves of every trial are needed.
@@ -89,6 +100,7 @@ class LevelGrowth {
     Growing root_;
     GrowingCells grown_;
     std::optional<Level<OpenSplit>> level_;
+    std::vector<const Growing*> level_before_;
     std::int32_t depth_ = 0;
     std::vector<Growing*> gathered_cells_;
 

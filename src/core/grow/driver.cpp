@@ -22,8 +22,8 @@ constexpr std::size_t kSharedCellRows = 4096;
 // Grows one tree: finds the candidates of open cells, lets the winners be chosen, opens the
 // children. Of two classes the split of a cell depends on no other cell, and cells are grown depth
 // first; beyond that what a split adds depends on how the other cells are cut, and all cells of a
-// depth are grown together (`Level`). Large cells are worked on by the whole pool, the others by a
-// thread each.
+// depth are grown together (`descend`). Large cells are worked on by the whole pool, the others by
+// a thread each.
 template <class Code, class Count>
 class Driver {
   public:
@@ -57,7 +57,8 @@ class Driver {
 
     void grow_level_wise(Open root) {
         Growing& cell = *root.cell;
-        Level<Open> level(cell, {std::move(root)}, options_);
+        std::vector<Open> level;
+        level.push_back(std::move(root));
         const auto stays_whole = [&](const Open& open) {
             monitor_.advance(static_cast<double>(open.size()));
         };
@@ -66,10 +67,9 @@ class Driver {
             each(open, [&](std::size_t i, Splitter& s) { children[i] = s.partition(open[i]); });
             return children;
         };
-        while (!level.cells.empty()) {
-            each(level.cells,
-                 [&](std::size_t i, Splitter& s) { s.find_candidates(level.cells[i]); });
-            level.descend(stays_whole, split_all);
+        while (!level.empty()) {
+            each(level, [&](std::size_t i, Splitter& s) { s.find_candidates(level[i]); });
+            descend(cell, level, options_, stays_whole, split_all);
         }
     }
 

@@ -16,7 +16,7 @@ LevelGrowth::LevelGrowth(Features features, const TreeRankOptions& options, Weig
       n_classes_(total.size()),
       root_(root_cell(std::move(total), key, options.focus)),
       frontier_(features_, options_.leafrank, gathered_weight, histogram_bytes) {
-    level_.emplace(root_, std::vector{OpenSplit{&root_}}, options_);
+    level_.push_back({&root_});
 }
 
 void LevelGrowth::resume(const RankTree& tree, std::int32_t depth,
@@ -26,14 +26,14 @@ void LevelGrowth::resume(const RankTree& tree, std::int32_t depth,
     root_ = root_cell({tree.cell_weight.begin(), tree.cell_weight.begin() + tree.n_classes},
                       root_.key, options_.focus);
     from_preorder(tree, options_.focus, root_, grown_);
-    std::vector<OpenSplit> open;
+    level_.clear();
+    level_before_.clear();
     for (Growing* cell : leaves_of(root_)) {
         if (std::find(gathered.begin(), gathered.end(), cell->number) != gathered.end())
             gathered_cells_.push_back(cell);
         else if (cell->cell.depth == depth)
-            open.push_back({cell});
+            level_.push_back({cell});
     }
-    level_.emplace(root_, std::move(open), options_);
     depth_ = depth;
 }
 
@@ -44,7 +44,7 @@ RankTree LevelGrowth::take_tree() {
 
 double LevelGrowth::open_weight() const {
     double weight = 0;
-    for (const OpenSplit& open : level_->cells) weight += open.cell->weight();
+    for (const OpenSplit& open : level_) weight += open.cell->weight();
     return weight;
 }
 
@@ -52,7 +52,7 @@ void LevelGrowth::start_level() {
     frontier_.clear();
     trials_.clear();
     preorder(root_);
-    std::erase_if(level_->cells, [&](const OpenSplit& open) {
+    std::erase_if(level_, [&](const OpenSplit& open) {
         // Two classes: what a cell is split into depends on nothing outside of it.
         const bool gathered = gathers_cells_ && n_classes_ == 2 &&
                               frontier_.is_few(open.cell->weight()) &&
@@ -60,10 +60,10 @@ void LevelGrowth::start_level() {
         if (gathered) gathered_cells_.push_back(open.cell);
         return gathered;
     });
-    for (std::size_t place = 0; place < level_->cells.size(); ++place) {
-        const Growing& cell = *level_->cells[place].cell;
+    for (std::size_t place = 0; place < level_.size(); ++place) {
+        const Growing& cell = *level_[place].cell;
         if (!may_split(cell, options_)) continue;
-        const CellTrials trials = trials_of(level_->cells[place], features_, options_);
+        const CellTrials trials = trials_of(level_[place], features_, options_);
         for (const auto& [pair, key] : trials.pairs) {
             trials_.push_back({place, pair});
             frontier_.add_tree({cell.number, pair.first, pair.second},
@@ -76,7 +76,7 @@ void LevelGrowth::start_level() {
 
 std::vector<std::int32_t> LevelGrowth::open_cells() const {
     std::vector<std::int32_t> numbers;
-    for (const OpenSplit& open : level_->cells) numbers.push_back(open.cell->number);
+    for (const OpenSplit& open : level_) numbers.push_back(open.cell->number);
     return numbers;
 }
 
@@ -95,7 +95,7 @@ GrownTrials LevelGrowth::grown_trials() {
     for (std::size_t t = 0; t < trials_.size(); ++t) {
         LeafRankTree& tree = frontier_.tree(t);
         if (!tree.grows_best_first()) tree.number_depth_first();
-        grown.add(level_->cells[trials_[t].place].cell->number, tree.nodes, tree.category_sets);
+        grown.add(level_[trials_[t].place].cell->number, tree.nodes, tree.category_sets);
     }
     return grown;
 }
@@ -109,18 +109,19 @@ void LevelGrowth::finish_level(std::span<const std::int64_t> weights) {
         LeafRankTree& tree = frontier_.tree(t);
         const auto own = weights.first(n_classes_ > 2 ? tree.nodes.size() * n_classes_ : 0);
         weights = weights.subspan(own.size());
-        add_candidate(level_->cells[trials_[t].place], trials_[t].pair, tree,
-                      {own.begin(), own.end()}, options_.min_weight_leaf);
+        add_candidate(level_[trials_[t].place], trials_[t].pair, tree, {own.begin(), own.end()},
+                      options_.min_weight_leaf);
     }
     level_before_.clear();
-    for (const OpenSplit& open : level_->cells) level_before_.push_back(open.cell);
-    level_->descend([](const OpenSplit&) {},
-                    [&](const std::vector<OpenSplit>& cells) {
-                        std::vector<std::pair<OpenSplit, OpenSplit>> children;
-                        for (const OpenSplit& open : cells)
-                            children.push_back(open_children(open, options_.focus, grown_));
-                        return children;
-                    });
+    for (const OpenSplit& open : level_) level_before_.push_back(open.cell);
+    descend(
+        root_, level_, options_, [](const OpenSplit&) {},
+        [&](const std::vector<OpenSplit>& cells) {
+            std::vector<std::pair<OpenSplit, OpenSplit>> children;
+            for (const OpenSplit& open : cells)
+                children.push_back(open_children(open, options_.focus, grown_));
+            return children;
+        });
     ++depth_;
 }
 

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -63,7 +62,7 @@ class LevelGrowth {
     RankTree tree() { return to_preorder(root_, n_classes_, false); }
     // The same once growth is over: the tests are taken, not copied.
     RankTree take_tree();
-    bool done() const { return level_->cells.empty(); }
+    bool done() const { return level_.empty(); }
     std::int32_t depth() const { return depth_; }
     double open_weight() const;  // of cells that may still be split here
     std::size_t n_classes() const { return n_classes_; }
@@ -99,7 +98,7 @@ class LevelGrowth {
 
     Growing root_;
     GrowingCells grown_;
-    std::optional<Level<OpenSplit>> level_;
+    std::vector<OpenSplit> level_;  // open cells of one depth, best first
     std::vector<const Growing*> level_before_;
     std::int32_t depth_ = 0;
     std::vector<Growing*> gathered_cells_;

@@ -62,6 +62,29 @@ void keep_winner(OpenSplit& open, Candidate& winner, double gain) {
     static_cast<CellTests&>(cell) = std::move(winner);
 }
 
+// The largest gain wins; on ties the pair of lower classes. `worse` and `better` are the chains of
+// the other cells, `none_better` those where there is no better cell.
+bool pick(OpenSplit& open, const Chains& worse, const Chains& better, const Chains& none_better,
+          const Weights& total, const TreeRankOptions& options) {
+    const bool local = options.tournament_gain == TournamentGain::kLocal;
+    const Chains none_worse = no_worse_cell();
+    const auto gain_of = [&](const Candidate& candidate, bool alone) {
+        return vus_increase(alone ? none_worse : worse, alone ? none_better : better,
+                            open.cell->class_weight, candidate.left, total);
+    };
+    double best = options.min_auc_gain;
+    Candidate* winner = nullptr;
+    for (Candidate& candidate : open.candidates) {
+        const double gain = gain_of(candidate, local);
+        if (!(gain > best)) continue;
+        best = gain;
+        winner = &candidate;
+    }
+    if (winner == nullptr) return false;
+    keep_winner(open, *winner, local ? gain_of(*winner, false) : best);
+    return true;
+}
+
 }  // namespace
 
 bool may_split(const Growing& cell, const TreeRankOptions& options) {
@@ -128,50 +151,32 @@ bool choose_alone(OpenSplit& open, const Weights& total, const TreeRankOptions& 
     return true;
 }
 
-void Selector::choose(const std::vector<OpenSplit*>& level) {
-    std::vector<Chains> worse(cells_.size());
+void choose_winners(Growing& root, const std::vector<OpenSplit*>& level,
+                    const TreeRankOptions& options) {
+    const std::vector<Growing*> cells = leaves_of(root);  // the ordered partition, best first
+    const Weights& total = root.class_weight;
+    std::vector<Chains> worse(cells.size());
     Chains below = no_worse_cell();
-    for (std::size_t i = cells_.size(); i-- > 0;) {
+    for (std::size_t i = cells.size(); i-- > 0;) {
         worse[i] = below;
-        append_better(below, shares_of(cells_[i]->class_weight, total_));
+        append_better(below, shares_of(cells[i]->class_weight, total));
     }
-    Chains above = no_better_cell(n_present_);
+    const Chains none_better = no_better_cell(shares_of(total, total).size());
+    Chains above = none_better;
     std::size_t next = 0;
-    for (std::size_t i = 0; i < cells_.size(); ++i) {
-        Weights first = cells_[i]->class_weight, second(total_.size());
-        if (next < level.size() && level[next]->cell == cells_[i]) {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        Weights first = cells[i]->class_weight, second(total.size());
+        if (next < level.size() && level[next]->cell == cells[i]) {
             OpenSplit& open = *level[next++];
-            if (pick(open, worse[i], above)) {
+            if (pick(open, worse[i], above, none_better, total, options)) {
                 first = open.left;
                 for (std::size_t k = 0; k < second.size(); ++k)
                     second[k] = open.cell->class_weight[k] - first[k];
             }
         }
-        append_worse(above, shares_of(first, total_));
-        append_worse(above, shares_of(second, total_));
+        append_worse(above, shares_of(first, total));
+        append_worse(above, shares_of(second, total));
     }
-}
-
-// The largest gain wins; on ties the pair of lower classes.
-bool Selector::pick(OpenSplit& open, const Chains& worse, const Chains& better) const {
-    const bool local = options_.tournament_gain == TournamentGain::kLocal;
-    const Chains nothing_below = no_worse_cell();
-    const Chains nothing_above = no_better_cell(n_present_);
-    const auto gain_of = [&](const Candidate& candidate, bool alone) {
-        return vus_increase(alone ? nothing_below : worse, alone ? nothing_above : better,
-                            open.cell->class_weight, candidate.left, total_);
-    };
-    double best = options_.min_auc_gain;
-    Candidate* winner = nullptr;
-    for (Candidate& candidate : open.candidates) {
-        const double gain = gain_of(candidate, local);
-        if (!(gain > best)) continue;
-        best = gain;
-        winner = &candidate;
-    }
-    if (winner == nullptr) return false;
-    keep_winner(open, *winner, local ? gain_of(*winner, false) : best);
-    return true;
 }
 
 }  // namespace treerank

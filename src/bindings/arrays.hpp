@@ -5,7 +5,9 @@
 #include <nanobind/ndarray.h>
 
 #include <cstring>
-#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/data/types.hpp"
@@ -22,33 +24,59 @@ template <class T>
 using Matrix = nb::ndarray<const T, nb::numpy, nb::ndim<2>, nb::c_contig>;
 template <class T>
 using Numbers = nb::ndarray<const T, nb::numpy, nb::ndim<2>>;  // any strides
+using Units = std::optional<Vector<std::int64_t>>;             // weights; none: rows count once
+using Repeats = std::optional<Vector<std::uint8_t>>;           // how often rows count, likewise
+
+// Null where there is no array.
+template <class Optional>
+auto data_of(const Optional& array) {
+    return array ? array->data() : nullptr;
+}
 
 template <class T>
 std::vector<T> to_vector(const Vector<T>& values) {
     return {values.data(), values.data() + values.size()};
 }
 
-// Hands a vector to NumPy without a copy.
+// The same of numbers that index something.
 template <class T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T>&& values) {
-    auto* held = new std::vector<T>(std::move(values));
-    nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return {held->data(), {held->size()}, owner};
+std::vector<T> checked_numbers(const Vector<T>& numbers, std::size_t below, const char* what) {
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+        if (static_cast<std::size_t>(numbers.data()[i]) >= below) throw nb::value_error(what);
+    return to_vector(numbers);
 }
 
-template <class T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(Unfilled<T>&& values) {
-    auto* held = new Unfilled<T>(std::move(values));
-    nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Unfilled<T>*>(p); });
+// Keeps values, a vector or Unfilled, as long as an array that shows them.
+template <class Values>
+std::pair<Values*, nb::capsule> keep_alive(Values&& values) {
+    auto* held = new Values(std::move(values));
+    return {held, nb::capsule(held, [](void* p) noexcept { delete static_cast<Values*>(p); })};
+}
+
+// Hands values to NumPy without a copy.
+template <class Values>
+nb::ndarray<nb::numpy, typename Values::value_type, nb::ndim<1>> to_numpy(Values&& values) {
+    const auto [held, owner] = keep_alive(std::move(values));
     return {held->data(), {held->size()}, owner};
 }
 
 // Hands structs to NumPy as rows of bytes; Python views them as records.
-template <class Struct>
-nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<2>> to_records(std::vector<Struct>&& values) {
-    auto* held = new std::vector<Struct>(std::move(values));
-    nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<Struct>*>(p); });
+template <class Values, class Struct = typename Values::value_type>
+nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<2>> to_records(Values&& values) {
+    const auto [held, owner] = keep_alive(std::move(values));
     return {held->data(), {held->size(), sizeof(Struct)}, owner};
+}
+// The same of a copy.
+template <class Struct>
+auto to_records(const std::vector<Struct>& values) {
+    return to_records(std::vector<Struct>(values));
+}
+
+// Hands structs of whole numbers to NumPy as one array of these.
+template <class Struct>
+nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> to_words(std::vector<Struct>&& values) {
+    const auto [held, owner] = keep_alive(std::move(values));
+    return {held->data(), {held->size() * sizeof(Struct) / sizeof(std::int64_t)}, owner};
 }
 
 using Records = Matrix<std::uint8_t>;
@@ -59,6 +87,14 @@ std::vector<Struct> from_records(const Records& records, const char* name) {
     std::vector<Struct> values(records.shape(0));
     if (!values.empty()) std::memcpy(values.data(), records.data(), records.nbytes());
     return values;
+}
+
+template <class Struct>
+Struct from_record(const Records& records, const char* name) {
+    const std::vector<Struct> values = from_records<Struct>(records, name);
+    if (values.size() != 1)
+        throw nb::value_error((std::string(name) + ": one record expected").c_str());
+    return values[0];
 }
 
 template <class Code>

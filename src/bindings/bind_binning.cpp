@@ -21,11 +21,10 @@ NumberMatrix<Value> number_matrix(const Numbers<Value>& x) {
 
 template <class Value>
 nb::list py_find_thresholds(const Numbers<Value>& x, const Vector<std::uint32_t>& sample,
-                            const std::optional<Vector<std::int64_t>>& weights,
-                            std::size_t max_bins, std::size_t n_jobs) {
+                            const Units& weights, std::size_t max_bins, std::size_t n_jobs) {
     const auto numbers = number_matrix(x);
     const std::vector<std::uint32_t> rows(sample.data(), sample.data() + sample.size());
-    const std::int64_t* w = weights ? weights->data() : nullptr;
+    const std::int64_t* w = data_of(weights);
     std::vector<std::vector<double>> thresholds;
     run_released(n_jobs, [&](ThreadPool& pool) {
         thresholds = find_thresholds(numbers, rows, w, max_bins, pool);
@@ -90,16 +89,16 @@ nb::object py_number_labels(const Vector<Value>& labels) {
 }
 
 auto py_assign_folds(const Vector<std::uint64_t>& hashes, const Vector<std::uint8_t>& labels,
-                     const std::optional<Vector<std::int64_t>>& units, std::size_t n_classes,
-                     std::int32_t n_folds, std::uint64_t seed, std::size_t n_jobs) {
+                     const Units& units, std::size_t n_classes, std::int32_t n_folds,
+                     std::uint64_t seed, std::size_t n_jobs) {
     const std::size_t n = hashes.size();
     check_classes(labels, n_classes);
     if (labels.size() != n || (units && units->size() != n) || n > kMaxRows || n_folds < 1)
         throw nb::value_error("assign_folds: arrays of different lengths, or too many rows");
     Unfilled<std::int32_t> fold;
     run_released(n_jobs, [&](ThreadPool& pool) {
-        fold = assign_folds(hashes.data(), n, labels.data(), units ? units->data() : nullptr,
-                            n_classes, n_folds, seed, pool);
+        fold = assign_folds(hashes.data(), n, labels.data(), data_of(units), n_classes, n_folds,
+                            seed, pool);
     });
     return to_numpy(std::move(fold));
 }

@@ -14,7 +14,7 @@ using Derivatives = nb::ndarray<double, nb::numpy, nb::ndim<1>, nb::c_contig>;
 
 void make_growth(BoostedGrowth* self, const Vector<std::int32_t>& n_codes,
                  const Vector<std::uint8_t>& categorical, const Vector<std::int8_t>& monotonic) {
-    new (self) BoostedGrowth(make_features(n_codes, categorical, monotonic, n_codes.size()));
+    new (self) BoostedGrowth(make_features(n_codes, categorical, monotonic));
 }
 
 void start(BoostedGrowth& growth, const nb::dict& options, double gradient_unit,
@@ -26,11 +26,6 @@ void start(BoostedGrowth& growth, const nb::dict& options, double gradient_unit,
     parsed.gradient_unit = gradient_unit;
     parsed.hessian_unit = hessian_unit;
     growth.start(parsed, n_rows, {sum.data()[0], sum.data()[1], sum.data()[2]}, most_open);
-}
-
-template <class Struct>
-auto records_of(const std::vector<Struct>& values) {
-    return to_records(std::vector<Struct>(values));
 }
 
 void derive(const Vector<double>& scores, const Vector<std::uint8_t>& labels, Derivatives& first,
@@ -57,9 +52,9 @@ void bind_boosted_growth(nb::module_& m) {
              nb::arg("n_rows"), nb::arg("sum").noconvert(), nb::arg("most_open"))
         .def_prop_ro("n_histograms", &BoostedGrowth::n_histograms)
         .def_prop_ro("square_shift", &BoostedGrowth::square_shift)
-        .def("moves", [](const BoostedGrowth& growth) { return records_of(growth.moves()); })
-        .def("counts", [](const BoostedGrowth& growth) { return records_of(growth.counts()); })
-        .def("nodes", [](const BoostedGrowth& growth) { return records_of(growth.nodes()); })
+        .def("moves", [](const BoostedGrowth& growth) { return to_records(growth.moves()); })
+        .def("counts", [](const BoostedGrowth& growth) { return to_records(growth.counts()); })
+        .def("nodes", [](const BoostedGrowth& growth) { return to_records(growth.nodes()); })
         .def(
             "take",
             [](BoostedGrowth& growth, const Records& cuts) {
@@ -67,7 +62,7 @@ void bind_boosted_growth(nb::module_& m) {
             },
             nb::arg("cuts").noconvert())
         .def("finish", [](BoostedGrowth& growth) { return to_tuple(growth.finish()); })
-        .def("steps", [](const BoostedGrowth& growth) { return records_of(growth.steps()); });
+        .def("steps", [](const BoostedGrowth& growth) { return to_records(growth.steps()); });
 }
 
 }  // namespace treerank

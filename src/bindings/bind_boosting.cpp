@@ -13,7 +13,6 @@ namespace treerank {
 
 namespace {
 
-using Units = std::optional<Vector<std::int64_t>>;
 using Derivatives = std::optional<Vector<double>>;
 using Scores = nb::ndarray<double, nb::numpy, nb::ndim<1>, nb::c_contig>;
 
@@ -25,7 +24,8 @@ class PyRounds {
              const Vector<std::uint8_t>& categorical, const Vector<std::int8_t>& monotonic,
              std::size_t n_jobs)
         : n_rows_(codes.shape(1)), n_features_(codes.shape(0)) {
-        if ((weights && weights->size() != n_rows_) || n_rows_ > kMaxRows)
+        if ((weights && weights->size() != n_rows_) || n_rows_ > kMaxRows ||
+            n_codes.size() != n_features_)
             throw nb::value_error("BoostingRounds: arrays of different lengths, or too many rows");
         struct Held {
             Matrix<Code> codes;
@@ -34,8 +34,8 @@ class PyRounds {
         };
         auto held = std::make_shared<Held>(Held{codes, weights, {}});
         held->table.codes = code_matrix(codes);
-        held->table.features = make_features(n_codes, categorical, monotonic, n_features_);
-        held->table.weights = weights ? weights->data() : nullptr;
+        held->table.features = make_features(n_codes, categorical, monotonic);
+        held->table.weights = data_of(weights);
         held_ = held;
         {
             nb::gil_scoped_release release;

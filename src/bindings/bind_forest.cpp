@@ -3,7 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <memory>
+#include <array>
 #include <optional>
 #include <string>
 
@@ -14,21 +14,15 @@
 #include "core/grow/level_growth.hpp"
 #include "core/tree/forest.hpp"
 #include "core/tree/used_cuts.hpp"
-#include "core/util/large_pages.hpp"
+#include "core/util/unfilled.hpp"
 
 namespace treerank {
 
 namespace {
 
+constexpr std::array kTreeValues{"path", "rank", "monotone"};
 constexpr std::int64_t kMaxCuts = std::int64_t{1} << 17;  // codes take 16 bits
 constexpr std::size_t kFewRows = 16;  // rows that are walked sooner than all slots are checked
-
-TreeValue value_of(const std::string& name) {
-    if (name == "path") return TreeValue::kPath;
-    if (name == "rank") return TreeValue::kRank;
-    if (name == "monotone") return TreeValue::kMonotone;
-    throw nb::value_error(("unknown value: " + name).c_str());
-}
 
 Sampling sampling_of(const nb::dict& d) {
     return {nb::cast<bool>(d["replace"]), nb::cast<std::size_t>(d["n_draws"]),
@@ -45,35 +39,12 @@ ForestOptions forest_options(const nb::dict& d) {
         if (kind >= options.kinds.size()) throw nb::value_error("forest: no such kind of tree");
     options.first_tree = nb::cast<std::size_t>(d["first_tree"]);
     options.sampling = sampling_of(nb::cast<nb::dict>(d["sampling"]));
-    options.value = value_of(nb::cast<std::string>(d["value"]));
+    options.value = choice_of<TreeValue>(d["value"], "value", kTreeValues);
     options.shrinkages = nb::cast<std::vector<double>>(d["shrinkages"]);
-    if (options.shrinkages.empty()) throw nb::value_error("forest: no weakest_link of shrinkage");
+    if (options.shrinkages.empty()) throw nb::value_error("forest: no shrinkage");
     options.scale = nb::cast<double>(d["scale"]);
     return options;
 }
-
-// Room for the values of all trees, which the threads fill, each its trees: pages of memory are
-// then touched first by many of them.
-template <class T>
-struct Room {
-    std::unique_ptr<T[]> values;
-    std::size_t n;
-
-    explicit Room(std::size_t size) : values(new T[size]), n(size) {
-        ask_for_large_pages(values.get(), n * sizeof(T));
-    }
-    nb::capsule owner() {
-        return nb::capsule(values.release(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
-    }
-    nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy() {
-        T* data = values.get();
-        return {data, {n}, owner()};
-    }
-    nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<2>> to_records() {
-        T* data = values.get();
-        return {data, {n, sizeof(T)}, owner()};
-    }
-};
 
 // Puts the trees' arrays end to end; category sets are numbered through.
 // Steps come shrinkage by shrinkage, trees end to end within each.
@@ -92,31 +63,33 @@ nb::tuple to_arrays(std::vector<ForestTree>&& trees, std::size_t n_jobs) {
     }
     const auto n_slots = static_cast<std::size_t>(starts.back());
     const std::size_t n_values = trees[0].step.size() / trees[0].slots.size();
-    Room<Slot> slots(n_slots);
-    Room<float> step(n_slots * n_values), weight(n_slots), left_share(n_slots);
-    Room<std::int32_t> set_of(categorical ? n_slots : 0);
+    // Filled by the threads, each its trees: many of them then touch the pages of memory first.
+    Unfilled<Slot> slots(n_slots);
+    Unfilled<float> step(n_slots * n_values), weight(n_slots), left_share(n_slots);
+    Unfilled<std::int32_t> set_of(categorical ? n_slots : 0);
     run_released(n_jobs, [&](ThreadPool& pool) {
         pool.run(trees.size(), [&](std::size_t t) {
             ForestTree& tree = trees[t];
             const auto first = static_cast<std::size_t>(starts[t]);
             const std::size_t n = tree.slots.size();
-            std::copy_n(tree.slots.begin(), n, slots.values.get() + first);
-            std::copy_n(tree.weight.begin(), n, weight.values.get() + first);
-            std::copy_n(tree.left_share.begin(), n, left_share.values.get() + first);
+            std::copy_n(tree.slots.begin(), n, slots.data() + first);
+            std::copy_n(tree.weight.begin(), n, weight.data() + first);
+            std::copy_n(tree.left_share.begin(), n, left_share.data() + first);
             for (std::size_t v = 0; v < n_values; ++v)
                 std::copy_n(tree.step.begin() + static_cast<std::ptrdiff_t>(v * n), n,
-                            step.values.get() + v * n_slots + first);
+                            step.data() + v * n_slots + first);
             for (std::size_t s = 0; categorical && s < n; ++s) {
                 const bool is_set = !tree.set_of.empty() && (tree.slots[s].next & kCategorical);
-                set_of.values[first + s] =
+                set_of[first + s] =
                     is_set ? tree.set_of[s] + static_cast<std::int32_t>(first_set[t]) : -1;
             }
             tree = ForestTree{};
         });
     });
-    return nb::make_tuple(to_numpy(std::move(starts)), slots.to_records(), step.to_numpy(),
-                          weight.to_numpy(), set_of.to_numpy(), to_records(std::move(sets)),
-                          to_numpy(std::move(importance)), left_share.to_numpy());
+    return nb::make_tuple(to_numpy(std::move(starts)), to_records(std::move(slots)),
+                          to_numpy(std::move(step)), to_numpy(std::move(weight)),
+                          to_numpy(std::move(set_of)), to_records(std::move(sets)),
+                          to_numpy(std::move(importance)), to_numpy(std::move(left_share)));
 }
 
 // Trees as a forest keeps them, batch after batch.
@@ -143,26 +116,18 @@ nb::tuple packed_arrays(PackedTrees& packed, std::size_t n_jobs) {
 
 template <class Code>
 nb::list py_grow_forests(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
-                         const std::optional<Vector<std::int64_t>>& weights,
-                         const Vector<std::int32_t>& n_codes,
+                         const Units& weights, const Vector<std::int32_t>& n_codes,
                          const Vector<std::uint8_t>& categorical,
                          const Vector<std::int8_t>& monotonic, const nb::list& options,
                          std::size_t n_jobs, const nb::object& progress, std::size_t n_classes) {
-    const std::size_t n = codes.shape(1);
-    check_classes(labels, n_classes);
-    if (labels.size() != n || (weights && weights->size() != n) || n > kMaxRows)
-        throw nb::value_error("grow_forests: arrays of different lengths, or too many rows");
-    Table<Code> table;
-    table.codes = code_matrix(codes);
-    table.features = make_features(n_codes, categorical, monotonic, codes.shape(0));
-    table.labels = labels.data();
-    table.n_classes = n_classes;
-    table.weights = weights ? weights->data() : nullptr;
+    const Table<Code> table =
+        table_of(codes, labels, n_classes, weights, make_features(n_codes, categorical, monotonic));
     std::vector<ForestOptions> parsed;
     for (const auto& one : options) parsed.push_back(forest_options(nb::cast<nb::dict>(one)));
     for (const ForestOptions& one : parsed) {
         if (one.kind_of.empty()) throw nb::value_error("grow_forests: no trees");
-        if (one.sampling.n_draws > n) throw nb::value_error("grow_forests: more draws than rows");
+        if (one.sampling.n_draws > table.codes.rows)
+            throw nb::value_error("grow_forests: more draws than rows");
     }
     std::vector<std::vector<ForestTree>> forests;
     run_released(n_jobs, progress, [&](ThreadPool& pool, ProgressMonitor& monitor) {
@@ -216,12 +181,11 @@ auto py_renumber_cuts(const Vector<std::int64_t>& starts, const Slots& slots,
     const FirstCuts first = first_cuts(n_cuts);
     const std::vector<std::int32_t> cuts = to_vector(new_cut);
     if (cuts.size() != first.back()) throw nb::value_error("renumber_cuts: one cut each expected");
-    Room<Slot> renumbered(slots.shape(0));
+    Unfilled<Slot> renumbered(slots.shape(0));
     run_released(n_jobs, [&](ThreadPool& pool) {
-        if (used_cuts(view, first, pool).size() != first.back()) raise_damaged();
-        renumber_cuts(view, first, cuts, pool, renumbered.values.get());
+        if (!renumber_cuts(view, first, cuts, pool, renumbered.data())) raise_damaged();
     });
-    return renumbered.to_records();
+    return to_records(std::move(renumbered));
 }
 
 template <class Code>
@@ -241,32 +205,19 @@ auto py_score(const Vector<std::int64_t>& starts, const Slots& slots, const Vect
     return to_numpy(std::move(sums));
 }
 
-template <class Code>
-auto py_score_each(const Vector<std::int64_t>& starts, const Slots& slots,
-                   const Vector<float>& step, const Vector<std::int32_t>& set_of,
-                   const Records& sets, const Vector<std::uint8_t>& at_end,
-                   const Matrix<Code>& codes, std::size_t n_jobs) {
+// A number for each tree and row.
+template <class Code, class Number,
+          void (*Walk)(const ForestView&, const CodeMatrix<Code>&, ThreadPool&, Number*)>
+auto py_each(const Vector<std::int64_t>& starts, const Slots& slots, const Vector<float>& step,
+             const Vector<std::int32_t>& set_of, const Records& sets,
+             const Vector<std::uint8_t>& at_end, const Matrix<Code>& codes, std::size_t n_jobs) {
     const ForestView view = unchecked_view(starts, slots, &step, nullptr, set_of, sets, &at_end);
-    std::vector<float> values(view.n_trees * codes.shape(1));
+    std::vector<Number> numbers(view.n_trees * codes.shape(1));
     run_released(n_jobs, [&](ThreadPool& pool) {
         check_slots(view, codes.shape(0), &pool);
-        score_each(view, code_matrix(codes), pool, values.data());
+        Walk(view, code_matrix(codes), pool, numbers.data());
     });
-    return to_numpy(std::move(values));
-}
-
-template <class Code>
-auto py_apply_each(const Vector<std::int64_t>& starts, const Slots& slots,
-                   const Vector<float>& step, const Vector<std::int32_t>& set_of,
-                   const Records& sets, const Vector<std::uint8_t>& at_end,
-                   const Matrix<Code>& codes, std::size_t n_jobs) {
-    const ForestView view = unchecked_view(starts, slots, &step, nullptr, set_of, sets, &at_end);
-    std::vector<std::int32_t> ends(view.n_trees * codes.shape(1));
-    run_released(n_jobs, [&](ThreadPool& pool) {
-        check_slots(view, codes.shape(0), &pool);
-        apply_each(view, code_matrix(codes), pool, ends.data());
-    });
-    return to_numpy(std::move(ends));
+    return to_numpy(std::move(numbers));
 }
 
 // Numbers of rows among those that are here, checked.
@@ -341,8 +292,9 @@ void bind_for_codes(nb::module_& m) {
               nb::arg("codes").noconvert(), nb::arg("n_jobs"), doc);
     };
     def("score_forest", &py_score<Code>, "The sum over the trees, for each row.");
-    def("score_forest_each", &py_score_each<Code>, "The value in each tree: trees x rows, flat.");
-    def("apply_forest", &py_apply_each<Code>,
+    def("score_forest_each", &py_each<Code, float, score_each<Code>>,
+        "The value in each tree: trees x rows, flat.");
+    def("apply_forest", &py_each<Code, std::int32_t, apply_each<Code>>,
         "The slot in which each row ends, in each tree: trees x rows, flat.");
     m.def("score_out_of_bag", &py_score_out_of_bag<Code>, nb::arg("starts").noconvert(),
           nb::arg("slots").noconvert(), nb::arg("step").noconvert(), nb::arg("weight").noconvert(),
@@ -365,7 +317,6 @@ void bind_for_codes(nb::module_& m) {
 void bind_forest(nb::module_& m) {
     bind_for_codes<std::uint8_t>(m);
     bind_for_codes<std::uint16_t>(m);
-    m.attr("MAX_LAMBDAS") = kMaxLambdas;
     m.def("bake_shrinkage", &py_bake_shrinkage, nb::arg("starts").noconvert(),
           nb::arg("slots").noconvert(), nb::arg("step").noconvert(), nb::arg("weight").noconvert(),
           nb::arg("set_of").noconvert(), nb::arg("category_sets").noconvert(), nb::arg("shrinkage"),

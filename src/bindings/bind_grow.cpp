@@ -3,7 +3,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <numeric>
 #include <optional>
 #include <string>
 
@@ -19,49 +18,22 @@ namespace treerank {
 
 namespace {
 
-// Rows that count in one tree. With weights a row's repeats are not used.
-std::vector<Row> rows_of_sample(const std::uint8_t* labels, const std::uint8_t* repeats,
-                                const std::int64_t* weights, std::size_t n) {
-    std::vector<Row> rows(n);
-    std::size_t n_kept = 0;  // no branch: which rows a fold holds out cannot be foreseen
-    for (std::size_t i = 0; i < n; ++i) {
-        const std::uint8_t repeat = repeats != nullptr ? repeats[i] : 1;
-        rows[n_kept] = pack_row(static_cast<std::uint32_t>(i), labels[i] != 0, repeat);
-        n_kept += repeat != 0 && (weights == nullptr || weights[i] != 0);
-    }
-    rows.resize(n_kept);
-    return rows;
-}
-
 template <class Code>
 nb::list py_grow_trees(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
-                       const std::optional<Matrix<std::uint8_t>>& repeats,
-                       const std::optional<Vector<std::int64_t>>& weights,
+                       const std::optional<Matrix<std::uint8_t>>& repeats, const Units& weights,
                        const Vector<std::int32_t>& n_codes, const Vector<std::uint8_t>& categorical,
                        const Vector<std::int8_t>& monotonic, const nb::dict& options,
                        std::size_t n_jobs, const nb::object& progress,
-                       const std::optional<Matrix<double>>& code_values, std::size_t n_classes) {
-    const std::size_t n = codes.shape(1);
-    if (labels.size() != n || (repeats && repeats->shape(1) != n) ||
-        (weights && weights->size() != n) || n > kMaxRows)
-        throw nb::value_error("grow_trees: arrays of different lengths, or too many rows");
-    Table<Code> table;
-    table.codes = code_matrix(codes);
-    table.features = make_features(n_codes, categorical, monotonic, codes.shape(0));
-    if (code_values) set_code_values(table.features, *code_values);
-    check_classes(labels, n_classes);
-    table.labels = labels.data();
-    table.n_classes = n_classes;
-    table.weights = weights ? weights->data() : nullptr;
+                       const CodeValues& code_values, std::size_t n_classes) {
+    const Table<Code> table = table_of(codes, labels, n_classes, weights,
+                                       make_features(n_codes, categorical, monotonic, code_values));
+    if (repeats && repeats->shape(1) != codes.shape(1))
+        throw nb::value_error("repeats: one per row expected");
     const std::size_t n_trees = repeats ? repeats->shape(0) : 1;
     const TreeRankOptions parsed = treerank_options(options);
     std::vector<RankTree> trees;
     run_released(n_jobs, progress, [&](ThreadPool& pool, ProgressMonitor& monitor) {
-        const auto sample = [&](std::size_t tree) {
-            return rows_of_sample(table.labels, repeats ? repeats->data() + tree * n : nullptr,
-                                  table.weights, n);
-        };
-        trees = grow_trees<Code>(table, n_trees, sample, parsed, pool, monitor);
+        trees = grow_trees(table, n_trees, data_of(repeats), parsed, pool, monitor);
     });
     nb::list result;
     for (auto& tree : trees) result.append(to_tuple(std::move(tree)));
@@ -81,22 +53,20 @@ auto py_histogram(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
         packed.push_back(pack_row(row, labels.data()[row] != 0, 1));
     }
     Features features;
-    features.n_codes.assign(n_codes.data(), n_codes.data() + n_codes.size());
+    features.n_codes = to_vector(n_codes);
     features.offset = offsets_of(features.n_codes);
-    std::vector<std::int32_t> all(codes.shape(0));
-    std::iota(all.begin(), all.end(), 0);
     std::vector<PackedCount> counters(features.histogram_size());
     {
         nb::gil_scoped_release release;
         for (std::size_t r = 0; r < repetitions; ++r)
-            count_features(code_matrix(codes), nullptr, packed.data(), packed.size(), features, all,
-                           counters.data(), nullptr);
+            count_features(code_matrix(codes), nullptr, packed.data(), packed.size(), features,
+                           features.all(), counters.data(), nullptr);
     }
     return to_numpy(std::move(counters));
 }
 
 nb::tuple py_best_cut(const Vector<std::int32_t>& codes, const Matrix<double>& weights,
-                      const std::string& criterion, std::pair<double, double> cell,
+                      const nb::str& criterion, std::pair<double, double> cell,
                       double min_weight_leaf, int monotonic) {
     OccupiedCodes occupied;
     CutSearch search;

@@ -1,6 +1,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "bindings/arrays.hpp"
@@ -13,32 +14,22 @@ namespace treerank {
 
 namespace {
 
-using OptionalUnits = std::optional<Vector<std::int64_t>>;
-using OptionalValues = std::optional<Matrix<double>>;
-
-template <class Struct>
-auto records_of(const std::vector<Struct>& values) {
-    return to_records(std::vector<Struct>(values));
-}
-
 void make_growth(LevelGrowth* self, const Vector<std::int32_t>& n_codes,
                  const Vector<std::uint8_t>& categorical, const Vector<std::int8_t>& monotonic,
                  const nb::dict& options, const Vector<double>& total, std::size_t tree,
-                 const OptionalValues& code_values, double gathered_weight,
-                 std::size_t histogram_bytes, bool gathers_cells) {
+                 const CodeValues& code_values, double gathered_weight, std::size_t histogram_bytes,
+                 bool gathers_cells) {
     if (total.size() < 2 || total.size() > kMaxClasses)
         throw nb::value_error("total: from 2 to 32 classes expected");
     const TreeRankOptions parsed = treerank_options(options);
-    new (self) LevelGrowth(all_features(n_codes, categorical, monotonic, code_values), parsed,
+    new (self) LevelGrowth(make_features(n_codes, categorical, monotonic, code_values), parsed,
                            to_vector(total), key_of(parsed.seed, tree), gathered_weight,
                            histogram_bytes, gathers_cells);
 }
 
 void give_packed(LevelGrowth& growth, const Matrix<std::uint64_t>& counts) {
     std::vector<WideCount> wide(counts.size());
-    for (std::size_t i = 0; i < wide.size(); ++i)
-        wide[i] = {static_cast<std::int64_t>(counts.data()[i] & 0xffffffffULL),
-                   static_cast<std::int64_t>(counts.data()[i] >> 32)};
+    std::transform(counts.data(), counts.data() + counts.size(), wide.begin(), widened);
     if (counts.shape(1) != growth.features().histogram_size())
         throw nb::value_error("give: histograms of another size");
     growth.frontier().give(wide.data(), counts.shape(0));
@@ -50,8 +41,8 @@ void give_wide(LevelGrowth& growth, const Matrix<std::int64_t>& counts) {
     growth.frontier().give(reinterpret_cast<const WideCount*>(counts.data()), counts.shape(0));
 }
 
-void finish_level(LevelGrowth& growth, const OptionalUnits& weights) {
-    growth.finish_level({weights ? weights->data() : nullptr, weights ? weights->size() : 0});
+void finish_level(LevelGrowth& growth, const Units& weights) {
+    growth.finish_level({data_of(weights), weights ? weights->size() : 0});
 }
 
 // Trials of several trees whose tests were found elsewhere, tree by tree. Of two classes the level
@@ -71,6 +62,19 @@ void graft_splits(const std::vector<LevelGrowth*>& growths, const std::vector<Re
             if (growths[i]->n_classes() == 2) growths[i]->finish_level({});
         });
     });
+}
+
+// (cells, starts, nodes, category sets)
+nb::tuple to_tuple(GrownTrials&& grown) {
+    return nb::make_tuple(to_numpy(std::move(grown.cells)), to_numpy(std::move(grown.starts)),
+                          to_records(std::move(grown.nodes)),
+                          to_records(std::move(grown.category_sets)));
+}
+
+// What the LeafRank trees of a level ask for, or answer.
+template <auto Get>
+auto frontier_records(LevelGrowth& growth) {
+    return to_records((growth.frontier().*Get)());
 }
 
 void bind_growth(nb::module_& m) {
@@ -98,9 +102,8 @@ void bind_growth(nb::module_& m) {
             },
             nb::arg("tree"), nb::arg("depth"), nb::arg("gathered").noconvert())
         .def("start_level", &LevelGrowth::start_level)
-        .def("roots", [](const LevelGrowth& growth) { return records_of(growth.roots()); })
-        .def("gathered_roots",
-             [](const LevelGrowth& growth) { return records_of(growth.gathered_roots()); })
+        .def("roots", &frontier_records<&LeafRankFrontier::roots>)
+        .def("gathered_roots", &frontier_records<&LeafRankFrontier::gathered_roots>)
         .def("wanted",
              [](LevelGrowth& growth) {
                  return to_numpy(std::vector<std::int32_t>(growth.frontier().wanted()));
@@ -108,11 +111,9 @@ void bind_growth(nb::module_& m) {
         .def("give", &give_packed, nb::arg("counts").noconvert())
         .def("give", &give_wide, nb::arg("counts").noconvert())
         .def("advance", [](LevelGrowth& growth) { growth.frontier().advance(); })
-        .def("steps", [](LevelGrowth& growth) { return records_of(growth.frontier().steps()); })
-        .def("step_sets",
-             [](LevelGrowth& growth) { return records_of(growth.frontier().step_sets()); })
-        .def("gathered_nodes",
-             [](LevelGrowth& growth) { return records_of(growth.frontier().gathered_nodes()); })
+        .def("steps", &frontier_records<&LeafRankFrontier::steps>)
+        .def("step_sets", &frontier_records<&LeafRankFrontier::step_sets>)
+        .def("gathered_nodes", &frontier_records<&LeafRankFrontier::gathered_nodes>)
         .def("trial_features",
              [](LevelGrowth& growth, std::size_t trial) {
                  return to_numpy(std::vector<std::int32_t>(growth.frontier().features_of(trial)));
@@ -121,22 +122,16 @@ void bind_growth(nb::module_& m) {
             "graft_node",
             [](LevelGrowth& growth, const Records& at, const Records& nodes, const Records& sets,
                const Vector<double>& values) {
-                const auto place = from_records<GatheredNode>(at, "node");
-                if (place.size() != 1) throw nb::value_error("graft_node: one node expected");
-                growth.frontier().graft_node(place[0], from_records<LeafRankNode>(nodes, "nodes"),
-                                             from_records<CategorySet>(sets, "category sets"),
-                                             to_vector(values));
+                growth.frontier().graft_node(
+                    from_record<GatheredNode>(at, "node"),
+                    {from_records<LeafRankNode>(nodes, "nodes"),
+                     from_records<CategorySet>(sets, "category sets"), to_vector(values)});
             },
             nb::arg("at").noconvert(), nb::arg("nodes").noconvert(), nb::arg("sets").noconvert(),
             nb::arg("values").noconvert())
-        .def("grown_trials",
-             [](LevelGrowth& growth) {
-                 auto grown = growth.grown_trials();
-                 return nb::make_tuple(to_numpy(std::move(grown.cells)),
-                                       to_numpy(std::move(grown.starts)),
-                                       to_records(std::move(grown.nodes)),
-                                       to_records(std::move(grown.category_sets)));
-             })
+        .def("open_cells", [](LevelGrowth& growth) { return to_numpy(growth.open_cells()); })
+        .def("last_splits", [](LevelGrowth& growth) { return to_tuple(growth.last_splits()); })
+        .def("grown_trials", [](LevelGrowth& growth) { return to_tuple(growth.grown_trials()); })
         .def("finish_level", &finish_level, nb::arg("weights").noconvert().none())
         .def("gathered_cells",
              [](LevelGrowth& growth) { return to_records(growth.gathered_cells()); })

@@ -59,18 +59,15 @@ std::int32_t last_cell(const FlatTree& flat) {
 template <class Code>
 auto py_leaf_weights(const Records& slots, const Vector<std::int32_t>& target,
                      const Records& category_sets, const Matrix<Code>& codes,
-                     const Vector<std::uint8_t>& labels,
-                     const std::optional<Vector<std::uint8_t>>& repeats,
-                     const std::optional<Vector<std::int64_t>>& units, std::size_t n_cells,
-                     std::size_t n_classes, std::size_t n_jobs) {
+                     const Vector<std::uint8_t>& labels, const Repeats& repeats, const Units& units,
+                     std::size_t n_cells, std::size_t n_classes, std::size_t n_jobs) {
     const FlatTree flat = flat_tree(slots, target, category_sets, codes.shape(0));
     const std::size_t n = codes.shape(1);
     check_classes(labels, n_classes);
     if (labels.size() != n || (repeats && repeats->size() != n) || (units && units->size() != n) ||
         static_cast<std::size_t>(last_cell(flat)) >= n_cells)
         throw nb::value_error("leaf_weights: arrays of different lengths");
-    const WeightedRows rows{labels.data(), n_classes, repeats ? repeats->data() : nullptr,
-                            units ? units->data() : nullptr};
+    const WeightedRows rows{labels.data(), n_classes, data_of(repeats), data_of(units)};
     std::vector<std::int64_t> weights;
     run_released(n_jobs, [&](ThreadPool& pool) {
         weights = leaf_weights(flat, code_matrix(codes), rows, n_cells, pool);
@@ -80,12 +77,13 @@ auto py_leaf_weights(const Records& slots, const Vector<std::int32_t>& target,
 
 // The weights of the rows of each fold in the cells of the tree of its number.
 template <class Code>
-nb::list py_held_out_weights(
-    const std::vector<Records>& slots, const std::vector<Vector<std::int32_t>>& target,
-    const std::vector<Records>& category_sets, const Matrix<Code>& codes,
-    const Vector<std::uint8_t>& labels, const std::optional<Vector<std::uint8_t>>& repeats,
-    const std::optional<Vector<std::int64_t>>& units, const Vector<std::int32_t>& folds,
-    const std::vector<std::size_t>& n_cells, std::size_t n_classes, std::size_t n_jobs) {
+nb::list py_held_out_weights(const std::vector<Records>& slots,
+                             const std::vector<Vector<std::int32_t>>& target,
+                             const std::vector<Records>& category_sets, const Matrix<Code>& codes,
+                             const Vector<std::uint8_t>& labels, const Repeats& repeats,
+                             const Units& units, const Vector<std::int32_t>& folds,
+                             const std::vector<std::size_t>& n_cells, std::size_t n_classes,
+                             std::size_t n_jobs) {
     const std::size_t n = codes.shape(1), n_trees = slots.size();
     check_classes(labels, n_classes);
     if (labels.size() != n || (repeats && repeats->size() != n) || (units && units->size() != n) ||
@@ -101,11 +99,10 @@ nb::list py_held_out_weights(
     std::vector<std::vector<std::int64_t>> weights(n_trees);
     run_released(n_jobs, [&](ThreadPool& pool) {
         for (std::size_t t = 0; t < n_trees; ++t)
-            weights[t] = leaf_weights(
-                trees[t], code_matrix(codes),
-                {labels.data(), n_classes, repeats ? repeats->data() : nullptr,
-                 units ? units->data() : nullptr, folds.data(), static_cast<std::int32_t>(t)},
-                n_cells[t], pool);
+            weights[t] = leaf_weights(trees[t], code_matrix(codes),
+                                      {labels.data(), n_classes, data_of(repeats), data_of(units),
+                                       folds.data(), static_cast<std::int32_t>(t)},
+                                      n_cells[t], pool);
     });
     nb::list result;
     for (auto& some : weights) result.append(to_numpy(std::move(some)));
@@ -132,8 +129,8 @@ auto py_sum_over_rows(const Records& slots, const Vector<std::int32_t>& target,
         throw nb::value_error("sum_over_rows: arrays of different lengths");
     std::vector<double> sums;
     run_released(n_jobs, [&](ThreadPool& pool) {
-        sums = sum_over_rows(flat, code_matrix(codes), weights ? weights->data() : nullptr,
-                             cell_values.data(), a, b, pool);
+        sums = sum_over_rows(flat, code_matrix(codes), data_of(weights), cell_values.data(), a, b,
+                             pool);
     });
     return to_numpy(std::move(sums));
 }

@@ -104,7 +104,7 @@ nb::list py_cost_complexities(const std::vector<Vector<std::int32_t>>& left,
 }
 
 auto py_held_out_auc(const Matrix<double>& scores, const Vector<std::uint8_t>& labels,
-                     const std::optional<Vector<std::int64_t>>& units, std::size_t n_jobs) {
+                     const Units& units, std::size_t n_jobs) {
     const std::size_t n = scores.shape(0);
     if (labels.size() != n || (units && units->size() != n))
         throw nb::value_error("held_out_auc: arrays of different lengths");
@@ -112,8 +112,7 @@ auto py_held_out_auc(const Matrix<double>& scores, const Vector<std::uint8_t>& l
                     [](double score) { return std::isnan(score); }))
         throw nb::value_error("held_out_auc: NaN among the scores");
     std::vector<double> auc(scores.shape(1));
-    const ScoredRows rows{scores.data(), n, auc.size(), labels.data(),
-                          units ? units->data() : nullptr};
+    const ScoredRows rows{scores.data(), n, auc.size(), labels.data(), data_of(units)};
     run_released(n_jobs, [&](ThreadPool& pool) { held_out_auc(rows, pool, auc.data()); });
     return to_numpy(std::move(auc));
 }

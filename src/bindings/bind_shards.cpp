@@ -3,6 +3,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "bindings/arrays.hpp"
@@ -16,31 +18,16 @@ namespace treerank {
 
 namespace {
 
-using OptionalBytes = std::optional<Vector<std::uint8_t>>;
-using OptionalUnits = std::optional<Vector<std::int64_t>>;
-using OptionalValues = std::optional<Matrix<double>>;
-
-ShardSample shard_sample(const Vector<std::uint8_t>& labels, const OptionalBytes& repeats,
-                         const OptionalUnits& weights, const Vector<std::int32_t>& cell_of_row) {
+WeightedRows rows_of_shard(const Vector<std::uint8_t>& labels, const Repeats& repeats,
+                           const Units& weights, const Vector<std::int32_t>& cell_of_row,
+                           std::size_t n_classes = kMaxClasses) {
     const std::size_t n = labels.size();
     if ((repeats && repeats->size() != n) || (weights && weights->size() != n) ||
         cell_of_row.size() != n || n > kMaxRows)
         throw nb::value_error("shard: arrays of different lengths, or too many rows");
     for (std::size_t i = 0; repeats && i < n; ++i)
         if (repeats->data()[i] > kMaxRepeat) throw nb::value_error("shard: too many repeats");
-    return {n, labels.data(), repeats ? repeats->data() : nullptr,
-            weights ? weights->data() : nullptr};
-}
-
-template <class Code>
-Table<Code> table_of(const Matrix<Code>& codes, const OptionalUnits& weights, Features features) {
-    if (features.size() != codes.shape(0) || (weights && weights->size() != codes.shape(1)))
-        throw nb::value_error("table: arrays that do not fit together");
-    Table<Code> table;
-    table.codes = code_matrix(codes);
-    table.features = std::move(features);
-    table.weights = weights ? weights->data() : nullptr;
-    return table;
+    return {labels.data(), n_classes, data_of(repeats), data_of(weights)};
 }
 
 std::vector<Row> rows_below(const Vector<std::uint32_t>& rows, std::size_t n) {
@@ -49,10 +36,10 @@ std::vector<Row> rows_below(const Vector<std::uint32_t>& rows, std::size_t n) {
     return to_vector(rows);
 }
 
-nb::tuple py_place_rows(const Vector<std::uint8_t>& labels, const OptionalBytes& repeats,
-                        const OptionalUnits& weights, const Vector<std::int32_t>& cell_of_row,
+nb::tuple py_place_rows(const Vector<std::uint8_t>& labels, const Repeats& repeats,
+                        const Units& weights, const Vector<std::int32_t>& cell_of_row,
                         const Records& roots) {
-    const ShardSample sample = shard_sample(labels, repeats, weights, cell_of_row);
+    const WeightedRows rows = rows_of_shard(labels, repeats, weights, cell_of_row);
     const auto parsed = from_records<TrialRoot>(roots, "roots");
     for (const TrialRoot& root : parsed)
         if (root.cell < 0 || root.cell >= static_cast<std::int64_t>(kMaxRows))
@@ -60,7 +47,7 @@ nb::tuple py_place_rows(const Vector<std::uint8_t>& labels, const OptionalBytes&
     RowState placed;
     {
         nb::gil_scoped_release release;
-        placed = place_rows(sample, cell_of_row.data(), parsed);
+        placed = place_rows(rows, {cell_of_row.data(), cell_of_row.size()}, parsed);
     }
     return from_placed(std::move(placed));
 }
@@ -93,15 +80,12 @@ nb::tuple py_step_rows(const Matrix<Code>& codes, const Vector<std::uint32_t>& r
 
 // Counters of packed rows are widened where the sum over all shards would not fit.
 template <class Code>
-nb::object py_count_slots(const Matrix<Code>& codes, const OptionalUnits& weights,
+nb::object py_count_slots(const Matrix<Code>& codes, const Units& weights,
                           const Vector<std::uint32_t>& rows, const Vector<std::int64_t>& starts,
                           const Vector<std::int32_t>& slots, const Vector<std::int32_t>& n_codes,
                           bool wide) {
     const RowState placed = placed_of(rows, starts, codes.shape(1));
-    const std::vector<std::int32_t> wanted = to_vector(slots);
-    for (const std::int32_t slot : wanted)
-        if (slot < 0 || slot >= std::ssize(placed.starts) - 1)
-            throw nb::value_error("slots: no such slot");
+    const auto wanted = checked_numbers(slots, placed.n_slots(), "slots: no such slot");
     if (n_codes.size() != codes.shape(0) || (weights && weights->size() != codes.shape(1)))
         throw nb::value_error("count_slots: arrays that do not fit together");
     Features features;
@@ -111,37 +95,30 @@ nb::object py_count_slots(const Matrix<Code>& codes, const OptionalUnits& weight
     std::vector<WideCount> counted;
     {
         nb::gil_scoped_release release;
-        const std::size_t size = wanted.size() * features.histogram_size();
-        if (weights) {
-            counted.resize(size);
-            count_slots(code_matrix(codes), weights->data(), placed, wanted, features,
-                        counted.data());
-        } else {
-            packed.resize(size);
-            count_slots(code_matrix(codes), nullptr, placed, wanted, features, packed.data());
-            for (std::size_t i = 0; wide && i < size; ++i)
-                counted.push_back({static_cast<std::int64_t>(packed[i] & 0xffffffffULL),
-                                   static_cast<std::int64_t>(packed[i] >> 32)});
-        }
+        const CodeMatrix<Code> matrix = code_matrix(codes);
+        if (weights)
+            counted = count_slots<WideCount>(matrix, weights->data(), placed, wanted, features);
+        else
+            packed = count_slots<PackedCount>(matrix, nullptr, placed, wanted, features);
+        if (wide)
+            std::transform(packed.begin(), packed.end(), std::back_inserter(counted), widened);
     }
     if (!weights && !wide) return nb::cast(to_numpy(std::move(packed)));
-    std::vector<std::int64_t> flat(2 * counted.size());
-    if (!flat.empty()) std::memcpy(flat.data(), counted.data(), flat.size() * sizeof(std::int64_t));
-    return nb::cast(to_numpy(std::move(flat)));
+    return nb::cast(to_words(std::move(counted)));
 }
 
 template <class Code>
 auto py_trial_weights(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
-                      const OptionalBytes& repeats, const OptionalUnits& weights,
+                      const Repeats& repeats, const Units& weights,
                       const Vector<std::int32_t>& cell_of_row, const Vector<std::int32_t>& cells,
                       const Vector<std::int32_t>& starts, const Records& nodes, const Records& sets,
                       std::size_t n_classes) {
-    const ShardSample sample = shard_sample(labels, repeats, weights, cell_of_row);
+    const WeightedRows rows = rows_of_shard(labels, repeats, weights, cell_of_row, n_classes);
     check_classes(labels, n_classes);
     GrownTrials trials{to_vector(cells), to_vector(starts),
                        from_records<LeafRankNode>(nodes, "nodes"),
                        from_records<CategorySet>(sets, "category sets")};
-    bool sound = codes.shape(1) == sample.n && trials.starts.size() == trials.cells.size() + 1;
+    bool sound = codes.shape(1) == labels.size() && trials.starts.size() == trials.cells.size() + 1;
     const auto n_nodes = std::ssize(trials.nodes);
     for (const std::int32_t start : trials.starts) sound = sound && start >= 0 && start <= n_nodes;
     for (std::size_t t = 0; sound && t < trials.cells.size(); ++t)
@@ -153,34 +130,30 @@ auto py_trial_weights(const Matrix<Code>& codes, const Vector<std::uint8_t>& lab
     std::vector<std::int64_t> sums;
     {
         nb::gil_scoped_release release;
-        sums = trial_weights(code_matrix(codes), sample, cell_of_row.data(), trials, n_classes);
+        sums = trial_weights(code_matrix(codes), rows, {cell_of_row.data(), cell_of_row.size()},
+                             trials);
     }
     return to_numpy(std::move(sums));
 }
 
 template <class Code>
 nb::tuple py_grow_node(const Matrix<Code>& codes, const Vector<std::uint32_t>& rows,
-                       const OptionalUnits& weights, const Vector<std::int32_t>& n_codes,
+                       const Units& weights, const Vector<std::int32_t>& n_codes,
                        const Vector<std::uint8_t>& categorical,
                        const Vector<std::int8_t>& monotonic, const nb::dict& options,
-                       const OptionalValues& code_values, const Records& node,
+                       const CodeValues& code_values, const Records& node,
                        const Vector<std::int32_t>& features) {
     const Table<Code> table =
-        table_of(codes, weights, all_features(n_codes, categorical, monotonic, code_values));
-    const auto nodes = from_records<GatheredNode>(node, "node");
-    if (nodes.size() != 1) throw nb::value_error("grow_node: one node expected");
+        table_of(codes, weights, make_features(n_codes, categorical, monotonic, code_values));
+    const auto at = from_record<GatheredNode>(node, "node");
+    const auto chosen = checked_numbers(features, codes.shape(0), "grow_node: no such feature");
     std::vector<Row> here = rows_below(rows, codes.shape(1));
-    for (std::size_t i = 0; i < features.size(); ++i)
-        if (features.data()[i] < 0 ||
-            features.data()[i] >= static_cast<std::int64_t>(codes.shape(0)))
-            throw nb::value_error("grow_node: no such feature");
     const TreeRankOptions parsed = treerank_options(options);
-    GrownNode grown;
+    LeafRankNodes grown;
     {
         nb::gil_scoped_release release;
         ProgressMonitor monitor;
-        grown = grow_node(table, std::move(here), nodes[0], to_vector(features), parsed.leafrank,
-                          monitor);
+        grown = grow_node(table, std::move(here), at, chosen, parsed.leafrank, monitor);
     }
     return nb::make_tuple(to_records(std::move(grown.nodes)),
                           to_records(std::move(grown.category_sets)),
@@ -189,15 +162,14 @@ nb::tuple py_grow_node(const Matrix<Code>& codes, const Vector<std::uint32_t>& r
 
 template <class Code>
 nb::tuple py_grow_cell(const Matrix<Code>& codes, const Vector<std::uint32_t>& rows,
-                       const OptionalUnits& weights, const Vector<std::int32_t>& n_codes,
+                       const Units& weights, const Vector<std::int32_t>& n_codes,
                        const Vector<std::uint8_t>& categorical,
                        const Vector<std::int8_t>& monotonic, const nb::dict& options,
-                       const OptionalValues& code_values, const Records& cell,
+                       const CodeValues& code_values, const Records& cell,
                        std::pair<double, double> total) {
     const Table<Code> table =
-        table_of(codes, weights, all_features(n_codes, categorical, monotonic, code_values));
-    const auto cells = from_records<GatheredCell>(cell, "cell");
-    if (cells.size() != 1) throw nb::value_error("grow_cell: one cell expected");
+        table_of(codes, weights, make_features(n_codes, categorical, monotonic, code_values));
+    const auto at = from_record<GatheredCell>(cell, "cell");
     std::vector<Row> here = rows_below(rows, codes.shape(1));
     const TreeRankOptions parsed = treerank_options(options);
     RankTree tree;
@@ -205,8 +177,8 @@ nb::tuple py_grow_cell(const Matrix<Code>& codes, const Vector<std::uint32_t>& r
         nb::gil_scoped_release release;
         ProgressMonitor monitor;
         const ClassWeight whole{total.first, total.second};
-        tree = grow_tree(table, std::move(here), {cells[0].key, cells[0].depth, whole}, parsed,
-                         nullptr, monitor);
+        tree =
+            grow_tree(table, std::move(here), {at.key, at.depth, whole}, parsed, nullptr, monitor);
     }
     return to_tuple(std::move(tree));
 }

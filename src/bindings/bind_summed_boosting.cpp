@@ -18,14 +18,6 @@ static_assert(sizeof(GradientSum) == 3 * sizeof(std::int64_t) &&
               sizeof(GradientSquares) == 3 * sizeof(std::int64_t) &&
               sizeof(RowGradient) == 2 * sizeof(std::int32_t));
 
-// Structs of whole numbers as one array of these.
-template <class Struct>
-auto to_words(const std::vector<Struct>& values) {
-    std::vector<std::int64_t> words(values.size() * sizeof(Struct) / sizeof(std::int64_t));
-    if (!words.empty()) std::memcpy(words.data(), values.data(), words.size() * sizeof(words[0]));
-    return to_numpy(std::move(words));
-}
-
 template <class Struct>
 std::vector<Struct> from_words(const Vector<std::int64_t>& words, std::size_t n) {
     if (words.size() * sizeof(std::int64_t) != n * sizeof(Struct))
@@ -46,7 +38,7 @@ class PySummedBoosting {
         BoostingOptions parsed = boosting_options(options);
         parsed.gradient_unit = gradient_unit;
         parsed.hessian_unit = hessian_unit;
-        growth_.emplace(make_features(n_codes, categorical, monotonic, n_codes.size()),
+        growth_.emplace(make_features(n_codes, categorical, monotonic),
                         checked_numbers(chosen, n_codes.size(), "SummedBoosting: no such feature"),
                         parsed, weight, histogram_bytes);
     }
@@ -87,9 +79,9 @@ class PySummedBoosting {
 
 template <class Code>
 nb::tuple py_count_gradients(const Matrix<Code>& codes, const Matrix<std::int32_t>& gradients,
-                             const std::optional<Vector<std::int64_t>>& weights,
-                             const Vector<std::uint32_t>& rows, const Vector<std::int64_t>& starts,
-                             const Vector<std::int32_t>& slots, const Vector<std::int32_t>& n_codes,
+                             const Units& weights, const Vector<std::uint32_t>& rows,
+                             const Vector<std::int64_t>& starts, const Vector<std::int32_t>& slots,
+                             const Vector<std::int32_t>& n_codes,
                              const Vector<std::int32_t>& chosen, int square_shift) {
     const std::size_t n_rows = codes.shape(1), n_features = codes.shape(0);
     if (gradients.shape(0) != n_rows || gradients.shape(1) != 2 || n_codes.size() != n_features ||
@@ -101,8 +93,7 @@ nb::tuple py_count_gradients(const Matrix<Code>& codes, const Matrix<std::int32_
     std::vector<RowGradient> of_rows(n_rows);
     if (n_rows > 0)
         std::memcpy(static_cast<void*>(of_rows.data()), gradients.data(), gradients.nbytes());
-    const GradientShard<Code> shard{code_matrix(codes), of_rows.data(),
-                                    weights ? weights->data() : nullptr};
+    const GradientShard<Code> shard{code_matrix(codes), of_rows.data(), data_of(weights)};
     std::vector<GradientSum> sums;
     std::vector<GradientSquares> squares;
     {
@@ -110,7 +101,7 @@ nb::tuple py_count_gradients(const Matrix<Code>& codes, const Matrix<std::int32_
         sums = count_gradients(shard, placed, wanted, to_vector(n_codes), features);
         if (square_shift >= 0) squares = sum_squares(shard, placed, wanted, square_shift);
     }
-    return nb::make_tuple(to_words(sums), to_words(squares));
+    return nb::make_tuple(to_words(std::move(sums)), to_words(std::move(squares)));
 }
 
 template <class Code>

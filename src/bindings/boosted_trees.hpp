@@ -23,13 +23,6 @@ inline BoostingOptions boosting_options(const nb::dict& d) {
     return options;
 }
 
-template <class T>
-std::vector<T> checked_numbers(const Vector<T>& numbers, std::size_t below, const char* what) {
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-        if (static_cast<std::size_t>(numbers.data()[i]) >= below) throw nb::value_error(what);
-    return {numbers.data(), numbers.data() + numbers.size()};
-}
-
 // (slots, value of each slot, cell or category set of each slot, category sets, importance, share
 // that each slot sends left)
 inline nb::tuple to_tuple(BoostedTree&& tree) {

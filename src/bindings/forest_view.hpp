@@ -26,13 +26,13 @@ inline ForestView unchecked_view(const Vector<std::int64_t>& starts, const Slots
         (at_end != nullptr && at_end->size() + 1 != starts.size()))
         throw nb::value_error("forest: arrays that do not fit together");
     view.slots = reinterpret_cast<const Slot*>(slots.data());
-    view.step = step != nullptr ? step->data() : nullptr;
-    view.weight = weight != nullptr ? weight->data() : nullptr;
+    view.step = data_of(step);
+    view.weight = data_of(weight);
     view.set_of = set_of.size() != 0 ? set_of.data() : nullptr;
     view.category_sets = reinterpret_cast<const CategorySet*>(sets.data());
     view.n_sets = sets.shape(0);
     view.starts = starts.data();
-    view.at_end = at_end != nullptr ? at_end->data() : nullptr;
+    view.at_end = data_of(at_end);
     view.n_trees = starts.size() - 1;
     for (std::size_t t = 0; t < view.n_trees; ++t)
         if (starts.data()[t] >= starts.data()[t + 1])

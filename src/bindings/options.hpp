@@ -1,28 +1,54 @@
 // How options, features and progress cross from Python to the core.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "bindings/arrays.hpp"
+#include "core/data/row_view.hpp"
 #include "core/data/types.hpp"
 #include "core/split/gain.hpp"
 #include "core/util/thread_pool.hpp"
 
 namespace treerank {
 
+// `code_values`: means and upper ends of all codes, feature after feature, where a missing value
+// counts as the mean of its cell.
+using CodeValues = std::optional<Matrix<double>>;
 inline Features make_features(const Vector<std::int32_t>& n_codes,
                               const Vector<std::uint8_t>& categorical,
-                              const Vector<std::int8_t>& monotonic, std::size_t n_features) {
-    if (n_codes.size() != n_features || categorical.size() != n_features ||
-        monotonic.size() != n_features)
+                              const Vector<std::int8_t>& monotonic,
+                              const CodeValues& code_values = std::nullopt) {
+    if (categorical.size() != n_codes.size() || monotonic.size() != n_codes.size())
         throw nb::value_error("features: one entry a feature expected");
     Features features;
-    features.n_codes.assign(n_codes.data(), n_codes.data() + n_features);
-    features.categorical.assign(categorical.data(), categorical.data() + n_features);
-    features.monotonic.assign(monotonic.data(), monotonic.data() + n_features);
+    features.n_codes = to_vector(n_codes);
+    features.categorical = to_vector(categorical);
+    features.monotonic = to_vector(monotonic);
     features.offset = offsets_of(features.n_codes);
+    if (!code_values) return features;
+    const std::size_t n = features.histogram_size();
+    if (code_values->shape(0) != 2 || code_values->shape(1) != n)
+        throw nb::value_error("code_values: a mean and an upper end for each code expected");
+    features.code_mean.assign(code_values->data(), code_values->data() + n);
+    features.code_upper.assign(code_values->data() + n, code_values->data() + 2 * n);
     return features;
+}
+
+// A table whose rows carry their labels.
+template <class Code>
+Table<Code> table_of(const Matrix<Code>& codes, const Units& weights, Features features) {
+    const std::size_t n = codes.shape(1);
+    if (features.size() != codes.shape(0) || (weights && weights->size() != n) || n > kMaxRows)
+        throw nb::value_error("table: arrays that do not fit together, or too many rows");
+    Table<Code> table;
+    table.codes = code_matrix(codes);
+    table.features = std::move(features);
+    table.weights = data_of(weights);
+    return table;
 }
 
 // Class numbers below n_classes, one per row; the core indexes arrays by them.
@@ -33,33 +59,34 @@ inline void check_classes(const Vector<std::uint8_t>& labels, std::size_t n_clas
         if (labels.data()[i] >= n_classes) throw nb::value_error("labels: no such class");
 }
 
-// Means and upper ends of all codes, feature after feature.
-inline void set_code_values(Features& features, const Matrix<double>& values) {
-    const std::size_t n = features.histogram_size();
-    if (values.shape(0) != 2 || values.shape(1) != n)
-        throw nb::value_error("code_values: a mean and an upper end for each code expected");
-    features.code_mean.assign(values.data(), values.data() + n);
-    features.code_upper.assign(values.data() + n, values.data() + 2 * n);
+template <class Code>
+Table<Code> table_of(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
+                     std::size_t n_classes, const Units& weights, Features features) {
+    check_classes(labels, n_classes);
+    if (labels.size() != codes.shape(1)) throw nb::value_error("labels: one per row expected");
+    Table<Code> table = table_of(codes, weights, std::move(features));
+    table.labels = labels.data();
+    table.n_classes = n_classes;
+    return table;
 }
 
-inline Features all_features(const Vector<std::int32_t>& n_codes,
-                             const Vector<std::uint8_t>& categorical,
-                             const Vector<std::int8_t>& monotonic,
-                             const std::optional<Matrix<double>>& code_values) {
-    Features features = make_features(n_codes, categorical, monotonic, n_codes.size());
-    if (code_values) set_code_values(features, *code_values);
-    return features;
+// A choice by its name; names are in the order of the enum.
+template <class Enum, std::size_t N>
+Enum choice_of(const nb::handle& given, const char* what, const std::array<const char*, N>& names) {
+    const auto name = nb::cast<std::string>(given);
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+        throw nb::value_error(("unknown " + std::string(what) + ": " + name).c_str());
+    return static_cast<Enum>(found - names.begin());
 }
 
-inline Criterion criterion_of(const std::string& name) {
-    for (std::size_t i = 0; i < kCriterionNames.size(); ++i)
-        if (name == kCriterionNames[i]) return static_cast<Criterion>(i);
-    throw nb::value_error(("unknown criterion: " + name).c_str());
+inline Criterion criterion_of(const nb::handle& name) {
+    return choice_of<Criterion>(name, "criterion", kCriterionNames);
 }
 
 inline LeafRankOptions leafrank_options(const nb::dict& d) {
     LeafRankOptions options;
-    options.criterion = criterion_of(nb::cast<std::string>(d["criterion"]));
+    options.criterion = criterion_of(d["criterion"]);
     options.max_depth = nb::cast<std::int32_t>(d["max_depth"]);
     options.max_leaf_nodes = nb::cast<std::int32_t>(d["max_leaf_nodes"]);
     options.min_weight_leaf = nb::cast<double>(d["min_weight_leaf"]);
@@ -72,29 +99,12 @@ inline LeafRankOptions leafrank_options(const nb::dict& d) {
     return options;
 }
 
-inline Tournament tournament_of(const std::string& name) {
-    if (name == "adjacent") return Tournament::kAdjacent;
-    if (name == "all") return Tournament::kAll;
-    throw nb::value_error(("unknown tournament: " + name).c_str());
-}
-
-inline TournamentGain tournament_gain_of(const std::string& name) {
-    if (name == "vus") return TournamentGain::kVus;
-    if (name == "local") return TournamentGain::kLocal;
-    throw nb::value_error(("unknown tournament gain: " + name).c_str());
-}
-
 // ("all" | "rows" | "negatives", from, to)
 inline Focus focus_of(const nb::tuple& given) {
     if (given.size() != 3) throw nb::value_error("focus: a kind and two rates expected");
+    constexpr std::array kNames{"all", "rows", "negatives"};
     Focus focus;
-    const auto name = nb::cast<std::string>(given[0]);
-    if (name == "rows")
-        focus.of = Focus::Of::kRows;
-    else if (name == "negatives")
-        focus.of = Focus::Of::kNegatives;
-    else if (name != "all")
-        throw nb::value_error(("unknown focus: " + name).c_str());
+    focus.of = choice_of<Focus::Of>(given[0], "focus", kNames);
     focus.low = nb::cast<double>(given[1]);
     focus.high = nb::cast<double>(given[2]);
     if (!(0 <= focus.low && focus.low < focus.high && focus.high <= 1))
@@ -103,10 +113,12 @@ inline Focus focus_of(const nb::tuple& given) {
 }
 
 inline TreeRankOptions treerank_options(const nb::dict& d) {
+    constexpr std::array kTournaments{"adjacent", "all"}, kTournamentGains{"vus", "local"};
     TreeRankOptions options;
     options.leafrank = leafrank_options(nb::cast<nb::dict>(d["leafrank"]));
-    options.tournament = tournament_of(nb::cast<std::string>(d["tournament"]));
-    options.tournament_gain = tournament_gain_of(nb::cast<std::string>(d["tournament_gain"]));
+    options.tournament = choice_of<Tournament>(d["tournament"], "tournament", kTournaments);
+    options.tournament_gain =
+        choice_of<TournamentGain>(d["tournament_gain"], "tournament gain", kTournamentGains);
     options.max_depth = nb::cast<std::int32_t>(d["max_depth"]);
     options.min_weight_leaf = nb::cast<double>(d["min_weight_leaf"]);
     options.min_weight_split = nb::cast<double>(d["min_weight_split"]);

@@ -101,7 +101,7 @@ void add_attributions(Results& results, const std::string& name, const CodedTabl
                       const ForestOptions& options) {
     results.add(name, [&](ThreadPool& pool) {
         ProgressMonitor monitor;
-        const Forest trees(grow_forest(coded.table(false), options, pool, monitor));
+        const Forest trees(grow_forests(coded.table(false), {options}, pool, monitor)[0]);
         const std::vector<double> step(trees.step.begin(), trees.step.end());
         const std::vector<std::uint8_t> at_end(trees.starts.size() - 1, 0);
         AttributedForest forest{trees.view(), step.data(), trees.left_share.data()};
@@ -128,7 +128,7 @@ void add_forest(Results& results, const std::string& name, const CodedTable<Code
                 const ForestOptions& options, bool weighted, bool scored) {
     results.add(name, [&](ThreadPool& pool) {
         ProgressMonitor monitor;
-        const auto trees = grow_forest(coded.table(weighted), options, pool, monitor);
+        const auto trees = grow_forests(coded.table(weighted), {options}, pool, monitor)[0];
         Digest digest;
         for (const ForestTree& tree : trees) {
             digest.add(tree.slots);

@@ -12,7 +12,7 @@ namespace {
 
 struct PartOfRows {
     CodeMatrix<std::uint8_t> codes;
-    ShardSample sample;
+    WeightedRows rows;
     std::vector<std::int32_t> cell_of_row;
     RowState placed;
 
@@ -20,16 +20,16 @@ struct PartOfRows {
         : codes(coded.matrix()), cell_of_row(last - first) {
         codes.data += first;
         codes.rows = last - first;
-        sample.n = last - first;
-        sample.labels = coded.from.labels.data() + first;
-        sample.weights = coded.from.weights.data() + first;
+        rows.labels = coded.from.labels.data() + first;
+        rows.n_classes = coded.from.n_classes;
+        rows.units = coded.from.weights.data() + first;
     }
 
     void place(const RankTree& tree, const std::vector<TrialRoot>& roots, ThreadPool& pool) {
         std::vector<std::uint8_t> is_split(tree.cells.size());
         for (std::size_t c = 0; c < is_split.size(); ++c) is_split[c] = tree.cells[c].left >= 0;
         apply(compile_tree(tree, is_split.data()), codes, pool, cell_of_row.data());
-        placed = place_rows(sample, cell_of_row.data(), roots);
+        placed = place_rows(rows, cell_of_row, roots);
     }
 };
 
@@ -38,11 +38,11 @@ using Parts = std::vector<PartOfRows>;
 void give_histograms(LevelGrowth& growth, const Parts& parts, const Features& features) {
     const std::vector<std::int32_t>& wanted = growth.frontier().wanted();
     const std::size_t size = wanted.size() * features.histogram_size();
-    std::vector<WideCount> sum(size), counted(size);
+    std::vector<WideCount> sum(size);
     for (const PartOfRows& part : parts) {
-        count_slots(part.codes, part.sample.weights, part.placed, wanted, features, counted.data());
+        const auto counted =
+            count_slots<WideCount>(part.codes, part.rows.units, part.placed, wanted, features);
         for (std::size_t i = 0; i < size; ++i) sum[i] += counted[i];
-        counted.assign(size, {});
     }
     growth.frontier().give(sum.data(), wanted.size());
 }
@@ -52,8 +52,7 @@ void finish(LevelGrowth& growth, const Parts& parts) {
     if (growth.n_classes() == 2) return growth.finish_level({});
     std::vector<std::int64_t> sum(trials.nodes.size() * growth.n_classes());
     for (const PartOfRows& part : parts) {
-        const auto weights = trial_weights(part.codes, part.sample, part.cell_of_row.data(), trials,
-                                           growth.n_classes());
+        const auto weights = trial_weights(part.codes, part.rows, part.cell_of_row, trials);
         for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weights[i];
     }
     growth.finish_level(sum);
@@ -69,7 +68,7 @@ RankTree grow_from_parts(const CodedTable<std::uint8_t>& coded, const TreeRankOp
     Parts parts{{coded, 0, third}, {coded, third, n}};
     while (!growth.done()) {
         growth.start_level();
-        for (PartOfRows& part : parts) part.place(growth.tree(), growth.roots(), pool);
+        for (PartOfRows& part : parts) part.place(growth.tree(), growth.frontier().roots(), pool);
         LeafRankFrontier& frontier = growth.frontier();
         while (frontier.n_slots() > 0) {
             give_histograms(growth, parts, coded.features);
@@ -98,9 +97,7 @@ void add_level_growth(Results& results) {
         options.seed = 23;
         const auto together = [&](ThreadPool& pool) {
             ProgressMonitor monitor;
-            const auto sample = [&](std::size_t) { return coded.sample(true); };
-            return grow_trees<std::uint8_t>(coded.table(true), 1, sample, options, pool,
-                                            monitor)[0];
+            return grow_trees(coded.table(true), 1, nullptr, options, pool, monitor)[0];
         };
         const std::string name = "level-growth-" + std::to_string(n_classes);
         results.add(name, [&](ThreadPool& pool) {

@@ -110,16 +110,6 @@ struct CodedTable {
         table.n_classes = from.n_classes;
         return table;
     }
-    // Rows that count, in ascending order.
-    std::vector<Row> sample(bool weighted) const {
-        std::vector<Row> rows;
-        for (std::uint32_t i = 0; i < RandomTable::kRows; ++i) {
-            const std::uint8_t repeat = weighted ? 1 : from.repeats[i];
-            if (repeat > 0 && (!weighted || from.weights[i] > 0))
-                rows.push_back(pack_row(i, from.labels[i] != 0, repeat));
-        }
-        return rows;
-    }
 };
 
 }  // namespace treerank

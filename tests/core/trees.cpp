@@ -63,8 +63,8 @@ template <class Code>
 RankTree grow(const CodedTable<Code>& coded, const TreeRankOptions& options, bool weighted,
               ThreadPool& pool) {
     ProgressMonitor monitor;
-    const auto sample = [&](std::size_t) { return coded.sample(weighted); };
-    return grow_trees<Code>(coded.table(weighted), 1, sample, options, pool, monitor)[0];
+    const std::uint8_t* repeats = weighted ? nullptr : coded.from.repeats.data();
+    return grow_trees(coded.table(weighted), 1, repeats, options, pool, monitor)[0];
 }
 
 // Shares of the classes above the first, the second, ... in each cell.

@@ -1,4 +1,4 @@
-// The rows that a cell's numbers refer to.
+// The training table, and the rows that a cell's numbers refer to.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,33 @@
 #include "core/data/types.hpp"
 
 namespace treerank {
+
+// The training table as the grower sees it.
+template <class Code>
+struct Table {
+    CodeMatrix<Code> codes;
+    CodeMatrix<Code> by_row;  // the same row by row, for forests; or nothing
+    Features features;
+    const std::uint8_t* labels = nullptr;   // class numbers, worst class first
+    const std::int64_t* weights = nullptr;  // units; null: every row counts by its repeats
+    std::size_t n_classes = 2;
+};
+
+// Rows with their classes and weights, as repeats, as units, or neither: every row counts once.
+// With folds, only the rows of one fold have weight.
+struct WeightedRows {
+    const std::uint8_t* labels = nullptr;
+    std::size_t n_classes = 2;
+    const std::uint8_t* repeats = nullptr;
+    const std::int64_t* units = nullptr;
+    const std::int32_t* folds = nullptr;
+    std::int32_t fold = 0;
+
+    std::int64_t weight(std::size_t row) const {
+        if (folds != nullptr && folds[row] != fold) return 0;
+        return repeats != nullptr ? repeats[row] : units != nullptr ? units[row] : 1;
+    }
+};
 
 // One row in this many is few.
 inline constexpr std::size_t kScattered = 16;
@@ -38,6 +65,17 @@ struct View {
         weights = own_weights.data();
     }
 };
+
+// All rows of a table.
+template <class Code>
+View<Code> view_of(const Table<Code>& table) {
+    View<Code> view;
+    view.codes = table.codes;
+    view.by_row = table.by_row;
+    view.weights = table.weights;
+    view.classes = table.n_classes > 2 ? table.labels : nullptr;
+    return view;
+}
 
 inline std::int64_t units_of(Row row, const std::int64_t* weights) {
     return weights != nullptr ? weights[row_id(row)] : static_cast<std::int64_t>(row & kRepeatMask);

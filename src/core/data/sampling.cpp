@@ -140,4 +140,17 @@ std::vector<std::uint8_t> draw_counts(const Sampling& sampling, std::size_t tree
     return counts;
 }
 
+std::vector<Row> rows_that_count(std::size_t n, const std::uint8_t* labels,
+                                 const std::uint8_t* repeats, const std::int64_t* weights) {
+    std::vector<Row> rows(n);
+    std::size_t n_kept = 0;  // no branch: which rows a fold holds out cannot be foreseen
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::uint8_t repeat = repeats != nullptr ? repeats[i] : 1;
+        rows[n_kept] = pack_row(static_cast<std::uint32_t>(i), labels[i] != 0, repeat);
+        n_kept += repeat != 0 && (weights == nullptr || weights[i] != 0);
+    }
+    rows.resize(n_kept);
+    return rows;
+}
+
 }  // namespace treerank

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/data/types.hpp"
+
 namespace treerank {
 
 // Rows are drawn in blocks of fixed size: first how many draws fall into each block (a
@@ -25,5 +27,10 @@ inline std::size_t n_blocks(std::size_t n) { return (n + kRowsPerBlock - 1) / kR
 // the draw goes to the next row of its block that is not.
 std::vector<std::uint8_t> draw_counts(const Sampling& sampling, std::size_t tree, std::size_t n_all,
                                       std::size_t first, std::size_t n);
+
+// The rows of a tree, in ascending order: those of n that count. `repeats` may be null (each counts
+// once), and so may `weights`.
+std::vector<Row> rows_that_count(std::size_t n, const std::uint8_t* labels,
+                                 const std::uint8_t* repeats, const std::int64_t* weights);
 
 }  // namespace treerank

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 namespace treerank {
@@ -71,6 +72,11 @@ struct WideCount {
     }
 };
 
+inline WideCount widened(PackedCount count) {
+    return {static_cast<std::int64_t>(count & 0xffffffffULL),
+            static_cast<std::int64_t>(count >> 32)};
+}
+
 // 2^52 in the exponent turns an integer below 2^52 into a double by bit
 // operations alone, which every instruction set can do in vectors.
 inline double small_integer_to_double(std::uint64_t value) {
@@ -111,6 +117,12 @@ struct Features {
 
     std::size_t size() const { return n_codes.size(); }
     std::size_t histogram_size() const { return offset.back(); }
+    // The numbers of all features.
+    std::vector<std::int32_t> all() const {
+        std::vector<std::int32_t> numbers(size());
+        std::iota(numbers.begin(), numbers.end(), 0);
+        return numbers;
+    }
     bool missing_by_cell_mean() const { return !code_mean.empty(); }
     bool any_monotonic() const {
         for (auto sign : monotonic)
@@ -228,13 +240,17 @@ struct Cell {
 };
 static_assert(sizeof(Cell) == 40, "crosses to NumPy as it is");
 
-struct RankTree {
-    std::int32_t n_classes = 2;
-    std::vector<Cell> cells;          // preorder; cells[0] is the root
-    std::vector<double> cell_weight;  // cells x classes, in units
+// The LeafRank trees by which cells are split, one after another.
+struct CellTests {
     std::vector<LeafRankNode> tests;
     std::vector<double> test_weight;  // tests x classes; empty for two, which the tests hold
     std::vector<CategorySet> category_sets;
+};
+
+struct RankTree : CellTests {
+    std::int32_t n_classes = 2;
+    std::vector<Cell> cells;          // preorder; cells[0] is the root
+    std::vector<double> cell_weight;  // cells x classes, in units
 };
 
 }  // namespace treerank

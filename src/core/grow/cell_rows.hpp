@@ -2,10 +2,13 @@
 // partition by the sides of leaves.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "core/data/partition.hpp"
 #include "core/data/row_view.hpp"
 #include "core/data/types.hpp"
 #include "core/grow/leafrank.hpp"
@@ -14,26 +17,100 @@
 namespace treerank {
 
 struct RowBuffers {
-    explicit RowBuffers(std::vector<Row> sample);
+    explicit RowBuffers(std::vector<Row> sample)
+        : rows(std::move(sample)),
+          work(std::make_unique_for_overwrite<Row[]>(rows.size())),
+          scratch(std::make_unique_for_overwrite<Row[]>(rows.size())) {}
 
     std::vector<Row> rows;           // cells are ranges of this, each in ascending order
     std::unique_ptr<Row[]> work;     // LeafRank's copy, permuted into its leaves
     std::unique_ptr<Row[]> scratch;  // buffer of stable partitions
 };
 
-// A view in which rows[0, n) lie close together, or null where that would not pay; the
-// rows are then numbered anew, from 0. `pool` may be null.
+// A cell is copied together when it holds less than a quarter of its view's rows and the view is
+// too large for a core's own cache.
+inline constexpr std::size_t kCompactShare = 4;
+inline constexpr std::size_t kCacheBytes = 512 * 1024;
+inline constexpr std::size_t kColumnsPerPass = 4;  // that are copied together
+
+// Copies some columns of the rows, from `first` on, to where the view has them.
+template <std::size_t K, class Code>
+void copy_columns(const CodeMatrix<Code>& codes, std::size_t first, const Row* rows, std::size_t n,
+                  Code* view) {
+    const Code* from[K];
+    Code* to[K];
+    for (std::size_t k = 0; k < K; ++k) {
+        from[k] = codes.column(first + k);
+        to[k] = view + (first + k) * n;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t row = row_id(rows[i]);
+        for (std::size_t k = 0; k < K; ++k) to[k][i] = from[k][row];
+    }
+}
+
+// A view in which rows[0, n) lie close together, or null where that would not pay; the rows are
+// then numbered anew, from 0. `pool` may be null.
 template <class Code>
 std::shared_ptr<View<Code>> compact_view(const View<Code>& old, Row* rows, std::size_t n,
-                                         ThreadPool* pool);
+                                         ThreadPool* pool) {
+    const std::size_t p = old.codes.features;
+    if (n * kCompactShare > old.codes.rows || old.codes.rows * p * sizeof(Code) < kCacheBytes)
+        return nullptr;
+    auto view = std::make_shared<View<Code>>();
+    view->own_codes = std::make_unique_for_overwrite<Code[]>(n * p);
+    view->side.resize(n);
+    const std::size_t passes = p / kColumnsPerPass;
+    run_in(pool, passes + p % kColumnsPerPass, [&](std::size_t pass) {
+        const std::size_t first = std::min(pass, passes) * kColumnsPerPass;
+        if (pass < passes)
+            copy_columns<kColumnsPerPass>(old.codes, first, rows, n, view->own_codes.get());
+        else
+            copy_columns<1>(old.codes, first + pass - passes, rows, n, view->own_codes.get());
+    });
+    view->copy_weights(old, rows, n);
+    if (old.classes != nullptr) {
+        view->own_classes.resize(n);
+        for (std::size_t i = 0; i < n; ++i) view->own_classes[i] = old.classes[row_id(rows[i])];
+        view->classes = view->own_classes.data();
+    }
+    for (std::size_t i = 0; i < n; ++i) rows[i] = renumbered(rows[i], static_cast<Row>(i));
+    view->codes = {view->own_codes.get(), n, p, n};
+    return view;
+}
 
-// Partitions rows[0, n), in ascending order, by the sides of the leaves that hold them, each
-// side staying in ascending order: LeafRank's leaves are scattered, and sorted rows make
-// every later pass over the codes run forward. `leaves` are ranges of `work`; `side_of`
-// is by node: 0 for the left. Returns the number of rows on the left.
-std::size_t partition_by_side(const std::vector<LeafRows>& leaves,
-                              const std::vector<std::uint8_t>& side_of, const Row* work,
-                              std::uint8_t* side, Row* rows, std::size_t n, Row* scratch,
-                              ThreadPool* pool);
+// Rows with side 0 first; no branch to mispredict.
+inline std::size_t partition_block(Row* rows, std::size_t n, const std::uint8_t* side,
+                                   Row* scratch) {
+    std::size_t left = 0, right = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const Row row = rows[i];
+        const std::size_t goes_right = side[row_id(row)];
+        rows[left] = row;
+        scratch[right] = row;
+        left += 1 - goes_right;
+        right += goes_right;
+    }
+    std::copy_n(scratch, right, rows + left);
+    return left;
+}
+
+// Partitions rows[0, n), in ascending order, by the sides of the leaves that hold them, each side
+// staying in ascending order: LeafRank's leaves are scattered, and sorted rows make every later
+// pass over the codes run forward. `leaves` are ranges of `work`; `side_of` is by node: 0 for the
+// left. Returns the number of rows on the left.
+inline std::size_t partition_by_side(const std::vector<LeafRows>& leaves,
+                                     const std::vector<std::uint8_t>& side_of, const Row* work,
+                                     std::uint8_t* side, Row* rows, std::size_t n, Row* scratch,
+                                     ThreadPool* pool) {
+    run_in(pool, leaves.size(), [&](std::size_t i) {
+        const std::uint8_t value = side_of[leaves[i].node];
+        for (std::size_t j = leaves[i].first; j < leaves[i].last; ++j)
+            side[row_id(work[j])] = value;
+    });
+    return partition_stably(rows, n, scratch, pool, [&](Row* block, std::size_t size, Row* buffer) {
+        return partition_block(block, size, side, buffer);
+    });
+}
 
 }  // namespace treerank

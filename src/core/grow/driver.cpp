@@ -4,9 +4,10 @@
 #include <atomic>
 #include <deque>
 #include <memory>
-#include <optional>
+#include <utility>
 
 #include "core/data/random.hpp"
+#include "core/data/sampling.hpp"
 #include "core/grow/cell_splitter.hpp"
 
 namespace treerank {
@@ -21,17 +22,19 @@ constexpr std::size_t kSharedCellRows = 4096;
 // Grows one tree: finds the candidates of open cells, lets the winners be chosen, opens the
 // children. Of two classes the split of a cell depends on no other cell, and cells are grown depth
 // first; beyond that what a split adds depends on how the other cells are cut, and all cells of a
-// depth are grown together (`Level`). Large cells are worked on by the whole pool, the others by a
-// thread each.
+// depth are grown together (`descend`). Large cells are worked on by the whole pool, the others by
+// a thread each.
 template <class Code, class Count>
 class Driver {
   public:
     using Open = OpenCell<Code, Count>;
     using Splitter = CellSplitter<Code, Count>;
 
+    // `total`: weights of the classes in the whole sample.
     Driver(const Table<Code>& table, const TreeRankOptions& options, RowBuffers& buffers,
-           ThreadPool* pool, ProgressMonitor& monitor)
+           Weights total, ThreadPool* pool, ProgressMonitor& monitor)
         : options_(options),
+          total_(std::move(total)),
           pool_(pool != nullptr && pool->size() > 1 ? pool : nullptr),
           monitor_(monitor),
           large_(std::max(kTeamCellRows, buffers.rows.size() / (pool_ ? pool_->size() : 1))),
@@ -40,21 +43,22 @@ class Driver {
             alone_.emplace_back(table, options, buffers, monitor, nullptr);
     }
 
-    void grow_depth_first(Open root, const Weights& total) {
+    void grow_depth_first(Open root) {
         TaskQueue<Open> queue;
         const std::size_t large = pool_ ? large_ : 0;
-        grow_below(std::move(root), total, together_, [&](Open& open) {
+        grow_below(std::move(root), together_, [&](Open& open) {
             if (open.size() >= large) return false;
             queue.put(std::move(open));
             return true;
         });
         if (!pool_) return;
-        pool_->run(alone_.size(), [&](std::size_t i) { grow_from(queue, total, alone_[i]); });
+        pool_->run(alone_.size(), [&](std::size_t i) { grow_from(queue, alone_[i]); });
     }
 
     void grow_level_wise(Open root) {
         Growing& cell = *root.cell;
-        Level<Open> level(cell, {std::move(root)}, options_);
+        std::vector<Open> level;
+        level.push_back(std::move(root));
         const auto stays_whole = [&](const Open& open) {
             monitor_.advance(static_cast<double>(open.size()));
         };
@@ -63,52 +67,44 @@ class Driver {
             each(open, [&](std::size_t i, Splitter& s) { children[i] = s.partition(open[i]); });
             return children;
         };
-        while (!level.cells.empty()) {
-            each(level.cells,
-                 [&](std::size_t i, Splitter& s) { s.find_candidates(level.cells[i]); });
-            level.descend(stays_whole, split_all);
+        while (!level.empty()) {
+            each(level, [&](std::size_t i, Splitter& s) { s.find_candidates(level[i]); });
+            descend(cell, level, options_, stays_whole, split_all);
         }
     }
 
   private:
-    // Splits a cell of two classes; nothing when it stays whole.
-    std::optional<std::pair<Open, Open>> split(Open& open, const Weights& total,
-                                               Splitter& splitter) {
-        splitter.find_candidates(open);
-        if (choose_alone(open, total, options_)) return splitter.partition(open);
-        monitor_.advance(static_cast<double>(open.size()));
-        return std::nullopt;
-    }
-
-    // Grows a cell to the end, but for what is passed on.
+    // Grows a cell of two classes to the end, but for what is passed on.
     template <class PassOn>
-    void grow_below(Open root, const Weights& total, Splitter& splitter, const PassOn& pass_on) {
+    void grow_below(Open root, Splitter& splitter, const PassOn& pass_on) {
         std::vector<Open> stack;
         stack.push_back(std::move(root));
         while (!stack.empty()) {
             Open open = std::move(stack.back());
             stack.pop_back();
             if (pass_on(open)) continue;
-            if (auto children = split(open, total, splitter)) {
-                stack.push_back(std::move(children->second));
-                stack.push_back(std::move(children->first));
+            splitter.find_candidates(open);
+            if (!choose_alone(open, total_, options_)) {
+                monitor_.advance(static_cast<double>(open.size()));
+                continue;
             }
+            auto [better, worse] = splitter.partition(open);
+            stack.push_back(std::move(worse));
+            stack.push_back(std::move(better));
         }
     }
 
-    void grow_from(TaskQueue<Open>& queue, const Weights& total, Splitter& splitter) {
-        const auto share = [&](Open& open) {
-            if (open.size() < kSharedCellRows)
-                grow_below(std::move(open), total, splitter, [](Open&) { return false; });
-            else
-                queue.put(std::move(open));
-        };
+    // Grows the cells of a queue, to which large ones below them are added.
+    void grow_from(TaskQueue<Open>& queue, Splitter& splitter) {
         try {
-            while (auto open = queue.take()) {
-                if (auto children = split(*open, total, splitter)) {
-                    share(children->first);
-                    share(children->second);
-                }
+            while (auto taken = queue.take()) {
+                bool is_taken = true;
+                grow_below(std::move(*taken), splitter, [&](Open& open) {
+                    if (std::exchange(is_taken, false) || open.size() < kSharedCellRows)
+                        return false;
+                    queue.put(std::move(open));
+                    return true;
+                });
                 queue.finish();
             }
         } catch (...) {
@@ -135,6 +131,7 @@ class Driver {
     }
 
     const TreeRankOptions& options_;
+    const Weights total_;
     ThreadPool* pool_;
     ProgressMonitor& monitor_;
     const std::size_t large_;
@@ -157,24 +154,18 @@ template <class Code, class Count>
 RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, const GrowthStart& start,
                        const TreeRankOptions& options, ThreadPool* pool, ProgressMonitor& monitor) {
     RowBuffers buffers(std::move(sample));
-    auto view = std::make_shared<View<Code>>();
-    view->codes = table.codes;
-    view->by_row = table.by_row;
-    view->weights = table.weights;
-    view->classes = table.n_classes > 2 ? table.labels : nullptr;
+    auto view = std::make_shared<View<Code>>(view_of(table));
     view->side.resize(table.codes.rows);
-
     Growing root =
         root_cell(class_weights(buffers.rows, table), start.key, options.focus, start.depth);
-    Driver<Code, Count> driver(table, options, buffers, pool, monitor);
+    Weights total = root.class_weight;
+    if (start.total) total = {start.total->negative, start.total->positive};
+    Driver<Code, Count> driver(table, options, buffers, std::move(total), pool, monitor);
     OpenCell<Code, Count> open{OpenSplit{&root}, std::move(view), 0, buffers.rows.size(), {}};
-    if (table.n_classes > 2) {
+    if (table.n_classes > 2)
         driver.grow_level_wise(std::move(open));
-    } else {
-        Weights total = root.class_weight;
-        if (start.total) total = {start.total->negative, start.total->positive};
-        driver.grow_depth_first(std::move(open), total);
-    }
+    else
+        driver.grow_depth_first(std::move(open));
     return to_preorder(root, table.n_classes);
 }
 
@@ -191,24 +182,26 @@ RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, const Grow
 
 template <class Code>
 std::vector<RankTree> grow_trees(const Table<Code>& table, std::size_t n_trees,
-                                 const SampleOf& sample, const TreeRankOptions& options,
+                                 const std::uint8_t* repeats, const TreeRankOptions& options,
                                  ThreadPool& pool, ProgressMonitor& monitor) {
+    const std::size_t n = table.codes.rows;
     std::vector<RankTree> trees(n_trees);
-    const auto grow = [&](std::size_t t, ThreadPool* helpers) {
+    monitor.expect(static_cast<double>(n_trees) * static_cast<double>(n));
+    run_in_teams(pool, n_trees, [&](std::size_t t, ThreadPool* helpers) {
         const std::uint64_t key = key_of(options.seed, options.first_tree + t);
-        trees[t] = grow_tree(table, sample(t), {key}, options, helpers, monitor);
-    };
-    monitor.expect(static_cast<double>(n_trees) * static_cast<double>(table.codes.rows));
-    run_in_teams(pool, n_trees, grow);
+        std::vector<Row> rows = rows_that_count(
+            n, table.labels, repeats != nullptr ? repeats + t * n : nullptr, table.weights);
+        trees[t] = grow_tree(table, std::move(rows), {key}, options, helpers, monitor);
+    });
     return trees;
 }
 
-#define TREERANK_INSTANTIATE(Code)                                                              \
-    template RankTree grow_tree(const Table<Code>&, std::vector<Row>, const GrowthStart&,       \
-                                const TreeRankOptions&, ThreadPool*, ProgressMonitor&);         \
-    template std::vector<RankTree> grow_trees(const Table<Code>&, std::size_t, const SampleOf&, \
-                                              const TreeRankOptions&, ThreadPool&,              \
-                                              ProgressMonitor&);
+#define TREERANK_INSTANTIATE(Code)                                                         \
+    template RankTree grow_tree(const Table<Code>&, std::vector<Row>, const GrowthStart&,  \
+                                const TreeRankOptions&, ThreadPool*, ProgressMonitor&);    \
+    template std::vector<RankTree> grow_trees(const Table<Code>&, std::size_t,             \
+                                              const std::uint8_t*, const TreeRankOptions&, \
+                                              ThreadPool&, ProgressMonitor&);
 TREERANK_INSTANTIATE(std::uint8_t)
 TREERANK_INSTANTIATE(std::uint16_t)
 #undef TREERANK_INSTANTIATE

@@ -18,9 +18,7 @@ void append(Weights& to, const Weights& from) { to.insert(to.end(), from.begin()
 void append_tests(Growing& from, Cell& cell, RankTree& tree, bool take) {
     cell.first_test = static_cast<std::int32_t>(tree.tests.size());
     if (take && tree.tests.empty()) {
-        tree.tests = std::move(from.tests);
-        tree.test_weight = std::move(from.test_weight);
-        tree.category_sets = std::move(from.category_sets);
+        static_cast<CellTests&>(tree) = std::move(from);
     } else {
         append_tree(from.tests, from.category_sets, tree.tests, tree.category_sets);
         append(tree.test_weight, from.test_weight);

@@ -13,14 +13,11 @@ namespace treerank {
 
 using Weights = std::vector<double>;  // by class, worst class first, in units
 
-// A cell while the tree grows; flattened at the end.
-struct Growing {
+// A cell while the tree grows, with the tests of its split; flattened at the end.
+struct Growing : CellTests {
     Cell cell;
     std::uint64_t key = 0;  // what is drawn for its split is a function of it
     Weights class_weight;
-    std::vector<LeafRankNode> tests;
-    Weights test_weight;  // tests x classes, where there are more than two
-    std::vector<CategorySet> category_sets;
     Growing* left = nullptr;
     Growing* right = nullptr;
     std::int32_t number = -1;  // in the flat tree

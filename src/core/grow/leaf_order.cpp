@@ -1,6 +1,7 @@
 #include "core/grow/leaf_order.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace treerank {
 
@@ -29,10 +30,14 @@ LeafOrder partition_leaves(const std::vector<LeafRankNode>& nodes,
 
 }  // namespace
 
-LeafOrder order_leaves(const std::vector<LeafRankNode>& nodes,
-                       const std::vector<std::int32_t>& leaves, const std::vector<double>& value,
-                       ClassWeight cell, double min_weight, const std::vector<double>& size) {
+LeafOrder order_leaves(const LeafRankNodes& tree, ClassWeight cell, double min_weight,
+                       const std::vector<double>& size) {
+    const std::vector<LeafRankNode>& nodes = tree.nodes;
+    const std::vector<double>& value = tree.values;
     const bool by_value = !value.empty();
+    std::vector<std::int32_t> leaves;
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+        if (nodes[i].left < 0) leaves.push_back(static_cast<std::int32_t>(i));
     const auto size_of = [&](std::int32_t leaf) {
         return size.empty() ? nodes[leaf].weight.total() : size[leaf];
     };
@@ -43,7 +48,7 @@ LeafOrder order_leaves(const std::vector<LeafRankNode>& nodes,
     double whole = 0, left_size = 0;
     for (const std::int32_t leaf : leaves) whole += size_of(leaf);
     LeafOrder order;
-    order.leaves = leaves;
+    order.leaves = std::move(leaves);
     std::sort(order.leaves.begin(), order.leaves.end(), [&](std::int32_t a, std::int32_t b) {
         if (by_value) return value[a] != value[b] ? value[a] > value[b] : a < b;
         const ClassWeight x = nodes[a].weight, y = nodes[b].weight;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/data/types.hpp"
+#include "core/grow/leafrank_tree.hpp"
 
 namespace treerank {
 
@@ -14,12 +15,11 @@ struct LeafOrder {
     ClassWeight left;
 };
 
-// Cuts the leaves, ordered by positives / negatives (by `value` where given, leaves of
-// equal value staying together), where beta - alpha is largest, on ties the larger left
+// Cuts the leaves, ordered by positives / negatives (by the values of the tree where it has some,
+// leaves of equal value staying together), where beta - alpha is largest, on ties the larger left
 // side. The order within a side is left open. Each side holds at least `min_weight`: of the two
 // classes, or of whatever `size` says by node.
-LeafOrder order_leaves(const std::vector<LeafRankNode>& nodes,
-                       const std::vector<std::int32_t>& leaves, const std::vector<double>& value,
-                       ClassWeight cell, double min_weight, const std::vector<double>& size = {});
+LeafOrder order_leaves(const LeafRankNodes& tree, ClassWeight cell, double min_weight,
+                       const std::vector<double>& size = {});
 
 }  // namespace treerank

@@ -12,7 +12,8 @@ namespace treerank {
 
 namespace {
 constexpr std::size_t kRowsPerCheck = 2048;
-constexpr std::size_t kCountsPerCode = 4;  // rows for each code that outweigh a subtraction
+constexpr std::size_t kCountsPerCode = 4;    // rows for each code that outweigh a subtraction
+constexpr std::size_t kRowsToPassOn = 8192;  // fewer are not worth a team
 }  // namespace
 
 template <class Code, class Count>
@@ -41,11 +42,6 @@ void LeafRank<Code, Count>::count(const View<Code>& view, const Row* rows, std::
 }
 
 template <class Code, class Count>
-SearchedNode<Count> LeafRank<Code, Count>::searched(const Open& open) const {
-    return {rows_ + open.first, open.size(), open.histogram, open.key, search_of(open)};
-}
-
-template <class Code, class Count>
 Split LeafRank<Code, Count>::find_split(Open& open) {
     const std::size_t n = open.size();
     if (!open.complete && shares_histogram(n) && !is_sparse(n)) {
@@ -59,16 +55,10 @@ Split LeafRank<Code, Count>::find_split(Open& open) {
             if (open.histogram == nullptr) open.histogram = histograms_.take();
             count(*view_, rows_ + open.first, n, features, open.histogram);
         }
-        return split_search_.best_of(searched(open), features.data(), features.size());
+        return split_search_.best_of(
+            {rows_ + open.first, n, open.histogram, open.key, search_of(open)}, features.data(),
+            features.size());
     });
-}
-
-template <class Code, class Count>
-std::size_t LeafRank<Code, Count>::partition_rows(const Open& open, const Split& split) {
-    const std::size_t n = open.size();
-    return partition_by_condition<Code, Count>(split.condition, split.set, view_->codes_for(n),
-                                               rows_ + open.first, n, scratch_rows_ + open.first,
-                                               pool_for(n));
 }
 
 // Whether a node's histogram is to be of all features of the cell, so that its children's follow
@@ -124,7 +114,11 @@ template <class Code, class Count>
 std::pair<typename LeafRank<Code, Count>::Open, typename LeafRank<Code, Count>::Open>
 LeafRank<Code, Count>::apply(const Open& open, Split split) {
     if (features_.missing_by_cell_mean()) split_search_.follow_imputed_code(split);
-    const std::size_t middle = open.first + partition_rows(open, split);
+    const std::size_t n = open.size();
+    const std::size_t middle =
+        open.first + partition_by_condition<Code, Count>(split.condition, split.set,
+                                                         view_->codes_for(n), rows_ + open.first, n,
+                                                         scratch_rows_ + open.first, pool_for(n));
     const auto [left_node, right_node] = LeafRankTree::split(open, split);
     Open left{left_node, open.first, middle};
     Open right{right_node, middle, open.last};
@@ -187,6 +181,45 @@ void LeafRank<Code, Count>::grow_depth_first(Open root) {
         stack.push_back(right);
         stack.push_back(left);
     }
+}
+
+// Large nodes are searched by the team together. Rows that are laid side by side for the nodes
+// below stay with one thread: nodes that are worth it are small enough to be passed on.
+template <class Code, class Count>
+std::size_t LeafRank<Code, Count>::rows_to_pass_on(const View<Code>& view, std::size_t n) const {
+    const bool pays = pool_ != nullptr && n >= 2 * kRowsToPassOn;
+    // Missing values that count as the cell's mean need the rows of the whole cell.
+    if (!pays || features_.missing_by_cell_mean()) return 0;
+    return std::max({kRowsToPassOn, n / pool_->size(), view.codes.rows / kScattered});
+}
+
+template <class Code, class Count>
+void LeafRank<Code, Count>::grow_passed_on(ClassWeight cell) {
+    // The largest first, so that no thread is left with a large one at the end.
+    std::stable_sort(passed_on_.begin(), passed_on_.end(),
+                     [](const Open& a, const Open& b) { return a.size() > b.size(); });
+    std::vector<std::unique_ptr<LeafRank>> grown(passed_on_.size());
+    pool_->run(grown.size(), [&](std::size_t i) {
+        const Open& open = passed_on_[i];
+        grown[i] = std::make_unique<LeafRank>(features_, options_, monitor_, nullptr);
+        OpenNode root = open;
+        root.node = 0;
+        grown[i]->grow(*view_, rows_ + open.first, open.size(), scratch_rows_ + open.first, cell,
+                       cell_features_, root, nodes[open.node].weight,
+                       open.complete ? open.histogram : nullptr);
+    });
+    for (std::size_t i = 0; i < grown.size(); ++i) {
+        const Open& open = passed_on_[i];
+        const auto by = static_cast<std::int32_t>(nodes.size()) - 1;
+        for (const LeafRows& leaf : grown[i]->leaves)
+            leaves.push_back({leaf.node == 0 ? open.node : leaf.node + by, open.first + leaf.first,
+                              open.first + leaf.last});
+        graft(open.node, *grown[i]);
+        release(open.histogram);
+    }
+    passed_on_.clear();
+    const std::vector<std::int32_t> number = number_depth_first();
+    for (LeafRows& leaf : leaves) leaf.node = number[leaf.node];
 }
 
 template <class Code, class Count>

@@ -62,10 +62,8 @@ class LeafRank : public LeafRankTree {
         std::size_t size() const { return last - first; }
     };
 
-    SearchedNode<Count> searched(const Open& open) const;
     Split find_split(Open& open);
     std::pair<Open, Open> apply(const Open& open, Split split);
-    std::size_t partition_rows(const Open& open, const Split& split);
     bool shares_histogram(std::size_t n) const;
     void propagate_histograms(const Open& parent, Open& left, Open& right);
     void close(const Open& open);
@@ -77,12 +75,10 @@ class LeafRank : public LeafRankTree {
     // The same with the rows laid side by side first.
     void grow_dense(const Open& root);
     void grow_best_first(Open root);
-    // In a team, nodes of up to so many rows are passed on; then they are grown by a thread each,
-    // and put together as one thread would have grown them.
+    // In a team, nodes of at most this many rows are passed on; then they are grown by a thread
+    // each, and put together as one thread would have grown them.
     std::size_t rows_to_pass_on(const View<Code>& view, std::size_t n) const;
     void grow_passed_on(ClassWeight cell);
-    void graft(const std::vector<std::unique_ptr<LeafRank>>& grown);
-    void graft_below(std::int32_t number, std::size_t first, const LeafRank& tree);
 
     void release(Count* histogram);
 

@@ -1,18 +1,11 @@
 #include "core/grow/leafrank_frontier.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
+#include "core/util/check.hpp"
+
 namespace treerank {
-
-namespace {
-
-void check(bool sound, const char* what) {
-    if (!sound) throw std::invalid_argument(what);
-}
-
-}  // namespace
 
 LeafRankFrontier::LeafRankFrontier(const Features& features, const LeafRankOptions& options,
                                    double gathered_weight, std::size_t histogram_bytes)
@@ -24,24 +17,27 @@ LeafRankFrontier::LeafRankFrontier(const Features& features, const LeafRankOptio
 
 void LeafRankFrontier::clear() {
     trials_.clear();
+    roots_.clear();
+    gathered_roots_.clear();
     gathered_.clear();
     waiting_.clear();
 }
 
-LeafRankFrontier::Root LeafRankFrontier::add_tree(ClassWeight cell, std::uint64_t key,
-                                                  std::vector<std::int32_t> features) {
+void LeafRankFrontier::add_tree(const TrialRoot& at, ClassWeight cell, std::uint64_t key,
+                                std::vector<std::int32_t> features) {
     const std::size_t trial = trials_.size();
     LeafRankTree& tree =
         trials_.emplace_back(Trial{std::move(features), {features_, options_}}).tree;
     tree.reset(cell);
     const OpenNode root{0, 0, key};
-    if (!tree.may_split(root)) return Root::kLeaf;
+    if (!tree.may_split(root)) return;
     if (is_gathered(trial, root)) {
+        gathered_roots_.push_back(at);
         gather(trial, root);
-        return Root::kGathered;
+    } else {
+        roots_.push_back(at);
+        waiting_.push_back({trial, root});
     }
-    waiting_.push_back({trial, root});
-    return Root::kWaits;
 }
 
 // Best-first growth compares all nodes of a cell with each other, and the mean of a cell
@@ -54,8 +50,7 @@ bool LeafRankFrontier::is_gathered(std::size_t trial, const OpenNode& open) cons
 
 void LeafRankFrontier::gather(std::size_t trial, const OpenNode& open) {
     const LeafRankTree& tree = trials_[trial].tree;
-    gathered_.push_back({static_cast<std::int32_t>(trial), open.node, open.depth, 0, open.key,
-                         open.lower, open.upper, tree.nodes[open.node].weight,
+    gathered_.push_back({open, static_cast<std::int32_t>(trial), 0, tree.nodes[open.node].weight,
                          tree.nodes[0].weight});
 }
 
@@ -199,25 +194,18 @@ void LeafRankFrontier::advance() {
     want_all();
 }
 
-// Puts a subtree that was grown elsewhere in the place of a node.
-void LeafRankFrontier::graft_node(const GatheredNode& at, const std::vector<LeafRankNode>& nodes,
-                                  const std::vector<CategorySet>& sets,
-                                  const std::vector<double>& values) {
+void LeafRankFrontier::graft_node(const GatheredNode& at, const LeafRankNodes& grown) {
     check(at.trial >= 0 && at.trial < std::ssize(trials_), "graft_node: no such trial");
     LeafRankTree& tree = trials_[at.trial].tree;
-    check(at.node >= 0 && at.node < std::ssize(tree.nodes) && !nodes.empty(),
+    check(at.node >= 0 && at.node < std::ssize(tree.nodes) && !grown.nodes.empty(),
           "graft_node: no such node");
-    check(fit_together(nodes, 0, std::ssize(nodes), features_.size(), sets.size()),
+    check(fit_together(grown.nodes, 0, std::ssize(grown.nodes), features_.size(),
+                       grown.category_sets.size()),
           "graft_node: nodes that do not fit together");
-    const auto first = std::ssize(tree.nodes) - 1, first_set = std::ssize(tree.category_sets);
-    tree.nodes.resize(tree.nodes.size() + nodes.size() - 1);
-    if (!values.empty()) tree.values.resize(tree.nodes.size());
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-        const std::size_t to = i == 0 ? at.node : first + i;
-        tree.nodes[to] = shifted(nodes[i], first, first_set);
-        if (!values.empty()) tree.values[to] = values[i];
-    }
-    tree.category_sets.insert(tree.category_sets.end(), sets.begin(), sets.end());
+    check(grown.values.empty() ||
+              (features_.any_monotonic() && grown.values.size() == grown.nodes.size()),
+          "graft_node: a value for each node expected");
+    tree.graft(at.node, grown);
 }
 
 void LeafRankFrontier::graft_splits(const SplitRecords& splits) {
@@ -225,8 +213,7 @@ void LeafRankFrontier::graft_splits(const SplitRecords& splits) {
     for (std::size_t i = 0; i < gathered_.size(); ++i) {
         const GatheredNode& at = gathered_[i];
         check(at.node == 0, "graft_splits: whole trials expected");
-        replay_splits({at.node, at.depth, at.key, at.lower, at.upper}, order.tests_of(i), splits,
-                      features_, trials_[static_cast<std::size_t>(at.trial)].tree);
+        replay_splits(at, order.tests_of(i), splits, features_, trials_[at.trial].tree);
     }
     gathered_.clear();
 }

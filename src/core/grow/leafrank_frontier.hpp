@@ -21,15 +21,17 @@
 
 namespace treerank {
 
+// A LeafRank tree of a pair of classes is to grow in this cell (a leaf of the tree so far).
+struct TrialRoot {
+    std::int32_t cell;
+    std::int32_t worse_class;
+    std::int32_t better_class;
+};
+
 // A node whose rows were gathered, with all that its growth depends on.
-struct GatheredNode {
+struct GatheredNode : OpenNode {
     std::int32_t trial = 0;
-    std::int32_t node = 0;
-    std::int32_t depth = 0;
     std::int32_t unused = 0;
-    std::uint64_t key = 0;
-    double lower = 0;
-    double upper = 1;
     ClassWeight weight;
     ClassWeight cell;  // of the pair of classes that the trial tells apart
 };
@@ -44,12 +46,14 @@ class LeafRankFrontier {
 
     bool is_few(double weight) const { return weight <= gathered_weight_; }
 
-    // Begins anew, with trees to be added. What becomes of the root of each: it is a leaf, it waits
-    // in the next slot, or it is gathered.
-    enum class Root { kLeaf, kWaits, kGathered };
+    // Begins anew, with trees to be added. The root of each is a leaf, or it waits in the next
+    // slot, or it is gathered and has none.
     void clear();
-    Root add_tree(ClassWeight cell, std::uint64_t key, std::vector<std::int32_t> features);
+    void add_tree(const TrialRoot& at, ClassWeight cell, std::uint64_t key,
+                  std::vector<std::int32_t> features);
     void start() { want_all(); }
+    const std::vector<TrialRoot>& roots() const { return roots_; }  // that wait
+    const std::vector<TrialRoot>& gathered_roots() const { return gathered_roots_; }
 
     // Slots whose histograms are wanted, in this order.
     const std::vector<std::int32_t>& wanted() const { return wanted_; }
@@ -65,8 +69,7 @@ class LeafRankFrontier {
     // Nodes that are grown elsewhere, in the order in which they were gathered.
     const std::vector<GatheredNode>& gathered_nodes() const { return gathered_; }
     const std::vector<std::int32_t>& features_of(std::size_t trial) const;
-    void graft_node(const GatheredNode& at, const std::vector<LeafRankNode>& nodes,
-                    const std::vector<CategorySet>& sets, const std::vector<double>& values);
+    void graft_node(const GatheredNode& at, const LeafRankNodes& grown);
     // All gathered nodes at once, each from the record of its number on.
     void graft_splits(const SplitRecords& splits);
 
@@ -109,6 +112,7 @@ class LeafRankFrontier {
     FeatureDraws draws_;
 
     std::deque<Trial> trials_;
+    std::vector<TrialRoot> roots_, gathered_roots_;
     std::vector<GatheredNode> gathered_;
     std::vector<Waiting> waiting_;
     std::vector<std::int32_t> wanted_;

@@ -86,6 +86,37 @@ void LeafRankTree::renumber(const std::vector<std::int32_t>& visited,
     }
 }
 
+void LeafRankTree::graft(std::int32_t leaf, const LeafRankNodes& below) {
+    const auto by = std::ssize(nodes) - 1, sets_by = std::ssize(category_sets);
+    nodes.resize(nodes.size() + below.nodes.size() - 1);
+    if (monotonic_) values.resize(nodes.size());
+    for (std::size_t i = 0; i < below.nodes.size(); ++i) {
+        const std::size_t to = i == 0 ? leaf : by + i;
+        nodes[to] = shifted(below.nodes[i], by, sets_by);
+        if (!below.values.empty()) values[to] = below.values[i];
+    }
+    category_sets.insert(category_sets.end(), below.category_sets.begin(),
+                         below.category_sets.end());
+}
+
+std::vector<std::int32_t> LeafRankTree::number_depth_first() {
+    std::vector<std::int32_t> visited, number(nodes.size(), 0), stack{0};
+    std::int32_t next = 1;
+    while (!stack.empty()) {
+        const std::int32_t old = stack.back();
+        stack.pop_back();
+        visited.push_back(old);
+        const LeafRankNode& node = nodes[old];
+        if (node.left < 0) continue;
+        stack.push_back(node.right);
+        stack.push_back(node.left);
+        number[node.left] = next++;
+        number[node.right] = next++;
+    }
+    renumber(visited, number);
+    return number;
+}
+
 bool fit_together(const std::vector<LeafRankNode>& nodes, std::ptrdiff_t first, std::ptrdiff_t last,
                   std::size_t n_features, std::size_t n_sets) {
     const auto is_below = [](std::int32_t number, std::size_t n) {

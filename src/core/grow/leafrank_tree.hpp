@@ -9,7 +9,6 @@
 
 #include "core/data/random.hpp"
 #include "core/data/types.hpp"
-#include "core/grow/leaf_order.hpp"
 #include "core/split/split_search.hpp"
 
 namespace treerank {
@@ -44,6 +43,19 @@ inline void append_tree(const std::vector<LeafRankNode>& nodes,
 // Whether nodes [first, last) name each other, features and sets that are there.
 bool fit_together(const std::vector<LeafRankNode>& nodes, std::ptrdiff_t first, std::ptrdiff_t last,
                   std::size_t n_features, std::size_t n_sets);
+
+// The leaf in which a row ends that is at node `at`.
+template <class Code>
+std::int32_t leaf_of(std::int32_t at, const std::vector<LeafRankNode>& nodes,
+                     const std::vector<CategorySet>& sets, const CodeMatrix<Code>& codes,
+                     std::size_t row) {
+    while (nodes[at].left >= 0) {
+        const SplitCondition& test = nodes[at].condition;
+        const bool left = goes_left(test, codes.column(test.feature)[row], sets);
+        at = left ? nodes[at].left : nodes[at].right;
+    }
+    return at;
+}
 
 // Buffers for the draws of a node, used again for the next.
 struct FeatureDraws {
@@ -81,7 +93,15 @@ std::pair<Child&, Child&> smaller_first(Child& left, Child& right, const Size& s
     return {right, left};
 }
 
-class LeafRankTree {
+// A LeafRank tree as arrays.
+struct LeafRankNodes {
+    std::vector<LeafRankNode> nodes;
+    std::vector<CategorySet> category_sets;
+    // By node, under monotone constraints: the share of positives, kept within bounds.
+    std::vector<double> values;
+};
+
+class LeafRankTree : public LeafRankNodes {
   public:
     LeafRankTree(const Features& features, const LeafRankOptions& options)
         : features_(features), options_(options), monotonic_(features.any_monotonic()) {}
@@ -143,11 +163,12 @@ class LeafRankTree {
     // that stay are visited. A node whose children go becomes a leaf.
     void renumber(const std::vector<std::int32_t>& visited,
                   const std::vector<std::int32_t>& number);
-
-    std::vector<LeafRankNode> nodes;
-    std::vector<CategorySet> category_sets;
-    // By node, under monotone constraints: the share of positives, kept within bounds.
-    std::vector<double> values;
+    // Puts a tree that was grown elsewhere in the place of a leaf: its root gets the leaf's number,
+    // its other nodes come after those that are there.
+    void graft(std::int32_t leaf, const LeafRankNodes& below);
+    // Numbers the nodes as depth-first growth does, and returns the new number of each: children
+    // when their parent is split, the left branch before the right. On ties the number decides.
+    std::vector<std::int32_t> number_depth_first();
 
   protected:
     const Features& features_;

@@ -1,37 +1,11 @@
 #include "core/grow/level_growth.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
+#include "core/util/check.hpp"
+
 namespace treerank {
-
-namespace {
-
-void check(bool sound, const char* what) {
-    if (!sound) throw std::invalid_argument(what);
-}
-
-// Numbers nodes as depth-first growth does: children when their parent is split, the left
-// branch before the right. On ties the number decides.
-void number_depth_first(LeafRankTree& tree) {
-    std::vector<std::int32_t> visited, number(tree.nodes.size(), 0), stack{0};
-    std::int32_t next = 1;
-    while (!stack.empty()) {
-        const std::int32_t old = stack.back();
-        stack.pop_back();
-        visited.push_back(old);
-        const LeafRankNode& node = tree.nodes[old];
-        if (node.left < 0) continue;
-        stack.push_back(node.right);
-        stack.push_back(node.left);
-        number[node.left] = next++;
-        number[node.right] = next++;
-    }
-    tree.renumber(visited, number);
-}
-
-}  // namespace
 
 LevelGrowth::LevelGrowth(Features features, const TreeRankOptions& options, Weights total,
                          std::uint64_t key, double gathered_weight, std::size_t histogram_bytes,
@@ -42,7 +16,7 @@ LevelGrowth::LevelGrowth(Features features, const TreeRankOptions& options, Weig
       n_classes_(total.size()),
       root_(root_cell(std::move(total), key, options.focus)),
       frontier_(features_, options_.leafrank, gathered_weight, histogram_bytes) {
-    level_.emplace(root_, std::vector{OpenSplit{&root_}}, options_);
+    level_.push_back({&root_});
 }
 
 void LevelGrowth::resume(const RankTree& tree, std::int32_t depth,
@@ -52,14 +26,14 @@ void LevelGrowth::resume(const RankTree& tree, std::int32_t depth,
     root_ = root_cell({tree.cell_weight.begin(), tree.cell_weight.begin() + tree.n_classes},
                       root_.key, options_.focus);
     from_preorder(tree, options_.focus, root_, grown_);
-    std::vector<OpenSplit> open;
+    level_.clear();
+    level_before_.clear();
     for (Growing* cell : leaves_of(root_)) {
         if (std::find(gathered.begin(), gathered.end(), cell->number) != gathered.end())
             gathered_cells_.push_back(cell);
         else if (cell->cell.depth == depth)
-            open.push_back({cell});
+            level_.push_back({cell});
     }
-    level_.emplace(root_, std::move(open), options_);
     depth_ = depth;
 }
 
@@ -70,17 +44,15 @@ RankTree LevelGrowth::take_tree() {
 
 double LevelGrowth::open_weight() const {
     double weight = 0;
-    for (const OpenSplit& open : level_->cells) weight += open.cell->weight();
+    for (const OpenSplit& open : level_) weight += open.cell->weight();
     return weight;
 }
 
 void LevelGrowth::start_level() {
     frontier_.clear();
     trials_.clear();
-    roots_.clear();
-    gathered_roots_.clear();
     preorder(root_);
-    std::erase_if(level_->cells, [&](const OpenSplit& open) {
+    std::erase_if(level_, [&](const OpenSplit& open) {
         // Two classes: what a cell is split into depends on nothing outside of it.
         const bool gathered = gathers_cells_ && n_classes_ == 2 &&
                               frontier_.is_few(open.cell->weight()) &&
@@ -88,33 +60,42 @@ void LevelGrowth::start_level() {
         if (gathered) gathered_cells_.push_back(open.cell);
         return gathered;
     });
-    for (std::size_t place = 0; place < level_->cells.size(); ++place)
-        if (may_split(*level_->cells[place].cell, options_)) open_trials(place);
+    for (std::size_t place = 0; place < level_.size(); ++place) {
+        const Growing& cell = *level_[place].cell;
+        if (!may_split(cell, options_)) continue;
+        const CellTrials trials = trials_of(level_[place], features_, options_);
+        for (const auto& [pair, key] : trials.pairs) {
+            trials_.push_back({place, pair});
+            frontier_.add_tree({cell.number, pair.first, pair.second},
+                               {cell.class_weight[pair.first], cell.class_weight[pair.second]}, key,
+                               trials.features);
+        }
+    }
     frontier_.start();
 }
 
-void LevelGrowth::open_trials(std::size_t place) {
-    const Growing& cell = *level_->cells[place].cell;
-    const CellTrials trials = trials_of(level_->cells[place], features_.size(), options_);
-    for (const auto& [pair, key] : trials.pairs) {
-        trials_.push_back({place, pair});
-        const auto root = frontier_.add_tree(
-            {cell.class_weight[pair.first], cell.class_weight[pair.second]}, key, trials.features);
-        const TrialRoot at{cell.number, pair.first, pair.second};
-        if (root == LeafRankFrontier::Root::kWaits) roots_.push_back(at);
-        if (root == LeafRankFrontier::Root::kGathered) gathered_roots_.push_back(at);
+std::vector<std::int32_t> LevelGrowth::open_cells() const {
+    std::vector<std::int32_t> numbers;
+    for (const OpenSplit& open : level_) numbers.push_back(open.cell->number);
+    return numbers;
+}
+
+GrownTrials LevelGrowth::last_splits() const {
+    GrownTrials splits;
+    for (std::size_t place = 0; place < level_before_.size(); ++place) {
+        const Growing& cell = *level_before_[place];
+        if (cell.left != nullptr)
+            splits.add(static_cast<std::int32_t>(place), cell.tests, cell.category_sets);
     }
+    return splits;
 }
 
 GrownTrials LevelGrowth::grown_trials() {
     GrownTrials grown;
-    grown.starts.push_back(0);
     for (std::size_t t = 0; t < trials_.size(); ++t) {
         LeafRankTree& tree = frontier_.tree(t);
-        if (!tree.grows_best_first()) number_depth_first(tree);
-        grown.cells.push_back(level_->cells[trials_[t].place].cell->number);
-        append_tree(tree.nodes, tree.category_sets, grown.nodes, grown.category_sets);
-        grown.starts.push_back(static_cast<std::int32_t>(grown.nodes.size()));
+        if (!tree.grows_best_first()) tree.number_depth_first();
+        grown.add(level_[trials_[t].place].cell->number, tree.nodes, tree.category_sets);
     }
     return grown;
 }
@@ -128,16 +109,19 @@ void LevelGrowth::finish_level(std::span<const std::int64_t> weights) {
         LeafRankTree& tree = frontier_.tree(t);
         const auto own = weights.first(n_classes_ > 2 ? tree.nodes.size() * n_classes_ : 0);
         weights = weights.subspan(own.size());
-        add_candidate(level_->cells[trials_[t].place], trials_[t].pair, tree,
-                      {own.begin(), own.end()}, options_.min_weight_leaf);
+        add_candidate(level_[trials_[t].place], trials_[t].pair, tree, {own.begin(), own.end()},
+                      options_.min_weight_leaf);
     }
-    level_->descend([](const OpenSplit&) {},
-                    [&](const std::vector<OpenSplit>& cells) {
-                        std::vector<std::pair<OpenSplit, OpenSplit>> children;
-                        for (const OpenSplit& open : cells)
-                            children.push_back(open_children(open, options_.focus, grown_));
-                        return children;
-                    });
+    level_before_.clear();
+    for (const OpenSplit& open : level_) level_before_.push_back(open.cell);
+    descend(
+        root_, level_, options_, [](const OpenSplit&) {},
+        [&](const std::vector<OpenSplit>& cells) {
+            std::vector<std::pair<OpenSplit, OpenSplit>> children;
+            for (const OpenSplit& open : cells)
+                children.push_back(open_children(open, options_.focus, grown_));
+            return children;
+        });
     ++depth_;
 }
 

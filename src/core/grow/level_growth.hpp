@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,13 +20,6 @@
 
 namespace treerank {
 
-// A LeafRank tree of a pair of classes is to grow in this cell (a leaf of the tree so far).
-struct TrialRoot {
-    std::int32_t cell;
-    std::int32_t worse_class;
-    std::int32_t better_class;
-};
-
 // A cell that is to be grown to the end in one place; two classes only.
 struct GatheredCell {
     std::int32_t cell = 0;  // its number in the tree so far
@@ -36,12 +28,19 @@ struct GatheredCell {
 };
 static_assert(sizeof(GatheredCell) == 16, "crosses to NumPy as it is");
 
-// The LeafRank trees of a level, one after another.
+// LeafRank trees of a level, one after another.
 struct GrownTrials {
-    std::vector<std::int32_t> cells;   // by trial
-    std::vector<std::int32_t> starts;  // trial i has the nodes [starts[i], starts[i + 1])
+    std::vector<std::int32_t> cells;      // by trial
+    std::vector<std::int32_t> starts{0};  // trial i has the nodes [starts[i], starts[i + 1])
     std::vector<LeafRankNode> nodes;
     std::vector<CategorySet> category_sets;
+
+    void add(std::int32_t cell, const std::vector<LeafRankNode>& tests,
+             const std::vector<CategorySet>& sets) {
+        cells.push_back(cell);
+        append_tree(tests, sets, nodes, category_sets);
+        starts.push_back(static_cast<std::int32_t>(nodes.size()));
+    }
 };
 
 class LevelGrowth {
@@ -63,16 +62,18 @@ class LevelGrowth {
     RankTree tree() { return to_preorder(root_, n_classes_, false); }
     // The same once growth is over: the tests are taken, not copied.
     RankTree take_tree();
-    bool done() const { return level_->cells.empty(); }
+    bool done() const { return level_.empty(); }
     std::int32_t depth() const { return depth_; }
     double open_weight() const;  // of cells that may still be split here
     std::size_t n_classes() const { return n_classes_; }
     const Features& features() const { return features_; }
 
-    // Begins the cells of the next depth. Roots that are gathered have no slot.
+    // Begins the cells of the next depth.
     void start_level();
-    const std::vector<TrialRoot>& roots() const { return roots_; }
-    const std::vector<TrialRoot>& gathered_roots() const { return gathered_roots_; }
+    // Their numbers in `tree()`, best first.
+    std::vector<std::int32_t> open_cells() const;
+    // The tests of the cells of the depth before that were split, by their places in it.
+    GrownTrials last_splits() const;
     // The LeafRank trees of the level, which are asked until no slot is left.
     LeafRankFrontier& frontier() { return frontier_; }
     // Beyond two classes the weights of all classes in the leaves of every trial are needed.
@@ -90,8 +91,6 @@ class LevelGrowth {
         ClassPair pair;
     };
 
-    void open_trials(std::size_t place);
-
     const Features features_;
     const TreeRankOptions options_;
     const bool gathers_cells_;
@@ -99,14 +98,13 @@ class LevelGrowth {
 
     Growing root_;
     GrowingCells grown_;
-    std::optional<Level<OpenSplit>> level_;
+    std::vector<OpenSplit> level_;  // open cells of one depth, best first
+    std::vector<const Growing*> level_before_;
     std::int32_t depth_ = 0;
     std::vector<Growing*> gathered_cells_;
 
     LeafRankFrontier frontier_;
     std::vector<Trial> trials_;  // as the frontier has their trees
-    std::vector<TrialRoot> roots_;
-    std::vector<TrialRoot> gathered_roots_;
 };
 
 }  // namespace treerank

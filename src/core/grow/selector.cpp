@@ -1,7 +1,6 @@
 #include "core/grow/selector.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/data/random.hpp"
 #include "core/grow/leaf_order.hpp"
@@ -19,10 +18,9 @@ constexpr std::int32_t kDepthBelowTop = 5;
 // Branches of a cell's key, beside its children: the draw of features, then the pairs of classes.
 constexpr std::uint64_t kFeatureBranch = 2, kPairBranch = 3;
 
-std::vector<std::int32_t> draw_features(std::size_t n_features, std::int32_t max_features,
+std::vector<std::int32_t> draw_features(const Features& features, std::int32_t max_features,
                                         std::uint64_t key) {
-    std::vector<std::int32_t> drawn(n_features);
-    std::iota(drawn.begin(), drawn.end(), 0);
+    std::vector<std::int32_t> drawn = features.all();
     if (max_features >= 0) {
         const auto wanted = std::min(drawn.size(), static_cast<std::size_t>(max_features));
         draw_to_front(drawn, 0, wanted, key);
@@ -58,12 +56,33 @@ void add_up(const std::vector<LeafRankNode>& nodes, std::size_t n_classes, Weigh
 void keep_winner(OpenSplit& open, Candidate& winner, double gain) {
     Growing& cell = *open.cell;
     cell.cell.auc_gain = gain;
-    cell.cell.worse_class = winner.worse_class;
-    cell.cell.better_class = winner.better_class;
-    cell.tests = std::move(winner.tests);
-    cell.category_sets = std::move(winner.category_sets);
-    cell.test_weight = std::move(winner.test_weight);
+    cell.cell.worse_class = winner.pair.first;
+    cell.cell.better_class = winner.pair.second;
     open.left = std::move(winner.left);
+    static_cast<CellTests&>(cell) = std::move(winner);
+}
+
+// The largest gain wins; on ties the pair of lower classes. `worse` and `better` are the chains of
+// the other cells, `none_better` those where there is no better cell.
+bool pick(OpenSplit& open, const Chains& worse, const Chains& better, const Chains& none_better,
+          const Weights& total, const TreeRankOptions& options) {
+    const bool local = options.tournament_gain == TournamentGain::kLocal;
+    const Chains none_worse = no_worse_cell();
+    const auto gain_of = [&](const Candidate& candidate, bool alone) {
+        return vus_increase(alone ? none_worse : worse, alone ? none_better : better,
+                            open.cell->class_weight, candidate.left, total);
+    };
+    double best = options.min_auc_gain;
+    Candidate* winner = nullptr;
+    for (Candidate& candidate : open.candidates) {
+        const double gain = gain_of(candidate, local);
+        if (!(gain > best)) continue;
+        best = gain;
+        winner = &candidate;
+    }
+    if (winner == nullptr) return false;
+    keep_winner(open, *winner, local ? gain_of(*winner, false) : best);
+    return true;
 }
 
 }  // namespace
@@ -78,11 +97,11 @@ bool may_split(const Growing& cell, const TreeRankOptions& options) {
            weight >= 2 * options.min_weight_leaf;
 }
 
-CellTrials trials_of(const OpenSplit& open, std::size_t n_features,
+CellTrials trials_of(const OpenSplit& open, const Features& features,
                      const TreeRankOptions& options) {
     CellTrials trials;
     trials.features =
-        draw_features(n_features, options.max_features, key_of(open.cell->key, kFeatureBranch));
+        draw_features(features, options.max_features, key_of(open.cell->key, kFeatureBranch));
     std::uint64_t branch = kPairBranch;
     for (const ClassPair& pair : pairs_of(open.cell->class_weight, options.tournament))
         trials.pairs.push_back({pair, key_of(open.cell->key, branch++)});
@@ -100,17 +119,13 @@ void add_candidate(OpenSplit& open, ClassPair pair, LeafRankTree& grown, Weights
     if (grown.nodes.size() < 3) return;  // nothing to tell the classes apart
     const Weights& cell = open.cell->class_weight;
     const std::size_t n_classes = cell.size();
-    std::vector<std::int32_t> leaves;
     std::vector<double> size(leaf_weight.size() / n_classes);
-    for (std::size_t i = 0; i < grown.nodes.size(); ++i)
-        if (grown.nodes[i].left < 0) leaves.push_back(static_cast<std::int32_t>(i));
     for (std::size_t i = 0; i < leaf_weight.size(); ++i) size[i / n_classes] += leaf_weight[i];
-    const auto [worse, better] = pair;
-    const LeafOrder order = order_leaves(grown.nodes, leaves, grown.values,
-                                         {cell[worse], cell[better]}, min_weight, size);
+    const LeafOrder order =
+        order_leaves(grown, {cell[pair.first], cell[pair.second]}, min_weight, size);
     if (order.n_left == 0) return;
     if (!leaf_weight.empty()) add_up(grown.nodes, n_classes, leaf_weight);
-    Candidate candidate{worse, better, {}, std::move(leaf_weight), grown.category_sets, {}};
+    Candidate candidate{{{}, std::move(leaf_weight), grown.category_sets}, pair, {}};
     if (grown.nodes.size() < kManyNodes)
         candidate.tests = grown.nodes;
     else
@@ -136,50 +151,32 @@ bool choose_alone(OpenSplit& open, const Weights& total, const TreeRankOptions& 
     return true;
 }
 
-void Selector::choose(const std::vector<OpenSplit*>& level) {
-    std::vector<Chains> worse(cells_.size());
+void choose_winners(Growing& root, const std::vector<OpenSplit*>& level,
+                    const TreeRankOptions& options) {
+    const std::vector<Growing*> cells = leaves_of(root);  // the ordered partition, best first
+    const Weights& total = root.class_weight;
+    std::vector<Chains> worse(cells.size());
     Chains below = no_worse_cell();
-    for (std::size_t i = cells_.size(); i-- > 0;) {
+    for (std::size_t i = cells.size(); i-- > 0;) {
         worse[i] = below;
-        append_better(below, shares_of(cells_[i]->class_weight, total_));
+        append_better(below, shares_of(cells[i]->class_weight, total));
     }
-    Chains above = no_better_cell(n_present_);
+    const Chains none_better = no_better_cell(shares_of(total, total).size());
+    Chains above = none_better;
     std::size_t next = 0;
-    for (std::size_t i = 0; i < cells_.size(); ++i) {
-        Weights first = cells_[i]->class_weight, second(total_.size());
-        if (next < level.size() && level[next]->cell == cells_[i]) {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        Weights first = cells[i]->class_weight, second(total.size());
+        if (next < level.size() && level[next]->cell == cells[i]) {
             OpenSplit& open = *level[next++];
-            if (pick(open, worse[i], above)) {
+            if (pick(open, worse[i], above, none_better, total, options)) {
                 first = open.left;
                 for (std::size_t k = 0; k < second.size(); ++k)
                     second[k] = open.cell->class_weight[k] - first[k];
             }
         }
-        append_worse(above, shares_of(first, total_));
-        append_worse(above, shares_of(second, total_));
+        append_worse(above, shares_of(first, total));
+        append_worse(above, shares_of(second, total));
     }
-}
-
-// The largest gain wins; on ties the pair of lower classes.
-bool Selector::pick(OpenSplit& open, const Chains& worse, const Chains& better) const {
-    const bool local = options_.tournament_gain == TournamentGain::kLocal;
-    const Chains nothing_below = no_worse_cell();
-    const Chains nothing_above = no_better_cell(n_present_);
-    const auto gain_of = [&](const Candidate& candidate, bool alone) {
-        return vus_increase(alone ? nothing_below : worse, alone ? nothing_above : better,
-                            open.cell->class_weight, candidate.left, total_);
-    };
-    double best = options_.min_auc_gain;
-    Candidate* winner = nullptr;
-    for (Candidate& candidate : open.candidates) {
-        const double gain = gain_of(candidate, local);
-        if (!(gain > best)) continue;
-        best = gain;
-        winner = &candidate;
-    }
-    if (winner == nullptr) return false;
-    keep_winner(open, *winner, local ? gain_of(*winner, false) : best);
-    return true;
 }
 
 }  // namespace treerank

@@ -17,12 +17,8 @@ using ClassPair = std::pair<std::int32_t, std::int32_t>;  // the worse class fir
 bool may_split(const Growing& cell, const TreeRankOptions& options);
 
 // A split of a cell by the best cut of one pair of classes.
-struct Candidate {
-    std::int32_t worse_class;
-    std::int32_t better_class;
-    std::vector<LeafRankNode> tests;
-    Weights test_weight;  // tests x classes
-    std::vector<CategorySet> category_sets;
+struct Candidate : CellTests {
+    ClassPair pair;
     Weights left;
 };
 
@@ -43,7 +39,8 @@ struct CellTrials {
     std::vector<std::int32_t> features;
     std::vector<PairTrial> pairs;
 };
-CellTrials trials_of(const OpenSplit& open, std::size_t n_features, const TreeRankOptions& options);
+CellTrials trials_of(const OpenSplit& open, const Features& features,
+                     const TreeRankOptions& options);
 
 // Puts the children of a cell whose winner is known below it, the better one first.
 std::pair<OpenSplit, OpenSplit> open_children(const OpenSplit& open, const Focus& focus,
@@ -60,64 +57,30 @@ void add_candidate(OpenSplit& open, ClassPair pair, LeafRankTree& grown, Weights
 // the AUC depends on nothing outside of the cell.
 bool choose_alone(OpenSplit& open, const Weights& total, const TreeRankOptions& options);
 
-// The ordered partition while it grows, best cell first.
-class Selector {
-  public:
-    Selector(Growing& root, const TreeRankOptions& options)
-        : options_(options),
-          root_(root),
-          total_(root.class_weight),
-          n_present_(shares_of(total_, total_).size()),
-          cells_(leaves_of(root)) {}
+// Chooses the winners of a level, from the best cell to the worst; `level` has them in that order.
+// What a candidate adds is computed with the winners chosen so far.
+void choose_winners(Growing& root, const std::vector<OpenSplit*>& level,
+                    const TreeRankOptions& options);
 
-    // Chooses the winners of a level, from the best cell to the worst; the cells of the level
-    // are in that order too. What a candidate adds is computed with the winners chosen so far.
-    void choose(const std::vector<OpenSplit*>& level);
-    // Puts the children of split cells into the places of their parents.
-    void update() { cells_ = leaves_of(root_); }
-
-  private:
-    bool pick(OpenSplit& open, const Chains& worse, const Chains& better) const;
-
-    const TreeRankOptions& options_;
-    Growing& root_;
-    const Weights total_;
-    const std::size_t n_present_;  // classes that the sample has
-    std::vector<Growing*> cells_;
-};
-
-// The open cells of one depth, best first, wherever their rows are: level-wise growth. Who has the
-// rows finds the candidates of each cell, then goes on to the next depth.
-template <class Open>
-class Level {
-  public:
-    Level(Growing& root, std::vector<Open> open, const TreeRankOptions& options)
-        : cells(std::move(open)), selector_(root, options) {}
-
-    // Chooses the winners and replaces the cells by their children: `stays_whole` is told of each
-    // cell that is not split, and `split` turns the others into pairs of children.
-    template <class StaysWhole, class Split>
-    void descend(const StaysWhole& stays_whole, const Split& split) {
-        std::vector<OpenSplit*> pointers;
-        for (Open& open : cells) pointers.push_back(&open);
-        selector_.choose(pointers);
-        std::erase_if(cells, [&](const Open& open) {
-            if (open.left.empty()) stays_whole(open);
-            return open.left.empty();
-        });
-        std::vector<std::pair<Open, Open>> children = split(cells);
-        selector_.update();
-        cells.clear();
-        for (auto& [better, worse] : children) {
-            cells.push_back(std::move(better));
-            cells.push_back(std::move(worse));
-        }
+// Level-wise growth: chooses the winners of all open cells of one depth, best first, wherever their
+// rows are, and replaces the cells by their children. `stays_whole` is told of each cell that is
+// not split, and `split` turns the others into pairs of children.
+template <class Open, class StaysWhole, class Split>
+void descend(Growing& root, std::vector<Open>& level, const TreeRankOptions& options,
+             const StaysWhole& stays_whole, const Split& split) {
+    std::vector<OpenSplit*> pointers;
+    for (Open& open : level) pointers.push_back(&open);
+    choose_winners(root, pointers, options);
+    std::erase_if(level, [&](const Open& open) {
+        if (open.left.empty()) stays_whole(open);
+        return open.left.empty();
+    });
+    std::vector<std::pair<Open, Open>> children = split(level);
+    level.clear();
+    for (auto& [better, worse] : children) {
+        level.push_back(std::move(better));
+        level.push_back(std::move(worse));
     }
-
-    std::vector<Open> cells;
-
-  private:
-    Selector selector_;
-};
+}
 
 }  // namespace treerank

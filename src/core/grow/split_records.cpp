@@ -1,8 +1,8 @@
 #include "core/grow/split_records.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
+#include "core/util/check.hpp"
 #include "core/util/large_pages.hpp"
 
 namespace treerank {
@@ -10,10 +10,6 @@ namespace treerank {
 namespace {
 
 constexpr std::size_t kAhead = 16;  // records that are asked for before they are needed
-
-void check(bool sound, const char* what) {
-    if (!sound) throw std::invalid_argument(what);
-}
 
 // The number of tests from each record on downwards, itself included.
 std::vector<std::int32_t> tests_below(const SplitRecords& splits) {

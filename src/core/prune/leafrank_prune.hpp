@@ -6,7 +6,10 @@
 // are those of CART. Each fold's tree is judged on rows that it has not seen.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/data/row_view.hpp"
@@ -18,6 +21,20 @@
 namespace treerank {
 
 inline constexpr std::size_t kLeafRankFolds = 5;
+
+// The one-standard-error rule: where the best subtree of a flat curve lies is luck.
+inline constexpr double kSlack = 1;
+// A cell is cut in more than the simplest way only if that is this many standard errors better than
+// nothing: the best of many subtrees of noise is above 0 by chance.
+inline constexpr double kNoiseLimit = 3;
+
+// Lambda is tried at the geometric means of neighbours, as in CART.
+inline std::vector<double> tried_lambdas(const std::vector<double>& lambdas) {
+    std::vector<double> tried(lambdas.size(), std::numeric_limits<double>::infinity());
+    for (std::size_t k = 0; k + 1 < lambdas.size(); ++k)
+        tried[k] = std::sqrt(lambdas[k] * lambdas[k + 1]);
+    return tried;
+}
 
 // A cell, and the tree that was grown in it.
 template <class Code>
@@ -35,24 +52,144 @@ template <class Code, class Count>
 class LeafRankPruner {
   public:
     LeafRankPruner(const Features& features, const LeafRankOptions& options,
-                   ProgressMonitor& monitor, ThreadPool* pool);
+                   ProgressMonitor& monitor, ThreadPool* pool)
+        : options_(options), tree_(features, options, monitor, pool) {}
 
     // Cuts the tree back as far as its held-out rows ask for; `scratch` is a buffer of n rows.
-    void prune(LeafRank<Code, Count>& grown, const GrownCell<Code>& cell, Row* scratch);
+    void prune(LeafRank<Code, Count>& grown, const GrownCell<Code>& cell, Row* scratch) {
+        if (grown.nodes.size() == 1) return;
+        const PruningSequence sequence = sequence_of(grown, cell.weight);
+        const std::vector<double> tried = tried_lambdas(sequence.lambdas);
+        std::vector<ClassWeight> left(tried.size());
+        for (std::size_t fold = 0; fold < kLeafRankFolds; ++fold) {
+            const ClassWeight weight = hold_out(cell, fold);
+            if (held_out_.empty()) continue;
+            tree_.grow(cell.view, train_.data(), train_.size(), scratch, weight, cell.features,
+                       {0, 0, cell.key}, weight, nullptr);
+            add_held_out(cell.view, sequence_of(tree_, weight), tried, left);
+        }
+        const auto chosen = static_cast<std::int32_t>(choose(left, cell.weight));
+        std::vector<std::uint8_t> keep_split(grown.nodes.size());
+        for (std::size_t i = 0; i < keep_split.size(); ++i)
+            keep_split[i] = sequence.collapsed_at[i] > chosen;
+        grown.collapse(keep_split);
+    }
 
   private:
-    PruningSequence sequence_of(const LeafRank<Code, Count>& tree, ClassWeight cell);
-    ClassWeight hold_out(const GrownCell<Code>& cell, std::size_t fold);
-    std::vector<ClassWeight> held_out_weights(const View<Code>& view) const;
+    // A node is worth beta - alpha if that makes it one of the better leaves, else nothing. Gains
+    // are kept in whole numbers while links are compared, so that equal ones are equal.
+    PruningSequence sequence_of(const LeafRank<Code, Count>& tree, ClassWeight cell) {
+        const std::size_t n = tree.nodes.size();
+        left_.resize(n);
+        right_.resize(n);
+        worth_.assign(n, 0.0);
+        gain_.assign(n, 0.0);
+        for (std::size_t i = n; i-- > 0;) {
+            const LeafRankNode& node = tree.nodes[i];
+            left_[i] = node.left;
+            right_[i] = node.right;
+            if (tree.is_better(static_cast<std::int32_t>(i)))
+                worth_[i] =
+                    node.weight.positive * cell.negative - node.weight.negative * cell.positive;
+            if (node.left < 0) continue;
+            gain_[i] = std::max(0.0, worth_[node.left] + worth_[node.right] - worth_[i]);
+        }
+        PruningSequence sequence = cost_complexity(left_.data(), right_.data(), gain_.data(), n);
+        for (double& lambda : sequence.lambdas)
+            if (lambda > 0) lambda /= cell.negative * cell.positive;
+        return sequence;
+    }
+
+    // Splits the cell's rows into those that the fold holds out and the rest, whose weight it
+    // returns. Each class is assigned on its own; the order of the rows is that of a hash of their
+    // content, so that equal rows are spread evenly. A row goes to one fold with all its weight: it
+    // must not judge itself.
+    ClassWeight hold_out(const GrownCell<Code>& cell, std::size_t fold) {
+        std::size_t assigned[2] = {0, 0};
+        std::int64_t weight[2] = {0, 0};
+        train_.clear();
+        held_out_.clear();
+        for (std::size_t i = 0; i < cell.n; ++i) {
+            const Row row = cell.rows[i];
+            const bool positive = (row & kLabelBit) != 0;
+            if (assigned[positive]++ % kLeafRankFolds == fold) {
+                held_out_.push_back(row);
+            } else {
+                weight[positive] += units_of(row, cell.view.weights);
+                train_.push_back(row);
+            }
+        }
+        return {static_cast<double>(weight[0]), static_cast<double>(weight[1])};
+    }
+
+    // The weight of the held-out rows in each node of the fold's tree.
+    std::vector<ClassWeight> held_out_weights(const View<Code>& view) const {
+        const auto& nodes = tree_.nodes;
+        std::vector<ClassWeight> weights(nodes.size());
+        for (const Row row : held_out_) {
+            ClassWeight& leaf =
+                weights[leaf_of(0, nodes, tree_.category_sets, view.codes, row_id(row))];
+            const auto units = static_cast<double>(units_of(row, view.weights));
+            ((row & kLabelBit) != 0 ? leaf.positive : leaf.negative) += units;
+        }
+        for (std::size_t i = nodes.size(); i-- > 0;)
+            if (nodes[i].left >= 0) weights[i] = weights[nodes[i].left] + weights[nodes[i].right];
+        return weights;
+    }
+
+    // Adds, for each lambda, the held-out rows that the fold's subtree puts on the left. A node is
+    // a leaf of the subtrees from the one it collapses in up to the one its parent does.
     void add_held_out(const View<Code>& view, const PruningSequence& sequence,
-                      const std::vector<double>& tried, std::vector<ClassWeight>& left) const;
-    std::size_t choose(const std::vector<ClassWeight>& left, ClassWeight cell) const;
+                      const std::vector<double>& tried, std::vector<ClassWeight>& left) const {
+        const std::vector<ClassWeight> weights = held_out_weights(view);
+        const auto& nodes = tree_.nodes;
+        std::vector<ClassWeight> change(sequence.lambdas.size() + 1);
+        const auto count_leaf = [&](std::int32_t node, std::int32_t end) {
+            if (!tree_.is_better(node)) return;
+            const std::int32_t begin = sequence.collapsed_at[node];
+            change[begin] = change[begin] + weights[node];
+            change[end] = change[end] - weights[node];
+        };
+        count_leaf(0, static_cast<std::int32_t>(sequence.lambdas.size()));
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            if (nodes[i].left < 0) continue;
+            count_leaf(nodes[i].left, sequence.collapsed_at[i]);
+            count_leaf(nodes[i].right, sequence.collapsed_at[i]);
+        }
+        ClassWeight sum = change[0];
+        for (std::size_t k = 0, step = 0; k < tried.size(); ++k) {
+            while (step + 1 < sequence.lambdas.size() && sequence.lambdas[step + 1] <= tried[k])
+                sum = sum + change[++step];
+            left[k] = left[k] + sum;
+        }
+    }
+
+    // Chooses by what each subtree, from the whole tree to the root, puts on the left: the smallest
+    // that is split at all and hardly worse than the best; the root if none is better.
+    std::size_t choose(const std::vector<ClassWeight>& left, ClassWeight cell) const {
+        const std::size_t root = left.size() - 1;
+        const auto worth = [&](std::size_t k) {
+            return left[k].positive / cell.positive - left[k].negative / cell.negative;
+        };
+        std::size_t best = root;
+        for (std::size_t k = root; k-- > 0;)
+            if (worth(k) > worth(best)) best = k;
+        if (best == root) return root;
+        const double a = left[best].negative / cell.negative;
+        const double b = left[best].positive / cell.positive;
+        const double error = std::sqrt(options_.row_weight *
+                                       (a * (1 - a) / cell.negative + b * (1 - b) / cell.positive));
+        const std::size_t simplest = root - 1;
+        if (worth(best) <= kNoiseLimit * error) return worth(simplest) > 0 ? simplest : root;
+        std::size_t chosen = simplest;
+        while (worth(chosen) < worth(best) - kSlack * error) --chosen;
+        return chosen;
+    }
 
     const LeafRankOptions options_;
     LeafRank<Code, Count> tree_;  // the fold's
     std::vector<Row> train_;
     std::vector<Row> held_out_;
-    std::vector<std::int64_t> held_out_weights_;  // by place in held_out_
     std::vector<std::int32_t> left_, right_;
     std::vector<double> worth_, gain_;
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/data/row_view.hpp"
 #include "core/data/types.hpp"
 #include "core/util/thread_pool.hpp"
 
@@ -46,22 +47,6 @@ bool is_sound(const FlatTree& tree, std::size_t n_features);
 template <class Code>
 void apply(const FlatTree& tree, const CodeMatrix<Code>& codes, ThreadPool& pool,
            std::int32_t* cells);
-
-// Rows with their classes and weights, as repeats, as units, or neither: every row counts once.
-// With folds, only the rows of one fold have weight.
-struct WeightedRows {
-    const std::uint8_t* labels = nullptr;
-    std::size_t n_classes = 2;
-    const std::uint8_t* repeats = nullptr;
-    const std::int64_t* units = nullptr;
-    const std::int32_t* folds = nullptr;
-    std::int32_t fold = 0;
-
-    std::int64_t weight(std::size_t row) const {
-        if (folds != nullptr && folds[row] != fold) return 0;
-        return repeats != nullptr ? repeats[row] : units != nullptr ? units[row] : 1;
-    }
-};
 
 // The weight of each class in each cell in which rows end (cells x classes). Rows without weight
 // are passed over.

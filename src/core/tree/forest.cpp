@@ -274,21 +274,14 @@ RankTree grow_on_sample(const Table<Code>& table, const ForestOptions& options, 
     const std::size_t n = table.codes.rows, number = options.first_tree + t;
     std::vector<std::uint8_t> counts;
     if (options.sampling.n_draws > 0) counts = draw_counts(options.sampling, number, n, 0, n);
-    const auto count_of = [&](std::size_t i) -> std::uint32_t {
-        return counts.empty() ? 1 : counts[i];
-    };
-    std::vector<Row> rows;
-    rows.reserve(n);
-    for (std::size_t i = 0; i < n; ++i)
-        if (count_of(i) > 0)
-            rows.push_back(
-                pack_row(static_cast<std::uint32_t>(i), table.labels[i] != 0, count_of(i)));
+    std::vector<Row> rows =
+        rows_that_count(n, table.labels, counts.empty() ? nullptr : counts.data(), nullptr);
     const TreeRankOptions& kind = options.kinds[options.kind_of[t]];
     const std::uint64_t key = key_of(kind.seed, number);
     if (table.weights == nullptr)
         return grow_tree(table, std::move(rows), {key}, kind, pool, monitor);
-    std::vector<std::int64_t> weights(n);
-    for (std::size_t i = 0; i < n; ++i) weights[i] = table.weights[i] * count_of(i);
+    std::vector<std::int64_t> weights(table.weights, table.weights + n);
+    for (std::size_t i = 0; i < counts.size(); ++i) weights[i] *= counts[i];
     Table<Code> weighted = table;
     weighted.weights = weights.data();
     return grow_tree(weighted, std::move(rows), {key}, kind, pool, monitor);
@@ -336,16 +329,8 @@ std::vector<std::vector<ForestTree>> grow_forests(const Table<Code>& given,
     return trees;
 }
 
-template <class Code>
-std::vector<ForestTree> grow_forest(const Table<Code>& table, const ForestOptions& options,
-                                    ThreadPool& pool, ProgressMonitor& monitor) {
-    return std::move(grow_forests(table, {options}, pool, monitor)[0]);
-}
-
-#define TREERANK_FOR_CODE(Code)                                                            \
-    template std::vector<ForestTree> grow_forest(const Table<Code>&, const ForestOptions&, \
-                                                 ThreadPool&, ProgressMonitor&);           \
-    template std::vector<std::vector<ForestTree>> grow_forests(                            \
+#define TREERANK_FOR_CODE(Code)                                 \
+    template std::vector<std::vector<ForestTree>> grow_forests( \
         const Table<Code>&, const std::vector<ForestOptions>&, ThreadPool&, ProgressMonitor&);
 TREERANK_FOR_CODE(std::uint8_t)
 TREERANK_FOR_CODE(std::uint16_t)

@@ -46,12 +46,9 @@ struct ForestOptions {
     double scale = 1;                // units of weight to a weight of 1
 };
 
-// Grows kind_of.size() trees, distributed over the pool; the result does not depend on its
-// size. Weights of the table are multiplied by the number of draws.
-template <class Code>
-std::vector<ForestTree> grow_forest(const Table<Code>& table, const ForestOptions& options,
-                                    ThreadPool& pool, ProgressMonitor& monitor);
-// Several forests at once, so that few trees of each keep all threads busy.
+// Grows kind_of.size() trees for each of the options, all at once, so that few trees of each keep
+// all threads busy; the result does not depend on their number. Weights of the table are multiplied
+// by the number of draws.
 template <class Code>
 std::vector<std::vector<ForestTree>> grow_forests(const Table<Code>& table,
                                                   const std::vector<ForestOptions>& options,

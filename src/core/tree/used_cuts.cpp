@@ -22,6 +22,12 @@ std::size_t place_of(const Slot& slot, const FirstCuts& first) {
     return first[slot.feature] + slot.cut + shift_of(slot);
 }
 
+// Whether a slot that tests a number does so at a cut that is there.
+bool is_known(const Slot& slot, const FirstCuts& first) {
+    return slot.feature + std::size_t{1} < first.size() &&
+           place_of(slot, first) < first[slot.feature + 1];
+}
+
 // Calls job(first, last) for slots [first, last), task by task.
 template <class Job>
 void each_task(const ForestView& forest, ThreadPool& pool, const Job& job) {
@@ -42,9 +48,7 @@ std::vector<std::uint8_t> used_cuts(const ForestView& forest, const FirstCuts& f
         for (std::size_t s = begin; s < end; ++s) {
             const Slot slot = forest.slots[s];
             if (!tests_number(slot)) continue;
-            if (slot.feature + std::size_t{1} >= first.size() ||
-                place_of(slot, first) >= first[slot.feature + 1])
-                return sound.store(false);
+            if (!is_known(slot, first)) return sound.store(false);
             own[place_of(slot, first)] = 1;
         }
         std::lock_guard lock(mutex);
@@ -54,16 +58,19 @@ std::vector<std::uint8_t> used_cuts(const ForestView& forest, const FirstCuts& f
     return used;
 }
 
-void renumber_cuts(const ForestView& forest, const FirstCuts& first,
+bool renumber_cuts(const ForestView& forest, const FirstCuts& first,
                    const std::vector<std::int32_t>& new_cut, ThreadPool& pool, Slot* slots) {
+    std::atomic<bool> sound{true};
     each_task(forest, pool, [&](std::size_t begin, std::size_t end) {
         for (std::size_t s = begin; s < end; ++s) {
             slots[s] = forest.slots[s];
             if (!tests_number(slots[s])) continue;
+            if (!is_known(slots[s], first)) return sound.store(false);
             const auto cut = static_cast<std::size_t>(new_cut[place_of(slots[s], first)]);
             slots[s].cut = static_cast<std::uint16_t>(cut - shift_of(slots[s]));
         }
     });
+    return sound;
 }
 
 }  // namespace treerank

@@ -18,8 +18,9 @@ using FirstCuts = std::vector<std::size_t>;
 std::vector<std::uint8_t> used_cuts(const ForestView& forest, const FirstCuts& first,
                                     ThreadPool& pool);
 
-// Copies the slots to `slots`, each cut replaced by its new number. `forest` tests no others.
-void renumber_cuts(const ForestView& forest, const FirstCuts& first,
+// Copies the slots to `slots`, each cut replaced by its new number; false where a slot tests a cut
+// that is not there.
+bool renumber_cuts(const ForestView& forest, const FirstCuts& first,
                    const std::vector<std::int32_t>& new_cut, ThreadPool& pool, Slot* slots);
 
 }  // namespace treerank

@@ -27,7 +27,7 @@ inline void ask_for_large_pages([[maybe_unused]] void* memory,
 #endif
 }
 
-// Room for so many values of an empty vector.
+// Reserves room for n values of an empty vector.
 template <class T>
 void reserve_large(std::vector<T>& values, std::size_t n) {
     if (n <= values.capacity()) return;

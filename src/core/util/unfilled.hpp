@@ -5,12 +5,18 @@
 #include <cstddef>
 #include <memory>
 
+#include "core/util/large_pages.hpp"
+
 namespace treerank {
 
 template <class T>
 class Unfilled {
   public:
-    explicit Unfilled(std::size_t size = 0) : values_(new T[size]), size_(size) {}
+    using value_type = T;
+
+    explicit Unfilled(std::size_t size = 0) : values_(new T[size]), size_(size) {
+        ask_for_large_pages(values_.get(), size * sizeof(T));
+    }
     T* data() { return values_.get(); }
     const T* data() const { return values_.get(); }
     std::size_t size() const { return size_; }

@@ -71,10 +71,10 @@ class DeviceCells:
             )  # fmt: skip
         return download(device, weights, np.int64, n_trees * n_classes).reshape(n_trees, -1)
 
-    def part(
+    def partition(
         self, jobs: NDArray[Any], tests: NDArray[np.uint8], sets: NDArray[np.uint8]
     ) -> NDArray[Any]:
-        """Part the rows of split cells; the jobs come back with the sizes of both halves."""
+        """Partition the rows of split cells; the jobs come back with the sizes of both halves."""
         table = self.table
         jobs["to_first"], jobs["to_last"] = jobs["first"], jobs["last"]
         return self._run(

@@ -183,7 +183,7 @@ class TrialGrower:
 
 
 def memory_of(n_rows: int, sizes: Sizes | None = None) -> int:
-    """Bytes that growing trees of so many rows together takes, their records left out."""
+    """Bytes that growing trees of `n_rows` rows together takes, their records left out."""
     sizes = Sizes() if sizes is None else sizes
     nodes = sizes.tiny_at_once + 4 * (
         n_rows // (sizes.tiny_rows + 1) + n_rows // (_least_large(sizes) + 1)
@@ -390,7 +390,7 @@ def _n_rows(nodes: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _groups(nodes: NDArray[Any], most: int) -> list[NDArray[Any]]:
-    """Cut nodes into groups of at most so many rows together, which each has alone."""
+    """Cut nodes into groups of at most `most` rows together, which each has alone."""
     ends = np.cumsum(_n_rows(nodes))
     groups, first, done = [], 0, 0
     while first < len(nodes):

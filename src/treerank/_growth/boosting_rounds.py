@@ -16,6 +16,7 @@ from treerank._growth.boosting_device import LEAST_ROWS, DeviceRounds
 from treerank._growth.losses import make_loss
 from treerank._input.stages import stage
 from treerank._trees.packed_forest import ForestArrays, Sampling
+from treerank._trees.ranking_tree import CATEGORICAL
 
 if TYPE_CHECKING:
     from treerank._growth.boosting import BoostingPlan, BoostingRows
@@ -26,7 +27,6 @@ Derivatives = tuple[FloatArray, FloatArray] | tuple[None, None]
 Derive = Callable[[FloatArray], Derivatives]
 
 GRADIENT_BITS = 30
-CATEGORICAL = np.uint32(1 << 31)  # of a slot: its test is one of levels
 
 
 def grow_rounds(

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from treerank import _core
 from treerank._growth.progress import Report
 from treerank._growth.shards import Command, Features, Job, Request, RowSelection
-from treerank._trees.ranking_tree import Records, tree_from_core
+from treerank._trees.ranking_tree import Records, as_records, tree_from_core
 
 # Records of the core (src/core/grow/level_growth.hpp, leafrank_frontier.hpp), byte for byte.
 ROOT = np.dtype([("cell", "<i4"), ("worse_class", "<i4"), ("better_class", "<i4")])
 GATHERED_NODE = np.dtype(
     [
-        ("trial", "<i4"), ("node", "<i4"), ("depth", "<i4"), ("unused", "<i4"), ("key", "<u8"),
-        ("lower", "<f8"), ("upper", "<f8"), ("negative", "<f8"), ("positive", "<f8"),
+        ("node", "<i4"), ("depth", "<i4"), ("key", "<u8"), ("lower", "<f8"), ("upper", "<f8"),
+        ("trial", "<i4"), ("unused", "<i4"), ("negative", "<f8"), ("positive", "<f8"),
         ("cell_negative", "<f8"), ("cell_positive", "<f8"),
     ]
 )  # fmt: skip
@@ -39,7 +39,7 @@ class Shards(Protocol):
         """Units of each class in the rows of each tree, summed over the shards."""
 
     def ask(self, request: Request, afresh: bool) -> list[Any]:
-        """Ask all shards and add the answers up; `afresh`: rows are row_state anew."""
+        """Ask all shards and add the answers up; `afresh`: rows are placed anew."""
 
     def grow_gathered(
         self, jobs: list[Job], sizes: list[float], features: Features, code_values: Any
@@ -67,7 +67,7 @@ class Setting:
     n_rows: int
     code_values: Any = None
     # Cells and nodes of at most this many rows are grown in one place; by their weight, of which
-    # a row has the mean. So many rows are brought together at a time.
+    # a row has the mean. At most `moved_rows` rows are brought together at a time.
     gathered_rows: float = 0.0
     moved_rows: float = float("inf")
     histogram_bytes: int = HISTOGRAM_BYTES
@@ -139,7 +139,7 @@ class _Batch:
             (
                 g.tree(),
                 g.depth,
-                np.ascontiguousarray(_as(g.gathered_cells(), GATHERED_CELL)["cell"]),
+                np.ascontiguousarray(as_records(g.gathered_cells(), GATHERED_CELL)["cell"]),
             )
             for g in self.growths
         ]
@@ -215,7 +215,7 @@ class _Batch:
             if growth.done:
                 continue
             nodes = growth.gathered_nodes()
-            records = _as(nodes, GATHERED_NODE)
+            records = as_records(nodes, GATHERED_NODE)
             for slot, record in enumerate(records):
                 features = growth.trial_features(int(record["trial"]))
                 jobs.append(self._job(i, slot, nodes, features))
@@ -231,13 +231,13 @@ class _Batch:
         for i, growth in enumerate(self.growths):
             cells = growth.gathered_cells()
             roots = np.zeros(len(cells), dtype=ROOT)
-            roots["cell"], roots["better_class"] = _as(cells, GATHERED_CELL)["cell"], 1
+            roots["cell"], roots["better_class"] = as_records(cells, GATHERED_CELL)["cell"], 1
             commands.append(None)
             if len(cells) == 0:
                 continue
             wanted = np.empty(0, dtype=np.int32)
-            row_state = roots.view(np.uint8).reshape(len(cells), -1)
-            command = commands[i] = self._placing(i, nothing, row_state, wanted)
+            gathered = roots.view(np.uint8).reshape(len(cells), -1)
+            command = commands[i] = self._placing(i, nothing, gathered, wanted)
             assert command.tree is not None
             cell: NDArray[np.int32] = roots["cell"]
             for slot in range(len(cells)):
@@ -272,7 +272,7 @@ class _Batch:
         return grown
 
     def _trial_weights(self) -> list[Any]:
-        """Masses of all classes in the leaves of the trials; two classes know theirs."""
+        """Weights of all classes in the leaves of the trials; two classes know theirs."""
         grown = [None if g.done else g.grown_trials() for g in self.growths]
         if self.setting.n_classes == 2:
             return [None] * len(grown)
@@ -298,7 +298,3 @@ def _some_wanted(command: Command | None, first: int, at_once: int) -> Command |
     if first == 0:
         return replace(command, wanted=slots)
     return Command(wanted=slots) if len(slots) else None
-
-
-def _as(records: Records, dtype: Any) -> Records:
-    return np.asarray(records.view(dtype).reshape(len(records)))

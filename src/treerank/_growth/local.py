@@ -43,7 +43,7 @@ class TrainingRows(Protocol):
         """Constraints on the features."""
 
     def folds(self, cv: Any, seed: int) -> Any:
-        """Deal the rows out to folds; None when a class is too small for any."""
+        """Assign the rows to folds; None when a class is too small for any."""
 
     def sample(self, limit: int, seed: int) -> TrainingRows:
         """A sample of about `limit` rows, in memory; the same object if there are no more rows."""
@@ -112,7 +112,7 @@ class LocalRows:
         )  # fmt: skip
 
     def folds(self, cv: Any, seed: int) -> Folds | None:
-        """Deal the rows out to folds."""
+        """Assign the rows to folds."""
         return assign_folds(cv, self._hashes, self.data, seed, self.n_jobs)
 
     def grow(self, options: TreeRankOptions, folds: Folds | None) -> Sequence[CellTree]:

@@ -19,7 +19,7 @@ from treerank._device.cells import CELL_ROWS, DeviceCells
 from treerank._device.table import DeviceTable
 from treerank._device.trials import NODE, TRIAL, Limits, Sizes, TrialGrower, Trials
 from treerank._growth.level_wise import GATHERED_NODE, ROOT
-from treerank._trees.ranking_tree import CELL, TEST
+from treerank._trees.ranking_tree import TEST, as_records
 
 NO_BUDGET = 0  # of histograms that the core would keep: it counts none
 
@@ -94,12 +94,13 @@ class _Batch:
         open_trees = [t for t, growth in enumerate(self.growths) if not growth.done]
         for t in open_trees:
             self.growths[t].start_level()
-        roots = {t: _records(self.growths[t].gathered_roots(), ROOT) for t in open_trees}
+        roots = {t: as_records(self.growths[t].gathered_roots(), ROOT) for t in open_trees}
         growing = [t for t in open_trees if len(roots[t])]
         weights: dict[int, Any] = {}
         if growing:
-            numbers = self._part_parents(growing)
-            jobs = [self._trial_jobs(t, roots[t], numbers[t]) for t in growing]
+            if self.depth > 0:
+                self._partition_parents(growing)
+            jobs = [self._trial_jobs(t, roots[t]) for t in growing]
             self._grow_trials(growing, np.concatenate(jobs))
             if self.n_classes > 2:
                 weights = self._trial_weights(growing)
@@ -114,30 +115,22 @@ class _Batch:
             return None
         return np.zeros(self.growths[t].n_trials * self.n_classes, dtype=np.int64)
 
-    def _part_parents(self, growing: list[int]) -> dict[int, NDArray[np.int64]]:
-        """Part the rows of the cells split last; return the numbers of their children."""
-        if self.depth == 0:
-            return dict.fromkeys(growing, np.zeros(1, dtype=np.int64))
-        numbers, jobs, all_tests, all_sets = {}, [], [], []
+    def _partition_parents(self, growing: list[int]) -> None:
+        """Partition the rows of the cells split last."""
+        jobs, all_tests, all_sets = [], [], []
         first_test = first_set = 0
         for t in growing:
-            cells, _, tests, sets, _ = self.growths[t].tree()
-            cells = _records(cells, CELL)
-            numbers[t] = np.flatnonzero(cells["depth"] == self.depth)
-            above = cells[cells["depth"] == self.depth - 1]
-            is_split = above["left"] >= 0
-            job = self.row_ranges[t][is_split]
-            job["first_test"] = above["first_test"][is_split] + first_test
-            job["first_set"] = first_set
+            places, starts, tests, sets = self.growths[t].last_splits()
+            job = self.row_ranges[t][places]
+            job["first_test"], job["first_set"] = starts[:-1] + first_test, first_set
             jobs.append(job)
-            ends = above["first_test"][is_split], above["last_test"][is_split]
-            all_tests.append(_local_tests(tests, *ends))
+            all_tests.append(_local_tests(tests, starts))
             all_sets.append(sets)
             first_test, first_set = first_test + len(tests), first_set + len(sets)
-        parted = self.cells.part(
+        partitioned = self.cells.partition(
             np.concatenate(jobs), np.concatenate(all_tests), np.concatenate(all_sets)
         )
-        for t, some in zip(growing, _cut(parted, jobs), strict=True):
+        for t, some in zip(growing, _cut(partitioned, jobs), strict=True):
             children = np.repeat(some, 2)
             buffer: NDArray[np.int32] = children["buffer"]
             children["buffer"] = 1 - buffer
@@ -145,10 +138,13 @@ class _Batch:
             n_left: NDArray[np.uint32] = some["n_left"]
             children["last"][0::2] = children["first"][1::2] = first + n_left
             self.row_ranges[t] = children
-        return numbers
 
-    def _trial_jobs(self, t: int, roots: NDArray[Any], numbers: NDArray[np.int64]) -> NDArray[Any]:
-        jobs = self.row_ranges[t][np.searchsorted(numbers, roots["cell"])]
+    def _rows_of(self, t: int, cells: NDArray[np.int32]) -> NDArray[Any]:
+        """Rows of cells of the depth at hand, by their numbers in the tree."""
+        return self.row_ranges[t][np.searchsorted(self.growths[t].open_cells(), cells)]
+
+    def _trial_jobs(self, t: int, roots: NDArray[Any]) -> NDArray[Any]:
+        jobs = self._rows_of(t, roots["cell"])
         jobs["worse"], jobs["better"] = roots["worse_class"], roots["better_class"]
         return jobs
 
@@ -179,7 +175,7 @@ class _Batch:
         )  # fmt: skip
 
     def _trials(self, growing: list[int], jobs: NDArray[Any]) -> Trials:
-        all_nodes = [_records(self.growths[t].gathered_nodes(), GATHERED_NODE) for t in growing]
+        all_nodes = [as_records(self.growths[t].gathered_nodes(), GATHERED_NODE) for t in growing]
         nodes = np.concatenate(all_nodes)
         n = len(nodes)
         sizes = [len(some) for some in all_nodes]
@@ -224,35 +220,22 @@ class _Batch:
         weights = {}
         for t in growing:
             cells, starts, tests, sets = self.growths[t].grown_trials()
-            numbers = np.flatnonzero(self._depths(t) == self.depth)
-            some = self.row_ranges[t][np.searchsorted(numbers, cells)]
+            some = self._rows_of(t, cells)
             some["first_test"], some["first_set"] = starts[:-1], 0
-            local = _local_tests(tests, starts[:-1], starts[1:])
+            local = _local_tests(tests, starts)
             weights[t] = self.cells.trial_weights(some, local, sets, self.n_classes)
         return weights
 
-    def _depths(self, t: int) -> NDArray[np.int32]:
-        return np.asarray(_records(self.growths[t].tree()[0], CELL)["depth"])
-
-
-def _records(values: NDArray[np.uint8], dtype: Any) -> NDArray[Any]:
-    return np.asarray(values.view(dtype).reshape(len(values)))
-
 
 def _cut(values: NDArray[Any], like: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    return np.split(values, np.cumsum([len(part) for part in like])[:-1])
+    return np.split(values, np.cumsum([len(some) for some in like])[:-1])
 
 
-def _local_tests(
-    tests: NDArray[np.uint8], firsts: NDArray[Any], lasts: NDArray[Any]
-) -> NDArray[np.uint8]:
+def _local_tests(tests: NDArray[np.uint8], starts: NDArray[np.int32]) -> NDArray[np.uint8]:
     """Tests of several LeafRank trees, those of each numbered from 0."""
-    shift = np.zeros(len(tests) + 1, dtype=np.int64)
-    np.add.at(shift, firsts, firsts)
-    np.add.at(shift, lasts, -firsts)
-    shift = np.cumsum(shift)[:-1]
+    shift = np.repeat(starts[:-1], np.diff(starts))
     local = tests.copy()
-    links = _records(local, TEST)
+    links = as_records(local, TEST)
     for name in ("left", "right"):
         child: NDArray[np.int32] = links[name]
         links[name] = np.where(child >= 0, child - shift, child)

@@ -100,7 +100,7 @@ class Drawn:
 class Command:
     """What a shard is asked for one tree in one round; None: nothing of that kind.
 
-    First rows are row_state anew (`tree`, the tree so far, with the `roots` of trials) or moved
+    First rows are placed anew (`tree`, the tree so far, with the `roots` of trials) or moved
     (`steps`); then the histograms of the slots `wanted`, or the class weights of the leaves of
     grown `trials`, are counted.
     """
@@ -130,7 +130,7 @@ class RowState:
 
 @dataclass(frozen=True)
 class Request:
-    """Orders for all trees that grow in lockstep, and what they have in common."""
+    """Commands for all trees that grow in lockstep, and what they have in common."""
 
     commands: list[Command | None]
     n_codes: NDArray[np.int32]
@@ -169,7 +169,7 @@ def answer(shard: Shard, before: State | None, request: Request) -> tuple[State,
 
 
 def add(answers: list[list[Any]]) -> list[Any]:
-    """Add up what shards have answered; whole numbers, so that their command does not matter."""
+    """Add up what shards have answered; whole numbers, so that their order does not matter."""
     columns = zip(*answers, strict=True)
     return [None if column[0] is None else np.sum(column, axis=0) for column in columns]
 

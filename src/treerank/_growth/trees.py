@@ -39,7 +39,7 @@ class LeafRankOptions:
     pruning: bool = False  # by cross-validation inside each cell
 
     def for_core(self, scale: float, design_effect: float) -> dict[str, Any]:
-        """Masses in units of the core."""
+        """Weights in units of the core."""
         return {
             **vars(self),
             "row_weight": scale,
@@ -66,7 +66,7 @@ class TreeRankOptions:
     focus: CoreFocus = WHOLE  # cells below it are not split
 
     def for_core(self, scale: float, design_effect: float, first_tree: int = 0) -> dict[str, Any]:
-        """Masses in units of the core; draws of the trees are keyed by their numbers."""
+        """Weights in units of the core; draws of the trees are keyed by their numbers."""
         assert self.leafrank is not None
         return {
             **vars(self),

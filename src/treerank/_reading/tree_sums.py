@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from treerank._trees.compact import CATEGORICAL, NO_CUT
 from treerank._trees.packed_forest import ForestArrays
-from treerank._trees.ranking_tree import SLOT, RankTree, _set_bytes
+from treerank._trees.ranking_tree import CATEGORICAL, NO_CUT, SLOT, RankTree, _set_bytes
 
 Floats = NDArray[np.float64]
 

@@ -17,12 +17,6 @@ from treerank._binning.binning import UINT8_BINS, Binning
 from treerank._trees.packed_forest import ForestArrays
 from treerank._trees.ranking_tree import RankTree
 
-# Bits of a slot's `next` (src/core/tree/flat_tree.hpp), and the cut of a slot that ends a walk.
-MISSING_RIGHT = np.uint32(1 << 30)
-CATEGORICAL = np.uint32(1 << 31)
-NEXT_MASK = np.uint32((1 << 30) - 1)
-NO_CUT = 0xFFFF
-
 
 def keep_used_in_trees(binning: Binning, trees: list[RankTree]) -> tuple[Binning, list[RankTree]]:
     """Binning with the thresholds that one of the trees cuts at, and the trees on its codes."""

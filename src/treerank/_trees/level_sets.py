@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._binning.binning import Binning
-from treerank._trees.compact import CATEGORICAL, MISSING_RIGHT, NO_CUT
 from treerank._trees.packed_forest import ForestArrays
-from treerank._trees.ranking_tree import SLOT, RankTree
+from treerank._trees.ranking_tree import CATEGORICAL, MISSING_RIGHT, NO_CUT, SLOT, RankTree
 
 
 def tree_with_sets(tree: RankTree, binning: Binning) -> RankTree:

@@ -33,8 +33,18 @@ TEST = np.dtype(
     ]
 )  # fmt: skip
 SLOT = np.dtype([("next", "<u4"), ("feature", "<u2"), ("cut", "<u2")])
+# Bits of a slot's `next` (src/core/tree/flat_tree.hpp), and the cut of a slot that ends a walk.
+MISSING_RIGHT = np.uint32(1 << 30)
+CATEGORICAL = np.uint32(1 << 31)
+NEXT_MASK = np.uint32((1 << 30) - 1)
+NO_CUT = 0xFFFF
 
 Records = NDArray[Any]
+
+
+def as_records(values: NDArray[np.uint8], dtype: np.dtype[Any]) -> Records:
+    """Records as the core hands them over: rows of bytes."""
+    return np.asarray(values.view(dtype).reshape(len(values)))
 
 
 @dataclass(frozen=True)

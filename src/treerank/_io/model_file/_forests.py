@@ -30,9 +30,8 @@ from treerank._io.model_file._values import pack_classes, unpack_classes
 from treerank._plans.forest import AGGREGATIONS
 from treerank._select.plan_race import ForestChoice
 from treerank._select.rank_aggregation import RankAggregation
-from treerank._trees.compact import CATEGORICAL, MISSING_RIGHT, NEXT_MASK, NO_CUT
 from treerank._trees.packed_forest import ForestArrays, Sampling
-from treerank._trees.ranking_tree import SLOT
+from treerank._trees.ranking_tree import CATEGORICAL, MISSING_RIGHT, NEXT_MASK, NO_CUT, SLOT
 from treerank._trees.splitter_forest import SplitterForest
 from treerank.metrics import AucInterval, VusInterval
 

@@ -93,6 +93,7 @@ def treerank(rng):
         "penalty_constant": ["auto", 1.0],
         "penalty_bounds": [None, (0.2, 0.8)],
         "shrinkage": ["cv", None, 0.0, 10.0, 1e300],
+        "soft_labels": [False, "auto", True],
         "cv": [2, 3, 5],
         "categorical_features": ["from_dtype", "from_dtype", None, [0]],
         "missing": ["learned", "cell_mean"],

@@ -12,6 +12,7 @@ from treerank._base import TreeRanker
 from treerank._binning.binning import Coded
 from treerank._device.choice import device_of
 from treerank._growth.local import LocalRows, TrainingRows
+from treerank._growth.soft_labels import LEAST_FOLDS, SOFT_ROWS, SoftRows, soften
 from treerank._growth.trees import TreeRankOptions, check_monotonic
 from treerank._input.focus import check_focus
 from treerank._input.option_types import CategoricalFeatures, FocusLike, MonotonicCst
@@ -21,9 +22,16 @@ from treerank._input.stages import stage
 from treerank._input.types import ClassWeight, LabelOrder, RandomStateLike, TableLike
 from treerank._input.validation import TrainingData
 from treerank._io.parquet import CodedFit
-from treerank._plans.treerank import penalty_of, plan_tree, shrinkages_of
+from treerank._plans.treerank import penalty_of, plan_tree, shrinkages_of, softens
 from treerank._select.penalty import PenaltyPath, check_share_within, prune_by_penalty
-from treerank._select.pruning import NOISE_LIMIT, Chosen, PruningPath, choose_subtree
+from treerank._select.pruning import (
+    NOISE_LIMIT,
+    SMALLER_TREE_SLACK,
+    SOFT_TREE_SLACK,
+    Chosen,
+    PruningPath,
+    choose_subtree,
+)
 from treerank._select.splitter_choice import (
     DEEPER_LIMIT,
     DEPTHS,
@@ -97,6 +105,14 @@ class TreeRank(CodedFit, TreeRanker):
     shrinkage : "cv", float or None, default="cv"
         How many rows a parent's share of positives is worth in its child's score; "cv"
         chooses on held-out rows. None scores the strata by their place in the tree.
+    soft_labels : bool or "auto", default=False
+        Grow the tree, and score its strata, by soft labels: a fifth of each is the row's own
+        label, the rest is what a small forest says that has not seen the row [4]_. The tree ranks
+        better, with a few more strata on small tables and many more on larger ones
+        (``one_standard_error=True`` has fewer); a fit takes six to ten times as long. True: two
+        classes, LeafRank, ``pruning="cv"`` and no focus. "auto": where that is so and no splitter
+        is given. Above 20,000 rows labels are not softened. Counts and event rates of the strata
+        are those of the labels.
     cv : int or cross-validation splitter, default=5
         Folds for pruning and shrinkage. Integer: folds keyed by the content of the rows,
         so that the order of the rows does not matter.
@@ -141,6 +157,7 @@ class TreeRank(CodedFit, TreeRanker):
        bipartite ranking", Machine Learning 83, 2011.
     .. [3] S. Robbiano, S. Clémençon, "The TreeRank Tournament algorithm for multipartite
        ranking", 2013.
+    .. [4] L. Breiman, N. Shang, "Born again trees", 1996.
 
     Examples
     --------
@@ -174,6 +191,7 @@ class TreeRank(CodedFit, TreeRanker):
         penalty_constant: Any = "auto",
         penalty_bounds: Any = None,
         shrinkage: Any = "cv",
+        soft_labels: bool | str = False,
         cv: Any = 5,
         categorical_features: CategoricalFeatures = "from_dtype",
         categories: str = "auto",
@@ -202,6 +220,7 @@ class TreeRank(CodedFit, TreeRanker):
         self.penalty_constant = penalty_constant
         self.penalty_bounds = penalty_bounds
         self.shrinkage = shrinkage
+        self.soft_labels = soft_labels
         self.cv = cv
         self.categorical_features = categorical_features
         self.categories = categories
@@ -257,9 +276,15 @@ class TreeRank(CodedFit, TreeRanker):
         """Grow, prune and read off the tree of the training rows, wherever they are."""
         shrinkages = shrinkages_of(self)
         folds, self.splitter_choice_ = None, None
+        softened = rows.in_memory(SOFT_ROWS) if softens(self, len(rows.classes)) else None
+        if softened is not None:
+            rows = softened
         if self.pruning == "cv" or len(shrinkages) > 1:
             with stage("assign folds"):
                 folds = rows.folds(self.cv, options.seed)
+        if softened is not None and folds is not None and folds.n_folds >= LEAST_FOLDS:
+            with stage("soften the labels"):
+                rows = soften(softened, folds, options)
         pruned = None
         if self.splitter is None and self.pruning == "cv" and folds is not None:
             options, pruned = self._choose_depth(rows, folds, options, shrinkages)
@@ -319,9 +344,11 @@ class TreeRank(CodedFit, TreeRanker):
         with stage("count held-out rows"):
             held_out = rows.held_out(fold_trees, folds)
         with stage("prune"):
+            slack = SOFT_TREE_SLACK if isinstance(rows, SoftRows) else SMALLER_TREE_SLACK
             chosen = choose_subtree(
-                tree, held_out, shrinkages, self.pruning == "cv", self.one_standard_error,
-                noise_limit, check_n_jobs(self.n_jobs), check_focus(self.focus, len(rows.classes)),
+                tree, held_out, shrinkages, self.pruning == "cv",
+                1.0 if self.one_standard_error else slack, noise_limit, check_n_jobs(self.n_jobs),
+                check_focus(self.focus, len(rows.classes)),
             )  # fmt: skip
             tree = tree.subtree(tree.sequence[1] > chosen.path.chosen)
         return _Pruned(whole, tree, path or chosen.path, chosen.shrinkage, chosen)

@@ -79,6 +79,7 @@ def test_any_number_of_workers_gives_the_same_models(n_workers):
         {"splitter": LeafRank(max_depth=3, max_features=2, max_leaf_nodes=4), "max_features": 3},
         {"pruning": "penalty", "shrinkage": None},
         {"max_bins": 8, "one_standard_error": True, "shrinkage": 4.0, "cv": 3},
+        {"soft_labels": True, "splitter": LeafRank(max_depth=2)},
     ],
 )
 def test_the_parameters_of_a_tree_mean_the_same(threads, parameters, monkeypatch):

@@ -132,7 +132,7 @@ def test_the_chosen_subtree_is_among_the_best_at_the_top(rates):
     rng = np.random.default_rng(3)
     parts = [random_part(tree, rng) for _ in range(5)]
     shrinkages, focus = np.array([0.0, 10.0, 1000.0]), check_focus(rates, 2)
-    chosen = choose_subtree(tree, parts, shrinkages, True, False, 0.0, 1, focus)
+    chosen = choose_subtree(tree, parts, shrinkages, True, 0.1, 0.0, 1, focus)
     lambdas = tree.sequence[0]
     tried = np.append(np.sqrt(lambdas[:-1] * lambdas[1:]), np.inf)
     worth = np.array(
@@ -150,7 +150,7 @@ def test_the_chosen_subtree_is_among_the_best_at_the_top(rates):
     assert chosen.top_std_error == pytest.approx(error[at])
     assert chosen.top >= mean.max() - FOCUS_SLACK * error.flat[mean.argmax()] - 1e-12
     # The path itself speaks of the AUC, as without a focus.
-    plain = choose_subtree(tree, parts, shrinkages, True, False, 0.0)
+    plain = choose_subtree(tree, parts, shrinkages, True, 0.1, 0.0)
     assert plain.top == plain.path.heldout_auc[plain.path.chosen]
     assert (chosen.path.heldout_auc > 0.2).all()
 

@@ -48,6 +48,9 @@ class TrainingRows(Protocol):
     def sample(self, limit: int, seed: int) -> TrainingRows:
         """A sample of about `limit` rows, in memory; the same object if there are no more rows."""
 
+    def in_memory(self, limit: int) -> LocalRows | None:
+        """All rows in this process, if there are at most `limit`."""
+
     def grow(self, options: TreeRankOptions, folds: Any) -> Sequence[CellTree]:
         """Grow a tree on all rows, then one without each fold."""
 
@@ -91,6 +94,10 @@ class LocalRows:
         return self.take(
             _core.rows_up_to(self._hashes(seed), self.data.labels, bounds, self.n_jobs)
         )
+
+    def in_memory(self, limit: int) -> LocalRows | None:
+        """All rows, if there are at most `limit`."""
+        return self if self.data.table.n_rows <= limit else None
 
     def _hashes(self, seed: int) -> NDArray[np.uint64]:
         """Return a hash of each row's content."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -92,27 +92,42 @@ def grow_trees(
     `device_rows`: the same rows where a device grows the trees.
     """
     assert options.leafrank is not None
-    weights, labels = data.weights, data.labels
+    weights = data.weights
     core_options = options.for_core(weights.scale, weights.design_effect)
     if device_rows is not None and device_rows.can_grow([core_options]):
         return _grow_on_device(device_rows, folds, core_options, n_jobs, verbose)
-    codes, binning = coded.codes, coded.binning
+    samples = [weights.where(np.ones(data.table.n_rows, dtype=bool))]
+    if folds is not None:
+        samples += [weights.where(folds.fold != fold) for fold in range(folds.n_folds)]
+    return grow_samples(coded, data, monotonic, options, samples, n_jobs, verbose)
+
+
+def grow_samples(
+    coded: Coded,
+    data: TrainingData,
+    monotonic: NDArray[np.int8],
+    options: TreeRankOptions,
+    samples: Sequence[Weights],
+    n_jobs: int,
+    verbose: int,
+) -> list[RankTree]:
+    """Grow a tree for each of several weights of the rows, all in the units of the data's."""
+    assert options.leafrank is not None
+    labels, codes, binning = data.labels, coded.codes, coded.binning
+    scale, design_effect = data.weights.scale, data.weights.design_effect
     rows: Any = slice(None)
     if options.leafrank.pruning:  # LeafRank assigns rows to its folds in their order
         rows = _order_of_content(codes, data, options.seed, n_jobs)
         codes, labels = np.ascontiguousarray(codes[:, rows]), labels[rows]
     values = code_values(coded) if options.missing == "cell_mean" else None
-    samples = [weights.where(np.ones(data.table.n_rows, dtype=bool))]
-    if folds is not None:
-        samples += [weights.where(folds.fold != fold) for fold in range(folds.n_folds)]
 
     def grow(repeats: Any, units: Any, first_tree: int) -> list[RankTree]:
         grown = _core.grow_trees(
             codes, labels, repeats, units, binning.n_codes, binning.grown_as_sets, monotonic,
-            options.for_core(weights.scale, weights.design_effect, first_tree), n_jobs, progress,
+            options.for_core(scale, design_effect, first_tree), n_jobs, progress,
             values, len(data.classes),
         )  # fmt: skip
-        trees = [tree_from_core(arrays, weights.scale) for arrays in grown]
+        trees = [tree_from_core(arrays, scale) for arrays in grown]
         return [tree_with_sets(tree, binning) for tree in trees]
 
     with progress_bar("growing", verbose) as progress:

@@ -26,6 +26,8 @@ SHRINKAGES = np.concatenate([[0.0], np.geomspace(1.0, 1000.0, 10)])
 # Held-out AUCs closer than this, in standard errors of the best, are taken as equal:
 # then the smaller tree wins, and the shrinkage with the smaller Brier score.
 SMALLER_TREE_SLACK = 0.1
+# The same where labels are soft: such trees go on to gain a little by every further split.
+SOFT_TREE_SLACK = 0.4
 SHRINKAGE_SLACK = 0.5
 # With a focus, local or partial AUCs closer than this to the best leave the choice to the AUC,
 # which more rows speak for.
@@ -106,13 +108,14 @@ def choose_subtree(
     held_out: list[HeldOut],
     shrinkages: NDArray[np.float64],
     prune: bool,
-    one_standard_error: bool,
+    slack: float,
     noise_limit: float = NOISE_LIMIT,
     n_jobs: int = 1,
     focus: Focus | None = None,
 ) -> Chosen:
     """Choose a subtree and an amount of shrinkage.
 
+    The smallest subtree is taken whose held-out AUC is within `slack` standard errors of the best.
     Lambda is tried at the geometric means of neighbours, as in CART. The ranking decides
     first, by AUC; where it hardly differs, the size of the tree and how well the shares
     of positives hold, by Brier score. With a focus, only those are left to choose from that
@@ -134,7 +137,6 @@ def choose_subtree(
     error = errors.flat[np.argmax(judged)]
 
     best_of_subtree = judged.max(axis=1)
-    slack = 1.0 if one_standard_error else SMALLER_TREE_SLACK
     chosen = int(np.flatnonzero(best_of_subtree >= judged.max() - slack * error)[-1])
     near = judged >= best_of_subtree[:, np.newaxis] - SHRINKAGE_SLACK * error
     shrinkage = np.argmin(np.where(near, brier, np.inf), axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -57,10 +57,14 @@ class CellTree(ABC):
         In preorder, so that leaf cells appear from left (best) to right (worst).
     counts : array of shape (n_cells, n_classes)
         Sum of sample weights of each class in each cell.
+    shares : array of shape (n_cells, n_classes - 1), optional
+        Shares of the classes above the first, the second, ... by which cells are scored, where
+        these are not those of the counts.
     """
 
     cells: Records
     counts: NDArray[np.float64]
+    shares: NDArray[np.float64] | None = field(default=None, kw_only=True)
 
     @property
     def n_cells(self) -> int:
@@ -170,6 +174,8 @@ class CellTree(ABC):
         parent: NDArray[np.int32] = cells["parent"]
         parent[1:] = number[parent[1:]]
         fields = self._keep_splits(cells, split, np.flatnonzero(keep_split))
+        if self.shares is not None:
+            fields["shares"] = self.shares[reachable]
         return replace(self, cells=cells, counts=self.counts[reachable], **fields)
 
     @abstractmethod
@@ -204,7 +210,7 @@ class CellTree(ABC):
         several shrinkages (n_shrinkages, n_cells, n_classes - 1).
         """
         weight = self.counts.sum(axis=1)
-        share = upper_shares(self.counts)
+        share = upper_shares(self.counts) if self.shares is None else self.shares
         shrinkages = np.asarray(shrinkage, dtype=np.float64)[..., np.newaxis]
         values = np.empty(shrinkages.shape[:-1] + share.shape)
         values[..., 0, :] = share[0]

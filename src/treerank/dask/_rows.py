@@ -88,16 +88,21 @@ class DaskRows:
 
     def sample(self, limit: int, seed: int) -> TrainingRows:
         """Sample of about this many rows at most, brought into this process."""
-        n_classes = len(self.classes)
-        sizes = self._shards.class_rows(n_classes)
-        bounds = sample_bounds(sizes, limit) if sizes.sum() > limit else None
+        sizes = self._shards.class_rows(len(self.classes))
+        return self._gather(seed, sample_bounds(sizes, limit) if sizes.sum() > limit else None)
+
+    def in_memory(self, limit: int) -> LocalRows | None:
+        """All rows brought into this process, if there are at most `limit`."""
+        sizes = self._shards.class_rows(len(self.classes))
+        return self._gather(0, None) if sizes.sum() <= limit else None
+
+    def _gather(self, seed: int, bounds: NDArray[np.uint64] | None) -> LocalRows:
+        """Rows whose hashes are within the bounds of their classes; None: all."""
         taken = [
             self.cluster.submit(tasks.take_sample, shard, seed, bounds)
             for shard in self.coded.shards
         ]
-        return self._in_memory(self.cluster.result(taken))
-
-    def _in_memory(self, parts: list[Shard]) -> LocalRows:
+        parts: list[Shard] = self.cluster.result(taken)
         labels = np.concatenate([part.labels for part in parts])
         table = Table(len(labels), self.names, None, [])
         weights = join_weights([part.weights for part in parts])

@@ -30,12 +30,13 @@ def pack_tree(tree: RankTree) -> dict[str, Any]:
     for name, value in (("feature", -1), ("cut", 0), ("categorical", 0), ("missing_left", 0)):
         tests[name][leaf] = value
     tests["side"][~leaf] = -1
-    return {
+    packed = {
         "cells": {name: np.array(tree.cells[name]) for name in CELL_COLUMNS},
         "counts": tree.counts,
         "tests": {name: np.array(tests[name]) for name in TEST_COLUMNS},
         "category_sets": pack_sets(tree.category_sets),
     }
+    return packed if tree.shares is None else packed | {"shares": tree.shares}
 
 
 def pack_sets(sets: NDArray[Any]) -> NDArray[np.uint32]:
@@ -45,7 +46,7 @@ def pack_sets(sets: NDArray[Any]) -> NDArray[np.uint32]:
 
 def unpack_tree(node: Node, binning: Binning, n_classes: int) -> RankTree:
     """Reverse of `pack_tree`: the tree, once nothing in it can lead a walk astray."""
-    fields = node.fields("cells", "counts", "tests", "category_sets")
+    fields = node.fields("cells", "counts", "tests", "category_sets", optional=("shares",))
     tests = read_records(fields["tests"], TEST, TEST_COLUMNS)
     cells = read_records(fields["cells"], CELL, CELL_COLUMNS)
     sets = fields["category_sets"].array("<u4", (None, 8))
@@ -56,7 +57,11 @@ def unpack_tree(node: Node, binning: Binning, n_classes: int) -> RankTree:
     counts = fields["counts"].array("<f8", (len(cells), n_classes), low=0.0)
     if not counts.sum(axis=1).all():
         raise fields["counts"].error("some weight in every cell")
-    return RankTree(cells, counts, tests, np.ascontiguousarray(sets).view(np.uint64))
+    shares = None
+    if "shares" in fields:
+        shares = fields["shares"].array("<f8", (len(cells), n_classes - 1), low=0.0, high=1.0)
+    sets = np.ascontiguousarray(sets).view(np.uint64)
+    return RankTree(cells, counts, tests, sets, shares=shares)
 
 
 def read_records(node: Node, dtype: np.dtype[Any], columns: tuple[str, ...]) -> Records:

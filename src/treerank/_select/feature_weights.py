@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._trees.compact import NEXT_MASK, NO_CUT
-from treerank._trees.ranking_tree import SLOT
+from treerank._trees.ranking_tree import NEXT_MASK, NO_CUT, SLOT
 
 if TYPE_CHECKING:
     from treerank._growth.forest_rows import Unseen

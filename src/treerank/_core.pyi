@@ -289,8 +289,6 @@ def score_out_of_bag_by_feature(starts: Annotated[NDArray[numpy.int64], dict(sha
     The same for one amount of shrinkage, by the feature of each step: rows x features.
     """
 
-MAX_LAMBDAS: int = 12
-
 def bake_shrinkage(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)], slots: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', writable=False)], set_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], category_sets: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', writable=False)], shrinkage: float, scale: float, n_jobs: int) -> tuple:
     """
     One number a slot, and for each tree whether only the slot at the end counts.

@@ -110,6 +110,8 @@ table) and tested on up to {test:,} others. The tables were chosen by their colu
 of ours was chosen on them, except that versions of four (flights, films, loans, callbacks) served
 to choose [how levels are put in order](categories.md).
 
+{machine}
+
 {figures}
 
 The best other model is known only afterwards. Our models and CatBoost have their defaults and take
@@ -118,10 +120,7 @@ by three folds inside the training rows. "Encoded" models see each level's share
 instead, cross-fitted by scikit-learn's `TargetEncoder`. All run on one thread; seconds are
 processor seconds and include tuning.
 
-{parts}
-
-{machine}
-"""
+{parts}"""
 
 PART = """## {size:,} training rows
 

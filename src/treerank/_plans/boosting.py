@@ -31,7 +31,7 @@ MAX_DEPTH = 20
 MOST_DEPTH, MOST_LEAF_NODES = 256, 2**30
 # Below this many rows five folds take turns to choose the trees; then three, and then one.
 MANY_ROWS, VAST_ROWS, FOLDS_OF_MANY = 5_000, 50_000, 3
-# Where nothing is said: so many trees and such steps where no rows can be held out; else as many
+# Defaults: a fixed number of trees and step size where no rows can be held out; else as many
 # trees as those ask for, up to a limit. Of many rows the steps are larger, and so they are while
 # trees are being chosen.
 USUAL_TREES, FEW_ROWS_RATE = 200, 0.05

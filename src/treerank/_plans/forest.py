@@ -36,10 +36,11 @@ SHRINKAGES = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]
 WHOLE_TREES = 20_000
 # Half of the trees have random cuts up to twice as many rows, then a share that falls.
 RANDOM_CUT_ROWS = 5_000
-# From so many rows on other plans may be better, and out-of-bag rows tell which; so many trees at
-# least, or the race would cost more than it gains. Merged cells take too long beyond the last.
+# From this many rows on other plans may be better, and out-of-bag rows tell which; with fewer trees
+# the race would cost more than it gains. Merged cells take too long beyond the last.
 RIVAL_ROWS, RIVAL_TREES, MERGED_ROWS = 10_000, 32, 50_000
-# Features are weighed below so many rows, where each has noise to be rid of, and up to so many.
+# Features are weighed below this many rows, where each has noise to be rid of, and up to this many
+# features.
 WEIGHED_ROWS, WEIGHED_FEATURES = 10_000, 200
 # Where splitters other than LeafRank stop by default, as they do in TreeRank.
 SPLITTER_DEPTH, SPLITTER_LEAF = 10, 5

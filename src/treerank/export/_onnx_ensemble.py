@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from treerank.export._walks import END, IN_SET, MISSING_GOES_LEFT, Walks
 
 ML_OPSET = 5  # the first that has TreeEnsemble
-# Cells that are merged and split again are written once for each way that leads to them: up to so
-# many nodes, or so many for each slot of the model.
+# Cells that are merged and split again are written once for each way that leads to them: up to this
+# many nodes, or this many for each slot of the model.
 MOST_NODES, MOST_COPIES = 200_000, 4
 # Runtimes read a tree by a function that calls itself at every level.
 MOST_LEVELS = 400

@@ -27,7 +27,7 @@ DEVICE void finish_search(const Growth& g, MidState& state) {
     write_record(g, state.node, state.trial, state.best[0], state.children);
 }
 
-// Searches the features that an attempt draws; `at_once`: so many have counters at a time.
+// Searches the features that an attempt draws; `at_once` of them have counters at a time.
 DEVICE void search_mid(const Growth& g, MidState& state, i32 attempt, BlockCount* counters,
                        i32 at_once) {
     if (warp_of() == 0) {

@@ -139,7 +139,7 @@ TREERANK_INLINE void estimate(const FewRows& few, std::size_t first, const CutSe
         const Floats denominator =
             (positive_cost * lp + negative_cost * ln) * (positive_cost * rp + negative_cost * rn);
         const Floats square = difference * difference;
-        const Floats numerator = (weight >= least) & (weight <= most) ? square : zero;
+        const Floats numerator = ((weight >= least) & (weight <= most)) ? square : zero;
         const Ints better = numerator * below > above * denominator;
         above = better ? numerator : above;
         below = better ? denominator : below;

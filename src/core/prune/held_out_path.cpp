@@ -140,7 +140,7 @@ std::vector<PathWorth> held_out_paths(const std::vector<HeldOutTree>& trees,
     for (std::size_t t = 0; t < trees.size(); ++t)
         for (std::size_t way = 0; way < scores[t].n_ways; ++way) tasks.emplace_back(t, way);
     pool.run(tasks.size(), [&](std::size_t task) {
-        const auto [t, way] = tasks[task];
+        const std::size_t t = tasks[task].first, way = tasks[task].second;
         const HeldOutTree& tree = trees[t];
         const double* value = scores[t].value + way * tree.n_cells;
         double* auc = worth[t].auc.data() + way * tree.n_steps;

@@ -1,4 +1,4 @@
-// How arrays cross between NumPy and the core: exactly typed, never converted.
+// Passes arrays between NumPy and the core: exactly typed, never converted.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -24,10 +24,10 @@ template <class T>
 using Matrix = nb::ndarray<const T, nb::numpy, nb::ndim<2>, nb::c_contig>;
 template <class T>
 using Numbers = nb::ndarray<const T, nb::numpy, nb::ndim<2>>;  // any strides
-using Units = std::optional<Vector<std::int64_t>>;             // weights; none: rows count once
-using Repeats = std::optional<Vector<std::uint8_t>>;           // how often rows count, likewise
+using Units = std::optional<Vector<std::int64_t>>;             // weights; none: all 1
+using Repeats = std::optional<Vector<std::uint8_t>>;           // repeat counts; none: all 1
 
-// Null where there is no array.
+// Returns null if there is no array.
 template <class Optional>
 auto data_of(const Optional& array) {
     return array ? array->data() : nullptr;
@@ -38,7 +38,7 @@ std::vector<T> to_vector(const Vector<T>& values) {
     return {values.data(), values.data() + values.size()};
 }
 
-// The same of numbers that index something.
+// The same for numbers that are used as indices.
 template <class T>
 std::vector<T> checked_numbers(const Vector<T>& numbers, std::size_t below, const char* what) {
     for (std::size_t i = 0; i < numbers.size(); ++i)
@@ -46,33 +46,33 @@ std::vector<T> checked_numbers(const Vector<T>& numbers, std::size_t below, cons
     return to_vector(numbers);
 }
 
-// Keeps values, a vector or Unfilled, as long as an array that shows them.
+// Keeps values (a vector or Unfilled) alive as long as an array that refers to them.
 template <class Values>
 std::pair<Values*, nb::capsule> keep_alive(Values&& values) {
     auto* held = new Values(std::move(values));
     return {held, nb::capsule(held, [](void* p) noexcept { delete static_cast<Values*>(p); })};
 }
 
-// Hands values to NumPy without a copy.
+// Passes values to NumPy without a copy.
 template <class Values>
 nb::ndarray<nb::numpy, typename Values::value_type, nb::ndim<1>> to_numpy(Values&& values) {
     const auto [held, owner] = keep_alive(std::move(values));
     return {held->data(), {held->size()}, owner};
 }
 
-// Hands structs to NumPy as rows of bytes; Python views them as records.
+// Passes structs to NumPy as rows of bytes, which Python views as records.
 template <class Values, class Struct = typename Values::value_type>
 nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<2>> to_records(Values&& values) {
     const auto [held, owner] = keep_alive(std::move(values));
     return {held->data(), {held->size(), sizeof(Struct)}, owner};
 }
-// The same of a copy.
+// The same for a copy.
 template <class Struct>
 auto to_records(const std::vector<Struct>& values) {
     return to_records(std::vector<Struct>(values));
 }
 
-// Hands structs of whole numbers to NumPy as one array of these.
+// Passes structs of integers to NumPy as one array of integers.
 template <class Struct>
 nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> to_words(std::vector<Struct>&& values) {
     const auto [held, owner] = keep_alive(std::move(values));

@@ -1,4 +1,4 @@
-// How boosted trees and their options cross between Python and the core.
+// Converts boosted trees and their options between Python and the core.
 #pragma once
 
 #include <utility>

@@ -1,4 +1,4 @@
-// The arrays of a forest as they cross from Python, checked before they index anything.
+// The arrays of a forest as passed from Python, checked before they are used as indices.
 #pragma once
 
 #include "bindings/arrays.hpp"
@@ -12,7 +12,8 @@ using Slots = Records;
     throw nb::value_error("forest: it is damaged, or was fitted to other features");
 }
 
-// Arrays that fit together, whatever is in their slots; `step`, `weight` and `at_end` may be null.
+// Checks that the arrays match, but not the contents of the slots. `step`, `weight` and `at_end`
+// may be null.
 inline ForestView unchecked_view(const Vector<std::int64_t>& starts, const Slots& slots,
                                  const Vector<float>* step, const Vector<float>* weight,
                                  const Vector<std::int32_t>& set_of, const Records& sets,
@@ -40,19 +41,19 @@ inline ForestView unchecked_view(const Vector<std::int64_t>& starts, const Slots
     return view;
 }
 
-// The slots of trees, without what walks need besides.
+// A view of the slots of trees only, without the other arrays that walks need.
 inline ForestView slots_alone(const Vector<std::int64_t>& starts, const Slots& slots) {
     const Vector<std::int32_t> no_sets(nullptr, {0});
     const Records empty(nullptr, {0, sizeof(CategorySet)});
     return unchecked_view(starts, slots, nullptr, nullptr, no_sets, empty, nullptr);
 }
 
-// Throws unless every walk can use the slots; needs no lock on Python.
+// Throws unless every walk stays inside the arrays and terminates. Does not need the GIL.
 inline void check_slots(const ForestView& view, std::size_t n_features, ThreadPool* pool) {
     if (!is_sound(view, n_features, pool)) raise_damaged();
 }
 
-// The same with slots that were checked by the caller alone.
+// unchecked_view() with the slots checked by the calling thread.
 inline ForestView forest_view(const Vector<std::int64_t>& starts, const Slots& slots,
                               const Vector<float>* step, const Vector<float>* weight,
                               const Vector<std::int32_t>& set_of, const Records& sets,

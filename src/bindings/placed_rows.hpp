@@ -1,4 +1,4 @@
-// How rows that lie in slots cross between NumPy and the core.
+// Converts rows by slot between NumPy and the core.
 #pragma once
 
 #include <utility>

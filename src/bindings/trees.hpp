@@ -1,5 +1,5 @@
-// How whole trees cross to Python and back: (cells, weights, tests, category sets, weights of the
-// tests beyond two classes).
+// Converts trees between Python and the core, as (cells, weights, tests, category sets, weights of
+// the tests if there are more than two classes).
 #pragma once
 
 #include "bindings/arrays.hpp"
@@ -14,7 +14,7 @@ inline nb::tuple to_tuple(RankTree&& tree) {
                           to_numpy(std::move(tree.test_weight)));
 }
 
-// A tree that comes back, its numbers checked before they index anything.
+// Returns a tree that was passed from Python, with its indices checked.
 inline RankTree rank_tree(const nb::tuple& arrays, std::size_t n_classes, std::size_t n_features) {
     if (arrays.size() != 5) throw nb::value_error("tree: five arrays expected");
     RankTree tree;

@@ -1,4 +1,4 @@
-// A hash of results, bit for bit, and the list of them that the test prints.
+// A bitwise hash of results, and the list of results that the test prints.
 #pragma once
 
 #include <bit>
@@ -45,7 +45,7 @@ inline void add_tree(Digest& digest, const RankTree& tree) {
     digest.add(tree.category_sets);
 }
 
-// Prints one line a result. Each is computed by one thread and by three, which must agree.
+// Prints one line per result. Each is computed with one thread and with three, which must agree.
 class Results {
   public:
     void add(const std::string& name, const std::function<Digest(ThreadPool&)>& compute) {

@@ -1,4 +1,4 @@
-// Forests: trees on drawn rows, their values, and scores of all rows.
+// Forests: trees on sampled rows, their values, and the scores of all rows.
 #include "core/tree/attributions.hpp"
 #include "core/tree/feature_sets.hpp"
 #include "core/tree/forest.hpp"
@@ -26,7 +26,7 @@ ForestOptions options_of(TreeValue value, bool replace) {
     return options;
 }
 
-// The trees end to end, as scoring takes them; the first layer and shrinkage only.
+// The trees, concatenated for scoring; only the first layer and shrinkage.
 struct Forest {
     std::vector<std::int64_t> starts{0};
     std::vector<Slot> slots;
@@ -95,7 +95,7 @@ void add_scores(Digest& digest, const CodedTable<Code>& coded, const Forest& for
     digest.add(each);
 }
 
-// Attributions in each of the ways that a tree can take.
+// Attributions by each of the methods that a tree can take.
 template <class Code>
 void add_attributions(Results& results, const std::string& name, const CodedTable<Code>& coded,
                       const ForestOptions& options) {

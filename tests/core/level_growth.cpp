@@ -1,4 +1,5 @@
-// Trees grown from sums over two parts of the rows: to the bit those that all rows together grow.
+// Trees grown from sums over two parts of the rows, bit-identical to those grown from all rows
+// together.
 #include "core/grow/level_growth.hpp"
 
 #include "core/grow/shard_rows.hpp"

@@ -1,4 +1,4 @@
-// A table of keyed random numbers: the same on every machine, since it is made of whole numbers.
+// A table of keyed random numbers, computed from integers, so that it is the same on every machine.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace treerank {
 
 struct RandomTable {
     static constexpr std::size_t kRows = 1500;
-    static constexpr std::size_t kNumbers = 6;          // columns of numbers ...
-    static constexpr std::int32_t kLevels[] = {5, 40};  // ... and of categories, after them
+    static constexpr std::size_t kNumbers = 6;          // numeric columns
+    static constexpr std::int32_t kLevels[] = {5, 40};  // categories, after the numbers
 
     std::size_t n_classes;
-    std::vector<double> numbers;  // column after column; NaN is missing
+    std::vector<double> numbers;  // column-major; NaN is missing
     std::vector<std::vector<std::int32_t>> levels;
     std::vector<std::uint8_t> labels;
     std::vector<std::uint8_t> repeats;
@@ -59,7 +59,7 @@ struct RandomTable {
             levels[c][i] = level + 1;
             truth += level % 3 == 0 ? 0.5 : 0.0;
         }
-        const double share = (truth + 2) / 5;  // of the way from the worst class to the best
+        const double share = (truth + 2) / 5;  // position between the worst class and the best
         const double place = share * static_cast<double>(n_classes);
         const double last = static_cast<double>(n_classes - 1);
         labels[i] = static_cast<std::uint8_t>(place < 0 ? 0 : place > last ? last : place);
@@ -68,7 +68,7 @@ struct RandomTable {
     }
 };
 
-// Its codes, and what the grower must know of them.
+// The coded table, and what the grower needs to know about its features.
 template <class Code>
 struct CodedTable {
     const RandomTable& from;

@@ -1,4 +1,4 @@
-// Single trees: every criterion and option, two classes and more; pruning and scoring of them.
+// Single trees: every criterion and option, with two classes and more; their pruning and scoring.
 #include <map>
 #include <string>
 
@@ -44,7 +44,7 @@ Options options_for_two_classes() {
     all["pruned"].leafrank.pruning = true;
     all["deep"].max_depth = -1;
     all["deep"].leafrank.max_depth = -1;
-    // Deeper than the levels that are split below the top.
+    // Deeper than the levels that are split below the top as well.
     for (const char* name : {"top-rows", "top-negatives"}) all[name].max_depth = 8;
     all["top-rows"].focus = {Focus::Of::kRows, 0, 0.1};
     all["top-negatives"].focus = {Focus::Of::kNegatives, 0.05, 0.2};
@@ -67,7 +67,7 @@ RankTree grow(const CodedTable<Code>& coded, const TreeRankOptions& options, boo
     return grow_trees(coded.table(weighted), 1, repeats, options, pool, monitor)[0];
 }
 
-// Shares of the classes above the first, the second, ... in each cell.
+// Returns the shares of the classes above the first, above the second, ... in each cell.
 std::vector<double> cut_shares(const std::vector<double>& weight, std::size_t n_classes) {
     std::vector<double> shares;
     for (std::size_t first = 0; first < weight.size(); first += n_classes) {
@@ -81,7 +81,7 @@ std::vector<double> cut_shares(const std::vector<double>& weight, std::size_t n_
     return shares;
 }
 
-// Nested subtrees, the cells of all rows, and partial dependence.
+// Adds the nested subtrees, the cells of all rows, and partial dependence.
 template <class Code>
 void add_reading(Digest& digest, const CodedTable<Code>& coded, const RankTree& tree,
                  const Focus& focus, ThreadPool& pool) {
@@ -148,7 +148,7 @@ void add_for_codes(Results& results, const RandomTable& table, const Options& op
                         });
 }
 
-// A missing value that counts as the mean of its cell, and features that must rise or fall.
+// Missing values that are imputed with the mean of their cell, and monotone constraints.
 void add_special(Results& results, const RandomTable& table) {
     ThreadPool maker(1);
     CodedTable<std::uint8_t> coded(table, 200, maker);

@@ -1,5 +1,5 @@
-// The words of CUDA that the kernels use, as C++: a block at a time, each of its threads a fiber
-// that gives way at barriers and where lanes of a warp exchange values.
+// The parts of CUDA that the kernels use, emulated in C++: one block at a time, with a fiber per
+// thread that yields at barriers and where lanes of a warp exchange values.
 #pragma once
 
 #include <setjmp.h>
@@ -41,8 +41,8 @@ namespace emulation {
 
 inline std::vector<std::uint64_t> shared;
 
-// A fiber begins on a stack of its own by swapcontext; from then on, and for all blocks to come, it
-// is left and entered again by jumps, which make no system call.
+// A fiber starts on a stack of its own by swapcontext. From then on, and for all later blocks, it
+// is left and resumed by jumps, which make no system call.
 struct Fiber {
     ucontext_t context;
     jmp_buf place;
@@ -68,14 +68,14 @@ inline void run_fiber() {
     }
 }
 
-// Where fibers meet. Nobody falls behind a round again, so that what was found once holds: all have
-// come to the round `met`, and to the one after it those before `next`.
+// Where fibers meet. No fiber returns to an earlier round, so what was found once remains true: all
+// fibers have reached the round `met`, and those before `next` have reached the round after it.
 struct Barrier {
     unsigned met, next;
 };
 inline Barrier block_barrier, warp_barriers[64];
 
-// Waits until all fibers [first, last) that have not ended have come as far.
+// Waits until all fibers in [first, last) that have not ended have reached the same round.
 inline void wait(Barrier& barrier, unsigned Fiber::* rounds, unsigned first, unsigned last) {
     const unsigned mine = ++(fibers[current].*rounds);
     while (barrier.met < mine) {
@@ -121,7 +121,7 @@ inline void begin_fiber() {
 }
 
 inline void run_block(unsigned n) {
-    static volatile unsigned n_begun = 0, left, at;  // jumps keep no registers
+    static volatile unsigned n_begun = 0, left, at;  // volatile: jumps do not restore registers
     while (fibers.size() < n) begin_fiber();
     for (unsigned i = 0; i < n; ++i) {
         fibers[i].ended = false;
@@ -160,7 +160,7 @@ void launch(void (*kernel)(A...), unsigned x, unsigned y, unsigned block, std::s
     body = [] { call(run, given, std::index_sequence_for<A...>{}); };
     for (blockIdx.y = 0; blockIdx.y < y; ++blockIdx.y)
         for (blockIdx.x = 0; blockIdx.x < x; ++blockIdx.x) {
-            shared.assign(shared_bytes / 8 + 1, 0xababababababababULL);  // nothing to rely on
+            shared.assign(shared_bytes / 8 + 1, 0xababababababababULL);  // no defined contents
             run_block(block);
         }
 }

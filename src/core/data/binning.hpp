@@ -1,4 +1,4 @@
-// Binning: numbers to codes, by thresholds that lie between values of the table.
+// Binning: maps numbers to codes, using thresholds that lie between values of the table.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace treerank {
 
-// A table of numbers as NumPy has it: any strides (in elements), NaN is missing.
+// A table of numbers in NumPy's layout: arbitrary strides (in elements), NaN for missing values.
 template <class Value>
 struct NumberMatrix {
     const Value* data = nullptr;
@@ -25,25 +25,25 @@ struct NumberMatrix {
     }
 };
 
-// The rows that decide the thresholds are all, or the `limit` rows whose numbers have the
-// smallest hashes: those up to this bound. Depends on nothing else, so that any cut of the
-// rows into blocks gives the same sample.
+// The thresholds are computed from all rows or, beyond `limit` rows, from the `limit` rows whose
+// indices have the smallest hashes. Returns the bound that these hashes do not exceed. It depends
+// only on the arguments, so any division of the rows into blocks gives the same sample.
 std::uint64_t sample_bound(std::size_t n_rows, std::size_t limit);
-// Which rows of a block are in the sample, counted from the block's first row.
+// Returns which rows of a block are in the sample, counted from the first row of the block.
 std::vector<std::uint32_t> sampled_rows(std::uint64_t first_row, std::size_t n_rows,
                                         std::uint64_t bound, ThreadPool& pool);
 
-// At most max_bins - 1 thresholds for each column, ascending. Few distinct values:
-// one between each two neighbours. Many: bins of about equal weight, values that
-// fill a bin on their own keeping it. `weights` (units, by row) may be null.
+// Returns at most max_bins - 1 ascending thresholds per column. With few distinct values there is
+// one threshold between each two neighbours; with many, bins have about equal weight, and a value
+// heavy enough to fill a bin gets a bin of its own. `weights` (in units, by row) may be null.
 template <class Value>
 std::vector<std::vector<double>> find_thresholds(const NumberMatrix<Value>& numbers,
                                                  const std::vector<std::uint32_t>& sample,
                                                  const std::int64_t* weights, std::size_t max_bins,
                                                  ThreadPool& pool);
 
-// Codes of all columns: codes[column * stride + row]; 0 for NaN, else i + 1 with
-// i the number of thresholds below the value.
+// Encodes all columns as codes[column * stride + row]: 0 for NaN, otherwise 1 plus the number of
+// thresholds below the value.
 template <class Value, class Code>
 void encode(const NumberMatrix<Value>& numbers, const std::vector<std::vector<double>>& thresholds,
             Code* codes, std::size_t stride, ThreadPool& pool);

@@ -43,7 +43,8 @@ std::optional<NumberedLabels<Value>> number_labels(const Value* labels, std::siz
 
 std::vector<std::int64_t> count_labels(const std::uint8_t* labels, std::size_t n,
                                        std::size_t n_classes) {
-    // Counters side by side: equal neighbours do not wait for each other.
+    // Four interleaved sets of counters, so that runs of equal labels do not form one dependency
+    // chain.
     std::array<std::array<std::int64_t, kNumbers>, 4> counts{};
     for (std::size_t i = 0; i < n; ++i) ++counts[i % 4][labels[i]];
     std::vector<std::int64_t> sums(std::max(n_classes, std::size_t{1}));

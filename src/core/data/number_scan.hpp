@@ -1,4 +1,5 @@
-// One pass over a table of numbers: which columns have missing values, and whether any is infinite.
+// One pass over a table of numbers that finds the columns with missing values and any infinite
+// value.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Random numbers keyed by their place, and what is drawn with them.
+// Counter-based random numbers, keyed by what they are drawn for, and draws made with them.
 #pragma once
 
 #include <bit>
@@ -11,8 +11,8 @@
 namespace treerank {
 #include "treerank/_device/kernels/shared/random.hpp"
 
-// A permutation of 0 .. size - 1, drawn by its key: four rounds of a Feistel network, again as long
-// as the number is too large.
+// Returns the image of `number` under a permutation of 0 .. size - 1 that is drawn by its key: four
+// rounds of a Feistel network, repeated while the result is too large (cycle walking).
 constexpr std::uint64_t shuffled(std::uint64_t number, std::uint64_t size, std::uint64_t key) {
     const int half = (std::bit_width(size - 1) + 1) / 2;
     const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
@@ -25,7 +25,7 @@ constexpr std::uint64_t shuffled(std::uint64_t number, std::uint64_t size, std::
     return number;
 }
 
-// Every node of a forest draws its features with the same few numbers.
+// Precomputed hashes of small indices: every node of a forest draws its features with them.
 struct MixedNumbers {
     std::uint64_t of[64] = {};
     constexpr MixedNumbers() {
@@ -34,7 +34,8 @@ struct MixedNumbers {
 };
 inline constexpr MixedNumbers kMixedNumbers;
 
-// Moves a random choice of `count` entries to the front (Fisher-Yates, stopped early).
+// Moves `count` randomly chosen entries to items[first], items[first + 1], ... (a partial
+// Fisher-Yates shuffle).
 inline void draw_to_front(std::vector<std::int32_t>& items, std::size_t first, std::size_t count,
                           std::uint64_t key) {
     for (std::size_t i = first; i < first + count && i + 1 < items.size(); ++i) {

@@ -1,4 +1,4 @@
-// The training table, and the rows that a cell's numbers refer to.
+// The training table, and the views that the row numbers of a cell refer to.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace treerank {
 template <class Code>
 struct Table {
     CodeMatrix<Code> codes;
-    CodeMatrix<Code> by_row;  // the same row by row, for forests; or nothing
+    CodeMatrix<Code> by_row;  // row-major copy, for forests; may be empty
     Features features;
     const std::uint8_t* labels = nullptr;   // class numbers, worst class first
-    const std::int64_t* weights = nullptr;  // units; null: every row counts by its repeats
+    const std::int64_t* weights = nullptr;  // units; null: weights are repeat counts
     std::size_t n_classes = 2;
 };
 
-// Rows with their classes and weights, as repeats, as units, or neither: every row counts once.
-// With folds, only the rows of one fold have weight.
+// Rows with their classes and weights. Weights are repeat counts, units, or neither (every row
+// counts once). With `folds`, only the rows of fold number `fold` have weight.
 struct WeightedRows {
     const std::uint8_t* labels = nullptr;
     std::size_t n_classes = 2;
@@ -36,28 +36,28 @@ struct WeightedRows {
     }
 };
 
-// One row in this many is few.
+// Rows of a node are scattered if the node has fewer than one in this many rows of its view.
 inline constexpr std::size_t kScattered = 16;
 
-// A cell much smaller than its view gets a view of its own, so that its codes lie
-// close together.
+// The table that the row numbers of a cell refer to. A cell much smaller than its view gets a
+// compact view of its own, so that its codes are close together in memory.
 template <class Code>
 struct View {
     CodeMatrix<Code> codes;
-    CodeMatrix<Code> by_row;                // the same row by row, or nothing
-    const std::int64_t* weights = nullptr;  // units, or null when rows carry repeat counts
-    const std::uint8_t* classes = nullptr;  // null for two classes: rows carry their labels
+    CodeMatrix<Code> by_row;                // row-major copy; may be empty
+    const std::int64_t* weights = nullptr;  // units; null: rows carry repeat counts
+    const std::uint8_t* classes = nullptr;  // null for two classes: rows carry label bits
     std::unique_ptr<Code[]> own_codes;
     std::vector<std::int64_t> own_weights;
     std::vector<std::uint8_t> own_classes;
-    std::vector<std::uint8_t> side;  // by row: the child that it goes to
+    std::vector<std::uint8_t> side;  // by row: which child it goes to
 
-    // Where to read n rows from. Rows of a node that holds few of the view's lie in cache
-    // lines of their own: read row by row, one line serves all features.
+    // Returns the matrix from which to read n rows. If they are few of the view's rows, each is in
+    // cache lines of its own, and in the row-major copy one line serves all features.
     const CodeMatrix<Code>& codes_for(std::size_t n) const {
         return by_row.data != nullptr && n * kScattered < codes.rows ? by_row : codes;
     }
-    // Takes those of rows[0, n) of another view, in this order.
+    // Copies the weights of rows[0, n) of another view, in this order.
     void copy_weights(const View& from, const Row* rows, std::size_t n) {
         if (from.weights == nullptr) return;
         own_weights.resize(n);
@@ -66,7 +66,7 @@ struct View {
     }
 };
 
-// All rows of a table.
+// A view of all rows of a table.
 template <class Code>
 View<Code> view_of(const Table<Code>& table) {
     View<Code> view;

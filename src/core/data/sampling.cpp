@@ -10,10 +10,10 @@ namespace treerank {
 
 namespace {
 
-constexpr std::uint64_t kSampleBranch = 0x73616d706c65ULL;  // apart from the draws of the nodes
+constexpr std::uint64_t kSampleBranch = 0x73616d706c65ULL;  // not shared with draws of nodes
 constexpr std::uint64_t kBlockBranch = 0, kSplitBranch = 1;
 
-// The number of ones among n fair coins.
+// Returns the number of heads among n fair coin flips.
 std::size_t heads(std::size_t n, std::uint64_t key, std::uint64_t& counter) {
     std::size_t ones = 0;
     for (; n >= 64; n -= 64) ones += std::popcount(mix(key + counter++));
@@ -21,9 +21,9 @@ std::size_t heads(std::size_t n, std::uint64_t key, std::uint64_t& counter) {
     return ones;
 }
 
-// How many of n uniform numbers lie below left / all. All numbers are compared at once, bit
-// by bit from the highest; about half are decided by each bit. Whole numbers only: the same
-// on every machine.
+// Draws from the binomial distribution with success probability left / all. The n uniform numbers
+// are compared with left / all simultaneously, bit by bit from the highest; each bit decides about
+// half of the remaining ones. Integer arithmetic gives the same result on every machine.
 std::size_t binomial(std::size_t n, std::size_t left, std::size_t all, std::uint64_t key) {
     std::size_t below = 0, open = n, rest = left;
     std::uint64_t counter = 0;
@@ -38,8 +38,8 @@ std::size_t binomial(std::size_t n, std::size_t left, std::size_t all, std::uint
     return below;
 }
 
-// How many of n different rows out of `all` are among the first `left`. Whichever are fewer,
-// the rows drawn or the others, are drawn one after another.
+// Draws from the hypergeometric distribution: how many of n distinct rows out of `all` are among
+// the first `left`. Draws the chosen rows or the other rows one by one, whichever are fewer.
 std::size_t hypergeometric(std::size_t n, std::size_t left, std::size_t all, std::uint64_t key) {
     const bool few = 2 * n <= all;
     const std::size_t draws = few ? n : all - n;
@@ -54,7 +54,7 @@ struct BlockRange {
     std::size_t last;
 };
 
-// Shares the draws of a tree out over its blocks, by halves.
+// Distributes the draws of a tree over its blocks by recursive halving.
 class Blocks {
   public:
     Blocks(const Sampling& sampling, std::size_t tree, std::size_t n)
@@ -63,8 +63,8 @@ class Blocks {
           split_key_(key_of(key_, kSplitBranch)),
           n_(n) {}
 
-    // Counts of those of the blocks [first, last), with `draws` draws together, that are wanted;
-    // `counts` begins with the first wanted one.
+    // Draws the counts of the wanted blocks among [first, last), which have `draws` draws in total.
+    // `counts` begins with the first wanted block.
     void draw(std::size_t first, std::size_t last, std::size_t draws, BlockRange wanted,
               std::uint8_t* counts) const {
         if (last <= wanted.first || first >= wanted.last) return;
@@ -98,7 +98,7 @@ class Blocks {
             draw_smallest_keys(key, draws, rows(b, b + 1), counts);
     }
 
-    // Two rows from each random number.
+    // Takes two rows from each random number.
     static void draw_with_replacement(std::uint64_t key, std::size_t draws, std::size_t n,
                                       std::uint8_t* counts) {
         for (std::size_t i = 0; i < draws; ++i) {
@@ -143,7 +143,7 @@ std::vector<std::uint8_t> draw_counts(const Sampling& sampling, std::size_t tree
 std::vector<Row> rows_that_count(std::size_t n, const std::uint8_t* labels,
                                  const std::uint8_t* repeats, const std::int64_t* weights) {
     std::vector<Row> rows(n);
-    std::size_t n_kept = 0;  // no branch: which rows a fold holds out cannot be foreseen
+    std::size_t n_kept = 0;  // branch-free: which rows a fold holds out is unpredictable
     for (std::size_t i = 0; i < n; ++i) {
         const std::uint8_t repeat = repeats != nullptr ? repeats[i] : 1;
         rows[n_kept] = pack_row(static_cast<std::uint32_t>(i), labels[i] != 0, repeat);

@@ -6,7 +6,8 @@ namespace treerank {
 
 namespace {
 
-// Adds what is below a node of the tree inside a cell to a node of `to`.
+// Adds the nodes below node `number` of a cell's inner tree below node `node` of `to`, and collects
+// the leaves.
 void add_nodes(GrowingBoostedTree& to, std::int32_t node, const BoostedCell& cell,
                std::int32_t number, std::vector<BoostedLeaf>& leaves) {
     const InnerNode& from = cell.nodes[number];
@@ -19,7 +20,8 @@ void add_nodes(GrowingBoostedTree& to, std::int32_t node, const BoostedCell& cel
     add_nodes(to, right, cell, from.left + 1, leaves);
 }
 
-// Adds a cell, made up of the given leaves of the cell above, and what is below.
+// Adds a cell, which consists of the given leaves of its parent's inner tree, and all cells below
+// it.
 void keep_cell(GrowingBoostedTree& to, const std::vector<BoostedCell>& cells, std::int32_t number,
                std::int32_t parent, const std::vector<BoostedLeaf>& made_of,
                std::vector<BoostedStep>& steps) {

@@ -23,7 +23,8 @@ void BoostedGrowth::start(const BoostingOptions& options, std::int64_t n_rows,
                           const GradientSum& sum, std::size_t most_open, std::size_t most_ahead) {
     growing_.reset(options);
     most_open_ = std::max<std::size_t>(most_open, 1);
-    // Rows that the tree inside a cell has moved could not be put back.
+    // Cells are halved ahead of their turn only if inner trees are single tests: rows that a deeper
+    // inner tree has moved could not be restored.
     most_ahead_ = options.leafrank_depth == 1 ? std::max<std::size_t>(most_ahead, 1) : 1;
     square_shift_ = GradientSquares::shift_for(sum.weight);
     cells_.clear();
@@ -86,7 +87,7 @@ void BoostedGrowth::advance() {
     }
 }
 
-// True: the source has something to do before growth goes on.
+// Returns true if the source has to act before growth can continue.
 bool BoostedGrowth::begin(Work work) {
     if (work.kind <= Work::kNodes && work.open.size() > most_open_) {
         const auto first = work.open.begin() + static_cast<std::ptrdiff_t>(most_open_);
@@ -118,7 +119,7 @@ bool BoostedGrowth::begin(Work work) {
     return !nodes_.empty();
 }
 
-// Whether waiting cells are to be halved; else growth is over.
+// Takes waiting cells to be halved next. Returns false if growth is complete.
 bool BoostedGrowth::begin_best() {
     while (!waiting_.empty() && n_strata_ < growing_.options.max_leaf_nodes) {
         const std::int32_t best = waiting_.front().at.cell;
@@ -132,8 +133,9 @@ bool BoostedGrowth::begin_best() {
     return false;
 }
 
-// The best cell and those that come next, as far as their turn will almost surely come (cells that
-// are not known yet may go first), or many threads would have nothing else to do.
+// Returns the best cell and the ones that follow, as far as they will almost certainly be split
+// (cells that are not known yet may overtake them), or further if many threads would be idle
+// otherwise.
 std::vector<BoostedGrowth::Open> BoostedGrowth::best_waiting() const {
     const auto n_left = static_cast<std::size_t>(growing_.options.max_leaf_nodes - n_strata_);
     std::vector<Open> found{waiting_.front()};
@@ -147,7 +149,7 @@ std::vector<BoostedGrowth::Open> BoostedGrowth::best_waiting() const {
     return found;
 }
 
-// The turn of the best cell, which is halved, has come: the cells below wait for theirs.
+// Accepts the split of the best cell, which has been halved; its children now wait for their turn.
 void BoostedGrowth::keep_halves(std::int32_t cell) {
     std::pop_heap(waiting_.begin(), waiting_.end());
     waiting_.pop_back();
@@ -164,7 +166,7 @@ void BoostedGrowth::keep_halves(std::int32_t cell) {
     std::erase_if(ready_, is_below);
 }
 
-// Cells that wait stay whole, those that were halved ahead of their turn too.
+// Cells that still wait are not split, including those that were halved ahead of their turn.
 void BoostedGrowth::finish_waiting() {
     for (const Open& open : std::exchange(waiting_, {})) {
         BoostedCell& cell = cells_[open.at.cell];
@@ -177,7 +179,8 @@ void BoostedGrowth::finish_waiting() {
     }
 }
 
-// Rows below the last tests of an inner tree need not be partitioned before the cell is halved.
+// Requests partitions of rows. The rows below the last tests of an inner tree need not be
+// partitioned before the cell is halved.
 bool BoostedGrowth::ask_partitions(const Work& work) {
     for (const Open& open : work.open) {
         if (work.kind == Work::kChildren) ask_partition(open.at);
@@ -191,8 +194,8 @@ bool BoostedGrowth::ask_partitions(const Work& work) {
 void BoostedGrowth::ask_partition(NodeOfCell at) {
     const InnerNode& node = inner(at);
     if (node.left < 0 || node.is_partitioned) return;
-    // Where the two sides are the halves of a cell the better comes first, and no row has to be
-    // moved again.
+    // If the two sides are the halves of a cell, the better one is placed first, so that no row has
+    // to be moved again.
     const std::vector<InnerNode>& nodes = cells_[at.cell].nodes;
     const bool right_first =
         growing_.options.leafrank_depth == 1 &&
@@ -262,7 +265,7 @@ void BoostedGrowth::take(const std::vector<NewtonCut>& cuts,
         const std::int32_t depth = nodes[open.at.node].depth + 1;
         const bool goes_on = cuts[i].feature >= 0 && depth < growing_.options.leafrank_depth;
         if (goes_on) split.push_back(open);
-        // A new histogram may be counted where none is looked at any more.
+        // A histogram that is no longer needed may be reused for a new one.
         if (!goes_on && open.owns_histogram) give_back(open.histogram);
         if (cuts[i].feature < 0) continue;
         nodes[open.at.node].cut = cuts[i];

@@ -1,14 +1,14 @@
-// Boosting: one ranking tree grown on the gradients of a loss instead of on labels.
+// Boosting: ranking trees grown on the gradients of a loss instead of on labels.
 //
-// The tree has the shape of every ranking tree: a cell is split by a small LeafRank tree
-// whose leaves are put in order and merged into a better and a worse half. What a cut is
-// worth is the Newton gain G^2 / (H + l2), G and H the sums of gradient and curvature.
-// Both come as fixed-point integers, so that a sum does not depend on its order.
+// The tree has the structure of every ranking tree: a cell is split by a small LeafRank tree (its
+// inner tree), whose leaves are ordered and merged into a better and a worse half. The gain of a
+// cut is the Newton gain G^2 / (H + l2), where G and H are the sums of gradients and hessians. Both
+// are fixed-point integers, so that sums do not depend on their order.
 //
-// A constrained feature: each test of it puts a bound between the values of its two sides, and
-// each cell whose inner tree has such a test one between its two halves, of which the better is
-// an upper set of the feature. Two rows that differ in the feature alone are told apart at such a
-// test or in such a cell, so that every tree, and the sum of trees, is monotone.
+// Monotone constraints: each test of a constrained feature puts a bound between the values of its
+// two sides, and each cell whose inner tree has such a test puts a bound between its two halves, of
+// which the better is an upper set of the feature. Two rows that differ only in the feature are
+// separated by such a test or in such a cell, so every tree, and the sum of trees, is monotone.
 #pragma once
 
 #include <cstdint>
@@ -25,22 +25,22 @@ namespace treerank {
 
 struct BoostingOptions {
     std::int32_t max_depth = 2;       // of the ranking tree, in splits of cells
-    std::int32_t max_leaf_nodes = 0;  // strata, the best cells split first; 0: depth by depth
-    std::int32_t leafrank_depth = 2;  // of the tree inside a split
+    std::int32_t max_leaf_nodes = 0;  // max strata (best-first growth); 0: level by level
+    std::int32_t leafrank_depth = 2;  // of the LeafRank tree inside a cell
     std::int64_t min_weight_leaf = 1;
-    double independent_weight = 1;  // units of weight that count as one row when chance is judged
+    double independent_weight = 1;  // units of weight per independent row, for noise estimates
     double l2 = 0;
-    double gradient_unit = 1;  // what 1 stands for in a sum of gradients ...
-    double hessian_unit = 1;   // ... and of curvatures
+    double gradient_unit = 1;  // value of 1 in a sum of gradients
+    double hessian_unit = 1;   // value of 1 in a sum of hessians
     double learning_rate = 1;
-    bool by_stratum = true;  // one value per stratum; else one per leaf of the LeafRank trees in it
+    bool by_stratum = true;  // one value per stratum; else one per LeafRank leaf in it
 };
 
-// A tree as it is kept: arriving at the end slot s of a walk adds value[s].
+// A tree as it is stored: a walk that ends in slot s adds value[s].
 struct BoostedTree {
     FlatTree flat;
     std::vector<float> value;
-    std::vector<float> left_share;   // of a test: share of the weight that it sends left
+    std::vector<float> left_share;   // tests only: the share of the weight that goes left
     std::vector<double> importance;  // by feature: sum of the Newton gains
 };
 
@@ -48,41 +48,41 @@ template <class Code>
 struct BoostingTable {
     CodeMatrix<Code> codes;
     Features features;
-    const std::int64_t* weights = nullptr;  // null: every row counts once
+    const std::int64_t* weights = nullptr;  // null: every row has weight 1
 };
 
-// What 1 stands for in the gradients and curvatures of a round; 0 where all of them are 0.
+// The real value of the integer 1 in the gradients and hessians of a round; 0 if all of them are 0.
 struct GradientUnits {
     double gradient = 0;
     double hessian = 0;
 };
 
-// The rounds of one fit: trees are grown one after another in the same buffers. What comes of it
-// does not depend on the pool.
+// The rounds of one fit: trees are grown one after another in the same buffers. Results do not
+// depend on the pool.
 class BoostingRounds {
   public:
     virtual ~BoostingRounds() = default;
 
-    // Grows a tree on the gradients, on the drawn rows (null: all) and features.
+    // Grows a tree on the current gradients, using the drawn rows (null: all) and the chosen
+    // features.
     virtual BoostedTree grow(const std::vector<std::uint32_t>* drawn,
                              const std::vector<std::int32_t>& chosen,
                              const BoostingOptions& options, ThreadPool& pool) = 0;
-    // Adds the last tree's values to the scores of the rows that it was grown on, leaf by leaf:
-    // no row has to walk.
+    // Adds the values of the last tree to the scores of the rows that it was grown on, leaf by
+    // leaf, so that no row has to walk through the tree.
     virtual void add_to(double* scores, ThreadPool& pool) const = 0;
 
-    // Sets the gradients from derivatives by the score of each row, rounded to whole numbers of
-    // at most `bits` bits.
+    // Sets gradients and hessians from the first and second derivatives with respect to the scores,
+    // rounded to integers of at most `bits` bits.
     void set_gradients(const double* first, const double* second, int bits, ThreadPool& pool);
-    // The same for the logistic loss of two classes, the score being the log-odds; labels are 0 or
-    // 1.
+    // The same for the binary logistic loss, where the score is the log-odds; labels are 0 or 1.
     void set_logistic_gradients(const double* scores, const std::uint8_t* labels, int bits,
                                 ThreadPool& pool);
-    // Whether the gradients and the curvatures set last have something that is not 0.
+    // Whether some gradient and some hessian are not 0.
     bool has_gradients() const { return units_.gradient != 0 && units_.hessian != 0; }
     const GradientUnits& units() const { return units_; }
 
-    RowRecords rows;  // of the table, with their gradients
+    RowRecords rows;  // the rows of the table with their gradients
 
   protected:
     explicit BoostingRounds(RowRecords&& records) : rows(std::move(records)) {}
@@ -94,7 +94,7 @@ class BoostingRounds {
     GradientUnits units_;
 };
 
-// The table, its features included, must outlive the rounds.
+// The table, including its features, must outlive the result.
 template <class Code>
 std::unique_ptr<BoostingRounds> make_rounds(const BoostingTable<Code>& table, ThreadPool& pool);
 

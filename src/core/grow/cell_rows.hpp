@@ -1,5 +1,5 @@
-// The rows of cells in memory: their buffers, views in which few rows lie close together, and their
-// partition by the sides of leaves.
+// The rows of cells in memory: their buffers, compact views for small cells, and the partition of
+// rows by the side of their leaf.
 #pragma once
 
 #include <algorithm>
@@ -22,18 +22,18 @@ struct RowBuffers {
           work(std::make_unique_for_overwrite<Row[]>(rows.size())),
           scratch(std::make_unique_for_overwrite<Row[]>(rows.size())) {}
 
-    std::vector<Row> rows;           // cells are ranges of this, each in ascending order
+    std::vector<Row> rows;           // cells are ranges of it, each in ascending order
     std::unique_ptr<Row[]> work;     // LeafRank's copy, permuted into its leaves
-    std::unique_ptr<Row[]> scratch;  // buffer of stable partitions
+    std::unique_ptr<Row[]> scratch;  // buffer for stable partitions
 };
 
-// A cell is copied together when it holds less than a quarter of its view's rows and the view is
-// too large for a core's own cache.
+// A cell gets a compact view if it has less than a quarter of its view's rows and the view does not
+// fit in a core's own cache.
 inline constexpr std::size_t kCompactShare = 4;
 inline constexpr std::size_t kCacheBytes = 512 * 1024;
-inline constexpr std::size_t kColumnsPerPass = 4;  // that are copied together
+inline constexpr std::size_t kColumnsPerPass = 4;  // columns that are copied together
 
-// Copies some columns of the rows, from `first` on, to where the view has them.
+// Copies K columns of the rows, from column `first` on, into a column-major view.
 template <std::size_t K, class Code>
 void copy_columns(const CodeMatrix<Code>& codes, std::size_t first, const Row* rows, std::size_t n,
                   Code* view) {
@@ -49,8 +49,8 @@ void copy_columns(const CodeMatrix<Code>& codes, std::size_t first, const Row* r
     }
 }
 
-// A view in which rows[0, n) lie close together, or null where that would not pay; the rows are
-// then numbered anew, from 0. `pool` may be null.
+// Returns a view in which rows[0, n) are contiguous, and renumbers the rows from 0; null if that
+// would not pay. `pool` may be null.
 template <class Code>
 std::shared_ptr<View<Code>> compact_view(const View<Code>& old, Row* rows, std::size_t n,
                                          ThreadPool* pool) {
@@ -79,7 +79,7 @@ std::shared_ptr<View<Code>> compact_view(const View<Code>& old, Row* rows, std::
     return view;
 }
 
-// Rows with side 0 first; no branch to mispredict.
+// Stable partition with the rows of side 0 first; no branch to mispredict.
 inline std::size_t partition_block(Row* rows, std::size_t n, const std::uint8_t* side,
                                    Row* scratch) {
     std::size_t left = 0, right = 0;
@@ -95,10 +95,10 @@ inline std::size_t partition_block(Row* rows, std::size_t n, const std::uint8_t*
     return left;
 }
 
-// Partitions rows[0, n), in ascending order, by the sides of the leaves that hold them, each side
-// staying in ascending order: LeafRank's leaves are scattered, and sorted rows make every later
-// pass over the codes run forward. `leaves` are ranges of `work`; `side_of` is by node: 0 for the
-// left. Returns the number of rows on the left.
+// Stably partitions rows[0, n), which are in ascending order, by the side of the leaf that holds
+// them. Both sides stay in ascending order: LeafRank's leaves are scattered, and sorted rows make
+// every later pass over the codes run forward. `leaves` are ranges of `work`; `side_of` is indexed
+// by node (0: left). Returns the number of rows on the left.
 inline std::size_t partition_by_side(const std::vector<LeafRows>& leaves,
                                      const std::vector<std::uint8_t>& side_of, const Row* work,
                                      std::uint8_t* side, Row* rows, std::size_t n, Row* scratch,

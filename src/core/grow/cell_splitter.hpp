@@ -1,9 +1,10 @@
-// Candidates for the split of a cell whose rows are in memory, and its rows partitioned by the
+// Finds candidate splits for a cell whose rows are in memory, and partitions its rows by the
 // winner.
 //
-// In each cell LeafRank runs on the rows of one pair of classes after the other; all rows of
-// the cell are routed through each result. Histograms and split search only know two
-// classes. Where there are but two, the pair has all rows, and its LeafRank tree has routed them.
+// In each cell, LeafRank runs on the rows of one pair of classes after the other; all rows of the
+// cell are then routed through each result. So histograms and the split search only handle two
+// classes. If there are only two classes, the pair has all rows, and growing its LeafRank tree has
+// routed them already.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,8 @@
 
 namespace treerank {
 
-// The histogram of a pair from those of its classes, which count in the negatives' place.
+// Combines the histograms of two classes, whose counts are stored as negatives, into that of the
+// pair.
 inline void pair_up(const PackedCount* worse, const PackedCount* better, PackedCount* pair,
                     std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) pair[i] = worse[i] + (better[i] << 32);
@@ -40,13 +42,13 @@ struct OpenCell : OpenSplit {
     std::shared_ptr<View<Code>> view;
     std::size_t first = 0;
     std::size_t last = 0;
-    // Where they pay: of two classes together, or one for each of more.
+    // Null unless worth keeping: one histogram for two classes, otherwise one per class.
     std::shared_ptr<Count[]> histograms;
 
     std::size_t size() const { return last - first; }
 };
 
-// Works on one cell after another, in buffers of its own: one splitter for each thread.
+// Splits one cell after another, using buffers of its own: one splitter per thread.
 template <class Code, class Count>
 class CellSplitter {
   public:
@@ -76,11 +78,11 @@ class CellSplitter {
         for (const auto& [pair, key] : trials.pairs) try_pair(open, pair, trials.features, key);
     }
 
-    // Children of a cell whose winner is known, the better one first. Of two classes only the cell
-    // whose candidate was found last can be partitioned.
+    // Returns the children of a cell whose winner is known, the better one first. With two classes,
+    // only the cell whose candidate was found last can be partitioned.
     std::pair<Open, Open> partition(Open& open) {
         auto [left, right] = open_children(open, options_.focus, grown);
-        // Cells that will not be split need their weights, not their rows.
+        // Children that cannot be split need their weights, but not their rows.
         const bool last = open.cell->cell.depth + 1 == options_.max_depth;
         const std::size_t middle = open.first + (last ? open.size() / 2 : partition_rows(open));
         Open better{std::move(left), open.view, open.first, middle, {}};
@@ -100,9 +102,10 @@ class CellSplitter {
 
     std::size_t n_histograms() const { return has_two_classes() ? 1 : table_.n_classes; }
 
-    // A cell's histogram is the root histogram of its LeafRank tree, if that uses all features. It
-    // pays from twice as many rows as there are codes; those of more classes may take as much
-    // memory as the codes of the cell, not more.
+    // Whether a cell of n rows keeps its histogram, which is the root histogram of its LeafRank
+    // tree if that uses all features. This pays from twice as many rows as codes per feature; with
+    // more than two classes, the histograms may take at most as much memory as the codes of the
+    // cell.
     bool shares_histograms(std::size_t n) const {
         if (!leafrank_.uses_all_features() || options_.max_features >= 0) return false;
         const std::size_t size = table_.features.histogram_size(), p = table_.features.size();
@@ -124,7 +127,8 @@ class CellSplitter {
         }
     }
 
-    // The smaller child is counted, the larger one has what is left of the cell's.
+    // Counts the smaller child; the larger child gets the cell's histograms minus those of the
+    // smaller.
     void propagate_histograms(Open& open, Open& better, Open& worse) {
         const auto [small, large] =
             smaller_first(better, worse, [](const Open& child) { return child.size(); });
@@ -141,7 +145,7 @@ class CellSplitter {
         if (!wants(small)) small.histograms.reset();
     }
 
-    // A copy: LeafRank overwrites what it is given, and the children need the original.
+    // Returns a copy: LeafRank overwrites its histogram, and the children need the original.
     std::shared_ptr<Count[]> histogram_of(const Open& open, ClassPair pair) const {
         if (!open.histograms) return nullptr;
         const std::size_t size = table_.features.histogram_size();
@@ -154,7 +158,8 @@ class CellSplitter {
         return copy;
     }
 
-    // Copies the rows of one class or two to `to`, with the label bit set for the better one.
+    // Copies the rows of one or two classes to `to`, with the label bit set for the better class.
+    // Returns their number.
     std::size_t select(const Open& open, ClassPair pair, Row* to) const {
         const Row* rows = buffers_.rows.data() + open.first;
         if (has_two_classes()) {
@@ -219,7 +224,8 @@ class CellSplitter {
         }
     }
 
-    // Weights of all classes in the leaves of the LeafRank tree that the rows were routed through.
+    // Returns the weights of all classes in the leaves of the LeafRank tree that the rows were
+    // routed through (nodes x classes).
     Weights leaf_weights(const Open& open, std::size_t n_nodes) {
         const std::size_t n_classes = table_.n_classes;
         Weights weight(n_nodes * n_classes);
@@ -251,8 +257,8 @@ class CellSplitter {
     ProgressMonitor& monitor_;
     LeafRank<Code, Count> leafrank_;
     std::optional<LeafRankPruner<Code, Count>> pruner_;
-    std::vector<Row> unpermuted_;   // the rows of a pair as they were before growth
-    std::vector<LeafRows> leaves_;  // where the rows were routed to
+    std::vector<Row> unpermuted_;   // the rows of a pair before they are permuted
+    std::vector<LeafRows> leaves_;  // ranges that the rows were routed to
 };
 
 }  // namespace treerank

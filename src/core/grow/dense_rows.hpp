@@ -1,4 +1,4 @@
-// The rows of one node laid side by side, for all nodes below it.
+// A contiguous copy of the rows of one node, used for all nodes below it.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,17 @@
 
 namespace treerank {
 
-// Fewer bytes of codes stay in a core's nearest cache, wherever they lie.
+// Fewer bytes of codes stay in a core's nearest cache, wherever they are.
 inline constexpr std::size_t kNearBytes = 4096;
 
-// While it lives, rows[0, n) have numbers in a view of their own, whose codes lie row by row
-// without gaps; then they get their old numbers back. The rows may be permuted meanwhile.
+// While the object lives, rows[0, n) are numbered in a view of their own, whose codes are stored
+// row by row without gaps. The destructor restores the old numbers. The rows may be permuted in
+// between.
 template <class Code>
 class DenseRows {
   public:
-    // Whether n rows of a view are worth it: so few that they lie apart, and not so few that
-    // copying them takes as long as reading them where they are.
+    // Whether copying n rows of a view pays: they are few enough to be scattered, but not so few
+    // that copying them takes as long as reading them in place.
     static bool pays(const View<Code>& from, std::size_t n) {
         const CodeMatrix<Code>& codes = from.codes_for(n);
         return codes.step > 1 && n * kScattered < codes.rows &&
@@ -53,7 +54,8 @@ class DenseRows {
     const View<Code>& view() const { return view_; }
 
   private:
-    // A few words, the last of them over the one before: a call would take longer than the copy.
+    // Copies words, the last of which may overlap the one before: a function call would take longer
+    // than the copy.
     static void copy_row(const Code* from, std::size_t bytes, Code* to) {
         using Word = std::uint64_t;
         const auto* source = reinterpret_cast<const std::byte*>(from);

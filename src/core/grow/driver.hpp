@@ -1,4 +1,4 @@
-// TreeRank: cells split again and again by LeafRank; left is better.
+// TreeRank: splits cells recursively by LeafRank; left is better.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace treerank {
 
-// Where growth begins: at the root, or at a cell of two classes further down.
+// Where growth starts: at the root, or at a cell further down (two classes only).
 struct GrowthStart {
-    std::uint64_t key;  // all draws are a function of it
+    std::uint64_t key;  // all random draws are functions of it
     std::int32_t depth = 0;
-    std::optional<ClassWeight> total = std::nullopt;  // of the whole sample, if that is larger
+    std::optional<ClassWeight> total = std::nullopt;  // of the whole sample, if larger
 };
 
-// Grows one tree, or what is below a cell, on rows in ascending order of their numbers. `pool` may
+// Grows one tree, or the part below a cell, on rows in ascending order of their numbers. `pool` may
 // be null.
 template <class Code>
 RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, const GrowthStart& start,
                    const TreeRankOptions& options, ThreadPool* pool, ProgressMonitor& monitor);
 
-// Grows several trees on one table; `repeats` (trees x rows) says how often each row counts, null:
+// Grows several trees on one table. `repeats` (trees x rows) is how often each row counts; null:
 // once. Trees, cells and features are distributed over the pool; the result does not depend on its
 // size.
 template <class Code>

@@ -1,5 +1,4 @@
-// One shard of the rows, while a boosted tree is grown from sums over the shards: what
-// SummedBoosting asks of each of them.
+// The sums that SummedBoosting requests from each shard of the rows while it grows a boosted tree.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace treerank {
 
-// The rows of a shard, by number; `weights` may be null for rows of weight 1.
+// The rows of a shard. `weights` may be null if all rows have weight 1.
 template <class Code>
 struct GradientShard {
     CodeMatrix<Code> codes;
@@ -20,14 +19,14 @@ struct GradientShard {
     const std::int64_t* weights = nullptr;
 };
 
-// Histograms of some slots, one after another: the codes of the chosen features.
+// Returns the histograms of the given slots, concatenated. Each covers the chosen features.
 template <class Code>
 std::vector<GradientSum> count_gradients(const GradientShard<Code>& shard, const RowState& placed,
                                          const std::vector<std::int32_t>& slots,
                                          const std::vector<std::int32_t>& n_codes,
                                          const std::vector<std::int32_t>& chosen);
 
-// Squares of the gradients in some slots.
+// Returns the sums of squared gradients of the given slots.
 template <class Code>
 std::vector<GradientSquares> sum_squares(const GradientShard<Code>& shard, const RowState& placed,
                                          const std::vector<std::int32_t>& slots, int shift);

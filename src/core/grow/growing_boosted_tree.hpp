@@ -1,5 +1,5 @@
-// A boosted tree while it grows: its cells and nodes with the sums of their gradients, and what
-// follows from these alone. Where the rows are only the grower knows.
+// A boosted tree during growth: its cells and nodes with their gradient sums, and what follows from
+// these alone. Only the grower knows where the rows are.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace treerank {
 
-// Rows [first, first + n) of the grower, which all reach the same place.
+// Rows [first, first + n) of the grower, which all reach the same cell or node.
 struct Segment {
     std::int64_t first = 0;
     std::int64_t n = 0;
@@ -21,43 +21,46 @@ struct Segment {
     Bounds bounds;
 };
 
-// A leaf of the LeafRank tree inside a cell.
+// A leaf of the inner tree of a cell.
 struct BoostedLeaf {
-    std::int32_t node;    // of the growing tree
-    std::int32_t number;  // in its cell
+    std::int32_t node;    // index in the growing tree
+    std::int32_t number;  // index in its inner tree
     Segment rows;
-    std::int64_t from;  // where its rows lay before it was merged
+    std::int64_t from;  // where its rows were before the leaves were merged
 };
 
 class GrowingBoostedTree {
   public:
     explicit GrowingBoostedTree(const Features& features);
 
-    // Starts anew, without cells.
+    // Starts over without cells.
     void reset(const BoostingOptions& options);
 
     std::int32_t add_cell(const Segment& at, std::int32_t parent, std::int32_t depth);
     std::int32_t add_node(const Segment& at);
-    // The two sides of a cut, but for where their rows are.
+    // Returns the two sides of a cut, without the positions of their rows.
     std::pair<Segment, Segment> sides_of(const Segment& at, const NewtonCut& cut) const;
-    // Makes a node a test, and returns the children.
+    // Turns a node into a test and returns its children.
     std::pair<std::int32_t, std::int32_t> split_node(std::int32_t node, const NewtonCut& cut);
 
-    // Whether the tree inside a cell, whose nodes are the last ones, tests a constrained feature.
+    // Whether the inner tree of a cell, whose nodes are the last ones, tests a constrained feature.
     bool is_constrained(std::int32_t first_test) const;
-    // Leaves by falling value; as many of the first as split the cell best go left. Rows that
-    // differ in a constrained feature come to leaves whose values are in order: where these are
-    // equal both must go the same way. 0: all are.
+    // Sorts the leaves by decreasing value and returns how many of them go left in the best split
+    // of the cell. Rows that differ only in a constrained feature arrive in leaves whose values are
+    // in order; if these are equal, both leaves must go to the same side. Returns 0 if all values
+    // are equal.
     std::size_t order_leaves(std::vector<BoostedLeaf>& leaves, const Segment& cell,
                              bool constrained) const;
-    // The two halves of a cell, whose leaves are put side by side in their order.
+    // Returns the two halves of a cell, with the rows of its leaves placed side by side in their
+    // order.
     std::pair<Segment, Segment> merge(std::vector<BoostedLeaf>& leaves, std::size_t n_left,
                                       const Segment& cell, bool constrained);
-    // What a row of a stratum adds to its score, having come by a leaf of the tree in the cell
-    // above (-1: none). Leaves are in order within their stratum, strata among each other.
+    // Returns what a row of a stratum adds to its score if it arrived by node `leaf` of the inner
+    // tree above (-1: none). Values of leaves are clipped to the bounds of their stratum, so that
+    // strata remain in order.
     float step_of(const Segment& stratum, std::int32_t leaf) const;
 
-    // The Newton step of a segment, as far as its bounds allow it.
+    // The Newton step of a segment, clipped to its bounds.
     double value(const Segment& at) const { return at.bounds.clip(scale.value(at.sum)); }
 
     BoostedTree compile();
@@ -70,7 +73,7 @@ class GrowingBoostedTree {
 
   private:
     std::int8_t sign_of(std::int32_t feature) const { return features_.monotonic[feature]; }
-    // No value of the one will be below any of the other.
+    // Bounds both segments so that no value of `better` will be below any value of `worse`.
     void keep_apart(Segment& better, Segment& worse) const;
     float left_share(std::int32_t test) const;
 

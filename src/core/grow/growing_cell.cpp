@@ -10,7 +10,7 @@ namespace treerank {
 
 namespace {
 
-// Branches of a cell's key where those of its children start.
+// The branches of a cell's key for the keys of its children.
 constexpr std::uint64_t kLeftBranch = 0, kRightBranch = 1;
 
 void append(Weights& to, const Weights& from) { to.insert(to.end(), from.begin(), from.end()); }
@@ -36,7 +36,7 @@ void restore_tests(const RankTree& tree, const Cell& from, Growing& to) {
     for (std::int32_t t = from.first_test; t < from.last_test; ++t) {
         const SplitCondition& condition = tree.tests[t].condition;
         if (tree.tests[t].left < 0 || !condition.categorical) continue;
-        first_set = std::min(first_set, condition.cut);  // those of a cell lie side by side
+        first_set = std::min(first_set, condition.cut);  // the sets of a cell are contiguous
         last_set = std::max(last_set, condition.cut + 1);
     }
     for (std::int32_t t = from.first_test; t < from.last_test; ++t)

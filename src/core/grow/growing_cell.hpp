@@ -1,4 +1,4 @@
-// Cells while a ranking tree grows, and how the grown cells become a flat tree.
+// The cells of a ranking tree during growth, and their conversion to a flat tree.
 #pragma once
 
 #include <cstdint>
@@ -13,41 +13,44 @@ namespace treerank {
 
 using Weights = std::vector<double>;  // by class, worst class first, in units
 
-// A cell while the tree grows, with the tests of its split; flattened at the end.
+// A cell during growth, with the tests of its split.
 struct Growing : CellTests {
     Cell cell;
-    std::uint64_t key = 0;  // what is drawn for its split is a function of it
+    std::uint64_t key = 0;  // all draws for its split are functions of it
     Weights class_weight;
     Growing* left = nullptr;
     Growing* right = nullptr;
-    std::int32_t number = -1;  // in the flat tree
-    // Weight from the best end of the cell to the end of what counts, as `Focus` counts it.
+    std::int32_t number = -1;  // index in the flat tree
+    // The weight from the top of the cell down to the end of what counts, as measured by `Focus`.
+    // Not positive if the cell is below that.
     double reach = std::numeric_limits<double>::infinity();
 
     double weight() const { return std::accumulate(class_weight.begin(), class_weight.end(), 0.0); }
 };
 
-// The ranking tree while it grows; a deque keeps addresses.
+// The cells of a growing tree; a deque keeps their addresses stable.
 using GrowingCells = std::deque<Growing>;
 
-// The root of a tree, or the cell further down where growth begins.
+// Returns the root of a tree, or a cell further down where growth starts.
 Growing root_cell(Weights weight, std::uint64_t key, const Focus& focus, std::int32_t depth = 0);
 
-// Adds the two children of a cell, the better one being of weight `left`.
+// Adds the two children of a cell; `left` is the weight of the better one.
 void add_children(Growing& cell, Weights left, const Focus& focus, GrowingCells& grown);
 
-// All cells, which are numbered in this order; or those without children, best first.
+// preorder() returns all cells and numbers them in this order; leaves_of() returns those without
+// children, best first.
 std::vector<Growing*> preorder(Growing& root);
 std::vector<Growing*> leaves_of(Growing& root);
 
-// Lists the cells in preorder, whatever order they were grown in; takes their tests, or copies
-// them.
+// Lists the cells in preorder, in whatever order they were grown. With `take`, tests may be moved
+// instead of copied.
 RankTree to_preorder(Growing& root, std::size_t n_classes, bool take = true);
 
-// The inverse: restores what is below a cell without children, which is the root of the tree.
+// The inverse of to_preorder(): restores the cells below `root`, which must have no children yet.
+// `root` is the root of the tree.
 void from_preorder(const RankTree& tree, const Focus& focus, Growing& root, GrowingCells& grown);
 
-// Whether the numbers in a tree's records name cells, tests and sets that are there.
+// Whether all indices in a tree's records are valid.
 bool is_sound(const RankTree& tree, std::size_t n_features);
 
 }  // namespace treerank

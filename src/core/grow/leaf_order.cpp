@@ -7,8 +7,8 @@ namespace treerank {
 
 namespace {
 
-// beta - alpha adds up over the leaves, so that the best cut is after the last leaf where it
-// is not negative: no need to sort, unless that leaves too little on one side (n_left 0).
+// beta - alpha is additive over leaves, so the best left side consists of all leaves where it is
+// not negative. No sorting is needed, unless this leaves too little weight on one side (n_left 0).
 template <class Size>
 LeafOrder partition_leaves(const std::vector<LeafRankNode>& nodes,
                            const std::vector<std::int32_t>& leaves, ClassWeight cell,

@@ -1,5 +1,5 @@
-// A LeafRank tree while it grows: its nodes, and which may still be split, whoever counts
-// the rows.
+// A LeafRank tree during growth: its nodes and which of them may still be split, regardless of how
+// rows are counted.
 #pragma once
 
 #include <bit>
@@ -18,11 +18,12 @@ struct OpenNode {
     std::int32_t node = 0;
     std::int32_t depth = 0;
     std::uint64_t key = 0;
-    double lower = 0;  // bounds of its share of positives, under monotone constraints
+    double lower = 0;  // bounds on its share of positives (monotone constraints)
     double upper = 1;
 };
 
-// A node as it is where its tree, and the sets of it, start at another place of their lists.
+// Returns the node with shifted indices, for lists in which its tree and category sets start
+// elsewhere.
 inline LeafRankNode shifted(LeafRankNode node, std::ptrdiff_t by, std::ptrdiff_t sets_by) {
     if (node.left < 0) return node;
     node.left += static_cast<std::int32_t>(by);
@@ -31,7 +32,8 @@ inline LeafRankNode shifted(LeafRankNode node, std::ptrdiff_t by, std::ptrdiff_t
     return node;
 }
 
-// Adds a tree's nodes and sets to lists that may have those of others.
+// Appends the nodes and category sets of a tree to lists that may already have those of other
+// trees.
 inline void append_tree(const std::vector<LeafRankNode>& nodes,
                         const std::vector<CategorySet>& sets, std::vector<LeafRankNode>& to,
                         std::vector<CategorySet>& sets_to) {
@@ -40,11 +42,11 @@ inline void append_tree(const std::vector<LeafRankNode>& nodes,
     sets_to.insert(sets_to.end(), sets.begin(), sets.end());
 }
 
-// Whether nodes [first, last) name each other, features and sets that are there.
+// Whether all indices in nodes [first, last) are valid: children, features and category sets.
 bool fit_together(const std::vector<LeafRankNode>& nodes, std::ptrdiff_t first, std::ptrdiff_t last,
                   std::size_t n_features, std::size_t n_sets);
 
-// The leaf in which a row ends that is at node `at`.
+// Returns the leaf reached by a row that is at node `at`.
 template <class Code>
 std::int32_t leaf_of(std::int32_t at, const std::vector<LeafRankNode>& nodes,
                      const std::vector<CategorySet>& sets, const CodeMatrix<Code>& codes,
@@ -57,13 +59,13 @@ std::int32_t leaf_of(std::int32_t at, const std::vector<LeafRankNode>& nodes,
     return at;
 }
 
-// Buffers for the draws of a node, used again for the next.
+// Buffers for the feature draws of a node, reused for the next.
 struct FeatureDraws {
     std::vector<std::int32_t> order;
     std::vector<std::int32_t> drawn;
-    std::vector<std::uint64_t> words;  // a bit for each feature that is drawn
+    std::vector<std::uint64_t> words;  // one bit per feature: whether it is drawn
 
-    // Lists order[first, first + k) in ascending order: setting bits is quicker than sorting.
+    // Lists order[first, first + k) in ascending order; setting bits is faster than sorting.
     void list(std::size_t first, std::size_t k, std::size_t n_features) {
         words.assign((n_features + 63) / 64, 0);
         for (std::size_t i = first; i < first + k; ++i)
@@ -75,8 +77,8 @@ struct FeatureDraws {
     }
 };
 
-// Which of the nodes that can be split comes first in best-first growth: the one whose split lowers
-// the impurity of the cell most, on ties the one that was made first.
+// The order of nodes in best-first growth: the node whose split reduces the impurity of the cell
+// most comes first, on ties the one created first.
 struct Priority {
     double gain;
     std::int32_t node;
@@ -86,7 +88,8 @@ struct Priority {
     }
 };
 
-// Of two children the smaller one is counted; the larger one is what it leaves of its parent.
+// Orders two children by size: the smaller one is counted, the larger one is the parent minus the
+// smaller.
 template <class Child, class Size>
 std::pair<Child&, Child&> smaller_first(Child& left, Child& right, const Size& size_of) {
     if (size_of(left) <= size_of(right)) return {left, right};
@@ -97,7 +100,7 @@ std::pair<Child&, Child&> smaller_first(Child& left, Child& right, const Size& s
 struct LeafRankNodes {
     std::vector<LeafRankNode> nodes;
     std::vector<CategorySet> category_sets;
-    // By node, under monotone constraints: the share of positives, kept within bounds.
+    // Only under monotone constraints, by node: the share of positives, clipped to its bounds.
     std::vector<double> values;
 };
 
@@ -106,15 +109,15 @@ class LeafRankTree : public LeafRankNodes {
     LeafRankTree(const Features& features, const LeafRankOptions& options)
         : features_(features), options_(options), monotonic_(features.any_monotonic()) {}
 
-    // Starts anew with one node, the cell.
+    // Starts over with one node, the cell.
     void reset(ClassWeight cell);
     bool may_split(const OpenNode& open) const;
     CutSearch search_of(const OpenNode& open) const;
-    // Adds the two children of a node, the left one first. Where their tests are known already
-    // nothing is drawn below, and they need no keys.
+    // Adds the two children of a node, the left one first. If the tests below are already known,
+    // nothing is drawn for the children, and they need no keys (`draws` is false).
     std::pair<OpenNode, OpenNode> split(const OpenNode& open, const Split& split,
                                         bool draws = true);
-    // Makes a node a test: the number of its left child, after which the right one comes.
+    // Turns a node into a test. Returns the index of its left child; the right child follows it.
     std::int32_t add_children(std::int32_t node, const SplitCondition& condition,
                               ClassWeight left_weight) {
         const auto left = static_cast<std::int32_t>(nodes.size());
@@ -127,22 +130,22 @@ class LeafRankTree : public LeafRankNodes {
         nodes.push_back(child);
         return left;
     }
-    // The set of a categorical test.
+    // Stores the category set of a test.
     void keep_set(std::int32_t node, const CategorySet& set) {
         nodes[node].condition.cut = static_cast<std::int32_t>(category_sets.size());
         category_sets.push_back(set);
     }
-    // Notes the bounded share of a node that is done with.
+    // Stores the bounded share of positives of a node that is finished.
     void note_value(const OpenNode& open);
     Priority priority(const OpenNode& open, const Split& split) const;
     bool grows_best_first() const { return options_.max_leaf_nodes >= 0; }
-    // Whether it has as many leaves as best-first growth may make.
+    // Whether the tree has as many leaves as best-first growth may create.
     bool is_full() const {
         return grows_best_first() && std::ssize(nodes) / 2 + 1 >= options_.max_leaf_nodes;
     }
     bool uses_all_features() const { return options_.max_features < 0; }
-    // Searches all features, or as many as are to be drawn and, if none of those has a cut, one
-    // after another. `best_of` searches a sorted list of them.
+    // Searches all features; or draws as many as configured and then, as long as no split is found,
+    // one more at a time. `best_of` searches a sorted list of features.
     template <class BestOf>
     Split best_split(const std::vector<std::int32_t>& features, std::uint64_t key,
                      FeatureDraws& draws, const BestOf& best_of) const {
@@ -159,22 +162,23 @@ class LeafRankTree : public LeafRankNodes {
         }
         return best;
     }
-    // Gives nodes their new numbers (-1: it goes); sets are listed in the order in which the nodes
-    // that stay are visited. A node whose children go becomes a leaf.
+    // Gives nodes new indices (-1: removed). Category sets are listed in the order in which the
+    // remaining nodes are visited. A node whose children are removed becomes a leaf.
     void renumber(const std::vector<std::int32_t>& visited,
                   const std::vector<std::int32_t>& number);
-    // Puts a tree that was grown elsewhere in the place of a leaf: its root gets the leaf's number,
-    // its other nodes come after those that are there.
+    // Replaces a leaf by a tree that was grown elsewhere: its root gets the index of the leaf, its
+    // other nodes are appended.
     void graft(std::int32_t leaf, const LeafRankNodes& below);
-    // Numbers the nodes as depth-first growth does, and returns the new number of each: children
-    // when their parent is split, the left branch before the right. On ties the number decides.
+    // Numbers the nodes as depth-first growth does, and returns the new index of each: children get
+    // their indices when their parent is split, the left branch before the right. Indices break
+    // ties.
     std::vector<std::int32_t> number_depth_first();
 
   protected:
     const Features& features_;
     const LeafRankOptions options_;
     const bool monotonic_;
-    ClassWeight cell_;  // whose classes weigh the same
+    ClassWeight cell_;  // its two classes are given equal weight
 };
 
 }  // namespace treerank

@@ -1,4 +1,4 @@
-// Compiled once for each instruction set, with TREERANK_ISA naming it.
+// Compiled once per instruction set, which TREERANK_ISA names.
 #include "core/grow/logistic_kernel_isa.hpp"
 
 #include "core/util/sigmoid.hpp"
@@ -14,7 +14,8 @@ void logistic_derivatives(const double* __restrict scores, const std::uint8_t* _
     }
 }
 
-// Vectors of GCC and Clang: compilers do not make any of a loop over comparisons by themselves.
+// Vector types of GCC and Clang: the compilers do not vectorise a loop of comparisons by
+// themselves.
 constexpr std::size_t kLanes = 8;
 typedef double Doubles __attribute__((vector_size(kLanes * sizeof(double))));
 typedef std::int64_t Words __attribute__((vector_size(kLanes * sizeof(std::int64_t))));
@@ -24,7 +25,7 @@ ExtremeScores extreme_scores(const double* scores, const std::uint8_t* labels, s
     const Doubles none = Doubles{} + ExtremeScores::kNone;
     Doubles least = none, largest = -none, from_zero = none;  // of positives, negatives, all
     for (std::size_t i = 0; i < n; i += kLanes) {
-        Doubles score = Doubles{} + scores[i];  // lanes behind the last row repeat another
+        Doubles score = Doubles{} + scores[i];  // lanes past the last row repeat a row
         Bytes label = Bytes{} + labels[i];
         if (i + kLanes <= n) {
             __builtin_memcpy(&score, scores + i, sizeof score);

@@ -1,4 +1,4 @@
-// Chooses among the compiled kernels.
+// Selects the kernels for the instruction set in use.
 #include "core/grow/logistic_loss.hpp"
 
 #include "core/util/instruction_set.hpp"

@@ -1,4 +1,4 @@
-// The logistic loss of two classes, the score being the log-odds.
+// The binary logistic loss, where the score is the log-odds.
 #pragma once
 
 #include <cstddef>
@@ -7,21 +7,21 @@
 
 namespace treerank {
 
-// Scores that decide how large the derivatives of the logistic loss get, which are monotone: the
-// least of the positives, the largest of the negatives and the least distance from 0. Rounded, two
-// derivatives that hardly differ may come in another order; so shards and devices, which must get
-// the same unit, go by these scores too.
+// The scores that determine the largest derivatives of the logistic loss, which are monotone
+// functions of the score: the lowest score of the positives, the highest of the negatives, and the
+// smallest distance from 0. After rounding, two derivatives that hardly differ may be in another
+// order; shards and devices must get the same unit, so they go by these scores as well.
 struct ExtremeScores {
     static constexpr double kNone = std::numeric_limits<double>::infinity();
     double of_positives = kNone, of_negatives = -kNone, from_zero = kNone;
 };
 
-// First and second derivatives by the scores of n rows; `labels` are 0 or 1. The same bits on every
-// processor.
+// Computes the first and second derivatives with respect to the scores of n rows; `labels` are 0 or
+// 1. Bit-identical on every processor.
 void logistic_derivatives(const double* scores, const std::uint8_t* labels, std::size_t n,
                           double* first, double* second);
 
-// Of n rows.
+// Returns the extreme scores of n rows.
 ExtremeScores extreme_scores(const double* scores, const std::uint8_t* labels, std::size_t n);
 
 }  // namespace treerank

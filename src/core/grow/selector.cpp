@@ -8,14 +8,15 @@
 namespace treerank {
 
 namespace {
-// Fewer nodes are copied in less time than memory for the next ones is allocated.
+// With fewer nodes, copying them is faster than allocating memory for the next ones.
 constexpr std::size_t kManyNodes = 1024;
 
-// What a cell below the top is cut into stays below it: local and partial AUC do not change. The
-// first few splits are made all the same, so that the rest of the ranking is of some use.
+// The parts of a cell below the top stay below it, so local and partial AUC do not change. The
+// first few levels are split all the same, so that the rest of the ranking is of some use.
 constexpr std::int32_t kDepthBelowTop = 5;
 
-// Branches of a cell's key, beside its children: the draw of features, then the pairs of classes.
+// Branches of a cell's key besides those of its children: the draw of features, then the pairs of
+// classes.
 constexpr std::uint64_t kFeatureBranch = 2, kPairBranch = 3;
 
 std::vector<std::int32_t> draw_features(const Features& features, std::int32_t max_features,
@@ -44,7 +45,7 @@ std::vector<ClassPair> pairs_of(const Weights& weight, Tournament tournament) {
     return pairs;
 }
 
-// Turns weights of the leaves (nodes x classes) into weights of all nodes.
+// Fills in the weights of inner nodes from those of the leaves (nodes x classes).
 void add_up(const std::vector<LeafRankNode>& nodes, std::size_t n_classes, Weights& weight) {
     for (std::size_t i = nodes.size(); i-- > 0;)  // children come after their parents
         for (std::size_t k = 0; nodes[i].left >= 0 && k < n_classes; ++k)
@@ -52,7 +53,7 @@ void add_up(const std::vector<LeafRankNode>& nodes, std::size_t n_classes, Weigh
                 weight[nodes[i].left * n_classes + k] + weight[nodes[i].right * n_classes + k];
 }
 
-// Makes a candidate the split of the cell.
+// Makes a candidate the split of its cell.
 void keep_winner(OpenSplit& open, Candidate& winner, double gain) {
     Growing& cell = *open.cell;
     cell.cell.auc_gain = gain;
@@ -62,8 +63,9 @@ void keep_winner(OpenSplit& open, Candidate& winner, double gain) {
     static_cast<CellTests&>(cell) = std::move(winner);
 }
 
-// The largest gain wins; on ties the pair of lower classes. `worse` and `better` are the chains of
-// the other cells, `none_better` those where there is no better cell.
+// Picks the candidate with the largest gain, on ties that of the lower pair of classes. Returns
+// false if none gains enough. `worse` and `better` are the chains of the other cells; `none_better`
+// is the chain without any better cell.
 bool pick(OpenSplit& open, const Chains& worse, const Chains& better, const Chains& none_better,
           const Weights& total, const TreeRankOptions& options) {
     const bool local = options.tournament_gain == TournamentGain::kLocal;
@@ -116,7 +118,7 @@ std::pair<OpenSplit, OpenSplit> open_children(const OpenSplit& open, const Focus
 
 void add_candidate(OpenSplit& open, ClassPair pair, LeafRankTree& grown, Weights leaf_weight,
                    double min_weight) {
-    if (grown.nodes.size() < 3) return;  // nothing to tell the classes apart
+    if (grown.nodes.size() < 3) return;  // a single leaf: no split
     const Weights& cell = open.cell->class_weight;
     const std::size_t n_classes = cell.size();
     std::vector<double> size(leaf_weight.size() / n_classes);

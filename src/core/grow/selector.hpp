@@ -1,4 +1,4 @@
-// The tournament of a level: candidates for the split of each cell, and which of them wins.
+// The tournament of a level: the candidate splits of each cell, and the choice of the winners.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ using ClassPair = std::pair<std::int32_t, std::int32_t>;  // the worse class fir
 
 bool may_split(const Growing& cell, const TreeRankOptions& options);
 
-// A split of a cell by the best cut of one pair of classes.
+// A candidate split of a cell: the best cut for one pair of classes.
 struct Candidate : CellTests {
     ClassPair pair;
     Weights left;
@@ -26,11 +26,11 @@ struct Candidate : CellTests {
 struct OpenSplit {
     Growing* cell = nullptr;
     std::vector<Candidate> candidates{};
-    Weights left{};  // of the winner; empty: the cell stays whole
+    Weights left{};  // weights of the winner's left side; empty: no split
 };
 
-// What one LeafRank tree of a cell is grown for: neighbours among the classes that the cell has,
-// or any two of them; with the features that the cell's split may use.
+// The LeafRank trees to be grown in a cell: one for each pair of neighbouring classes that occur in
+// the cell, or for any two of them; and the features that the split may use.
 struct PairTrial {
     ClassPair pair;
     std::uint64_t key;
@@ -42,29 +42,29 @@ struct CellTrials {
 CellTrials trials_of(const OpenSplit& open, const Features& features,
                      const TreeRankOptions& options);
 
-// Puts the children of a cell whose winner is known below it, the better one first.
+// Adds the children of a cell whose winner is known and returns them, the better one first.
 std::pair<OpenSplit, OpenSplit> open_children(const OpenSplit& open, const Focus& focus,
                                               GrowingCells& grown);
 
-// Cuts the leaves of a tree that was grown for a pair of classes in two; no candidate where no cut
-// is admissible. `leaf_weight` (nodes x classes) has the weights of all classes in the leaves; of
-// two classes the nodes hold them, and it is empty. Takes the nodes of the tree if there are many,
-// and copies few, so that their memory serves for the next.
+// Divides the leaves of a tree that was grown for a pair of classes in two and adds the candidate;
+// adds none if no cut is admissible. `leaf_weight` (nodes x classes) has the weights of all classes
+// in the leaves; it is empty for two classes, whose weights are in the nodes. Takes the nodes of
+// the tree if there are many; few are copied, so that their memory can be reused.
 void add_candidate(OpenSplit& open, ClassPair pair, LeafRankTree& grown, Weights leaf_weight,
                    double min_weight);
 
-// Chooses the candidate of the only pair of two classes if it adds enough. What a split adds to
-// the AUC depends on nothing outside of the cell.
+// For two classes: chooses the only candidate if it adds enough to the AUC, which depends on
+// nothing outside of the cell. Returns whether the cell is split.
 bool choose_alone(OpenSplit& open, const Weights& total, const TreeRankOptions& options);
 
-// Chooses the winners of a level, from the best cell to the worst; `level` has them in that order.
-// What a candidate adds is computed with the winners chosen so far.
+// Chooses the winners of a level, from the best cell to the worst; `level` must be in that order.
+// The gain of a candidate is computed with the winners chosen so far.
 void choose_winners(Growing& root, const std::vector<OpenSplit*>& level,
                     const TreeRankOptions& options);
 
-// Level-wise growth: chooses the winners of all open cells of one depth, best first, wherever their
-// rows are, and replaces the cells by their children. `stays_whole` is told of each cell that is
-// not split, and `split` turns the others into pairs of children.
+// Level-wise growth: chooses the winners for all open cells of one depth (best first, wherever
+// their rows are) and replaces the cells by their children. `stays_whole` is called for each cell
+// that is not split; `split` turns the others into pairs of children.
 template <class Open, class StaysWhole, class Split>
 void descend(Growing& root, std::vector<Open>& level, const TreeRankOptions& options,
              const StaysWhole& stays_whole, const Split& split) {

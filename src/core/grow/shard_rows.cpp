@@ -9,7 +9,7 @@ namespace treerank {
 
 namespace {
 
-// Trials of each cell: a range of the list, which has those of one cell side by side.
+// The trials of each cell, as ranges of a list in which the trials of one cell are contiguous.
 struct TrialsOfCell {
     std::vector<std::int32_t> first, last;
 

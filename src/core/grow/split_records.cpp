@@ -9,9 +9,9 @@ namespace treerank {
 
 namespace {
 
-constexpr std::size_t kAhead = 16;  // records that are asked for before they are needed
+constexpr std::size_t kAhead = 16;  // prefetch distance in records
 
-// The number of tests from each record on downwards, itself included.
+// Returns the number of tests in the subtree of each record, including its own.
 std::vector<std::int32_t> tests_below(const SplitRecords& splits) {
     std::vector<std::int32_t> below;
     reserve_large(below, splits.n);
@@ -32,7 +32,7 @@ std::vector<std::int32_t> tests_below(const SplitRecords& splits) {
     return below;
 }
 
-// The test of a record, its numbers checked before they index anything.
+// Returns the test of a record, with its indices checked.
 SplitCondition condition_of(const SplitRecord& record, const SplitRecords& splits,
                             const Features& features) {
     SplitCondition condition;
@@ -47,8 +47,8 @@ SplitCondition condition_of(const SplitRecord& record, const SplitRecords& split
     return condition;
 }
 
-// Visits the tests of a tree: `split` adds the children of a node, `end` gets nodes that stay
-// leaves.
+// Visits the tests of a tree: `split` adds the children of a node, `end` receives the nodes that
+// stay leaves.
 template <class Open, class OnSplit, class OnEnd>
 void visit(const Open& root, std::span<const DepthFirst::Test> tests, const SplitRecords& splits,
            const OnSplit& split, const OnEnd& end) {
@@ -57,7 +57,7 @@ void visit(const Open& root, std::span<const DepthFirst::Test> tests, const Spli
     for (std::size_t i = 0; i < tests.size(); ++i) {
         if (i + kAhead < tests.size())
             __builtin_prefetch(splits.records + std::max(tests[i + kAhead].record, 0));
-        // A record that two parents name is at one of the two places only.
+        // A record with two parents is at only one of its two places.
         check(tests[i].record >= 0, "splits: records that do not fit together");
         const Open open = stack.back();
         stack.pop_back();
@@ -72,7 +72,7 @@ void visit(const Open& root, std::span<const DepthFirst::Test> tests, const Spli
 DepthFirst::DepthFirst(const SplitRecords& splits, std::size_t n_roots) {
     check(n_roots <= splits.n, "splits: fewer records than trees");
     const std::vector<std::int32_t> below = tests_below(splits);
-    std::vector<std::int32_t> place;  // of each record's test; -1: nothing leads to it
+    std::vector<std::int32_t> place;  // position of each record's test; -1: unreachable
     reserve_large(place, splits.n);
     place.assign(splits.n, -1);
     starts_.reserve(n_roots + 1);
@@ -101,7 +101,7 @@ DepthFirst::DepthFirst(const SplitRecords& splits, std::size_t n_roots) {
 void replay_splits(const OpenNode& root, std::span<const DepthFirst::Test> tests,
                    const SplitRecords& splits, const Features& features, LeafRankTree& tree) {
     reserve_large(tree.nodes, 2 * tests.size() + 1);
-    if (!features.any_monotonic()) {  // a node is no more than its number
+    if (!features.any_monotonic()) {  // without bounds, a node is just its index
         const auto split = [&](std::int32_t node, const SplitRecord& record) {
             const SplitCondition condition = condition_of(record, splits, features);
             const std::int32_t left = tree.add_children(node, condition, record.left_weight);

@@ -58,7 +58,7 @@ std::int32_t SummedBoosting::new_slot(NodeOfCell at, SlotOf& slot_of) {
     return found->second;
 }
 
-// No node is split twice between two requests: the second cut would need counts of its own.
+// No node is split twice between two requests, because the second cut would need counts of its own.
 SlotStep SummedBoosting::step_from(NodeOfCell at, SlotOf& slot_of, std::vector<CategorySet>& sets) {
     SlotStep step;
     const std::vector<InnerNode>& nodes = growth_.cells()[at.cell].nodes;
@@ -88,7 +88,7 @@ void SummedBoosting::answer(const GradientSum* sums, const GradientSquares* squa
     }
     do {
         std::vector<NewtonCut> cuts;
-        std::vector<std::int64_t> n_left;  // rows are elsewhere, and weight stands for their number
+        std::vector<std::int64_t> n_left;  // rows are elsewhere; weights take the place of numbers
         for (const BoostedOpenNode& node : growth_.nodes()) {
             cuts.push_back(find_cut(node));
             n_left.push_back(cuts.back().left.weight);

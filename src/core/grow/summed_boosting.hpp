@@ -1,6 +1,6 @@
-// A boosted tree grown from sums over shards of the rows, which are elsewhere: says which sums the
-// driver needs next and how the rows move. It is, to the bit, the tree that BoostingRounds grows on
-// the same gradients in one place.
+// A boosted tree grown from sums over shards of the rows. Says which sums the driver needs next and
+// how the rows move. The tree is bit-identical to the one that BoostingRounds grows on the same
+// gradients in one place.
 #pragma once
 
 #include <cstddef>
@@ -17,30 +17,31 @@
 
 namespace treerank {
 
-// What is asked of all shards. Rows move first, from the slots before to the slots from now on;
-// all are in slot 0 at first. Then the histograms of some slots are counted.
+// A request to all shards. First, rows move from the previous slots to the new ones (initially all
+// rows are in slot 0). Then the histograms of the wanted slots are counted.
 struct BoostingRequest {
     bool moves = false;
-    std::vector<SlotStep> steps{};  // by the slot before
+    std::vector<SlotStep> steps{};  // by previous slot
     std::vector<CategorySet> sets{};
     std::int32_t n_slots = 1;
     std::vector<std::int32_t> wanted{};
-    int square_shift = -1;  // of the squares that are wanted too; -1: none are
+    int square_shift = -1;  // shift of the squares that are wanted as well; -1: none
 };
 
 class SummedBoosting {
   public:
-    // Histograms of at most about `histogram_bytes` are asked for at a time, or else of one node.
+    // Requests histograms of at most about `histogram_bytes` at a time, but at least of one node.
     SummedBoosting(Features features, std::vector<std::int32_t> chosen,
                    const BoostingOptions& options, std::int64_t weight,
                    std::size_t histogram_bytes);
 
-    // Counters of a histogram: the codes of the chosen features, one feature after another.
+    // The number of sums in a histogram: the codes of the chosen features, one feature after
+    // another.
     std::size_t histogram_size() const { return size_; }
     bool is_done() const { return has_started_ && growth_.nodes().empty(); }
-    // Of a tree that is not done.
+    // Only if the tree is not done.
     BoostingRequest request();
-    // The histograms that the last request wanted, and their squares; null where it wanted none.
+    // Takes the histograms that the last request wanted, and their squares (null if not wanted).
     void answer(const GradientSum* sums, const GradientSquares* squares);
     BoostedTree compile() { return growth_.finish(); }
 
@@ -55,7 +56,7 @@ class SummedBoosting {
     void keep_rest(const BoostedCount& count);
     void start();
     NewtonCut find_cut(const BoostedOpenNode& node) const;
-    // Where the rows of a node are from now on.
+    // Returns the new slot of a node's rows; kGone if they are no longer needed.
     std::int32_t new_slot(NodeOfCell at, SlotOf& slot_of);
     SlotStep step_from(NodeOfCell at, SlotOf& slot_of, std::vector<CategorySet>& sets);
 
@@ -64,7 +65,7 @@ class SummedBoosting {
     BoostedGrowth growth_;
     const std::size_t size_, most_open_;
     int square_shift_ = -1;
-    bool has_started_ = false;        // the sums of all rows are known
+    bool has_started_ = false;        // whether the sums of all rows are known
     std::vector<Counts> histograms_;  // by number
     std::vector<NodeOfCell> slots_;
 };

@@ -1,10 +1,10 @@
-// The search for the best Gini cut of a node of few rows, sixteen features at a time. Included by
-// kernels_isa.cpp alone, as scan_isa.hpp is.
+// Finds the best Gini cut of a node with few rows, sixteen features at a time. Included by
+// kernels_isa.cpp only, like scan_isa.hpp.
 //
-// Every row's code is a cut, and the weight on its left is found by comparing it with all other
-// codes: a square of comparisons, but of bytes, side by side for all features and without a branch.
-// Gains are first estimated in single precision; only features whose estimate comes close to the
-// highest are looked at exactly.
+// Every row's code is a candidate cut, and the weight left of it is found by comparing the code
+// with all other codes. This is quadratic in the number of rows, but works on bytes, on all
+// features in parallel and without branches. Gains are first estimated in single precision; only
+// features whose estimate is close to the highest are evaluated exactly.
 #pragma once
 
 #include "core/histogram/scan_isa.hpp"
@@ -12,7 +12,7 @@
 namespace treerank::TREERANK_ISA {
 namespace {
 
-// As many cuts as fit into a register, each with the codes of sixteen features.
+// The number of cuts that fit in a vector register, each with the codes of sixteen features.
 #if defined(__AVX512BW__)
 constexpr std::size_t kCutsAbreast = 4;
 #elif defined(__AVX2__)
@@ -20,7 +20,7 @@ constexpr std::size_t kCutsAbreast = 2;
 #else
 constexpr std::size_t kCutsAbreast = 1;
 #endif
-constexpr std::size_t kBlockedCuts = 4 * kCutsAbreast;  // that one pass over the rows serves
+constexpr std::size_t kBlockedCuts = 4 * kCutsAbreast;  // cuts served by one pass over the rows
 typedef std::uint8_t Bytes __attribute__((vector_size(kCutsAbreast * kFewFeatures)));
 
 TREERANK_INLINE Bytes load_bytes(const std::uint8_t* from) {
@@ -28,7 +28,7 @@ TREERANK_INLINE Bytes load_bytes(const std::uint8_t* from) {
     __builtin_memcpy(&bytes, from, sizeof bytes);
     return bytes;
 }
-// The codes of one row, once for each cut.
+// The codes of one row, repeated for each cut.
 TREERANK_INLINE Bytes repeat_codes(const std::uint8_t* codes) {
 #if defined(__AVX512BW__)
     return (Bytes)_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i*)codes));
@@ -40,9 +40,9 @@ TREERANK_INLINE Bytes repeat_codes(const std::uint8_t* codes) {
 }
 
 struct FewRows {
-    // Negatives first; the rows behind the last one fill a block.
+    // Negatives first. Rows after the last one pad the final block.
     alignas(64) std::uint8_t codes[kFewRows + kBlockedCuts][kFewFeatures];
-    // By class and row: the weight of the class that the row's code, as a cut, has on its left.
+    // By class and row: the weight of the class to the left of the cut at the row's code.
     alignas(64) std::uint8_t left[2][kFewRows + kBlockedCuts][kFewFeatures];
     std::uint8_t weight[kFewRows];
     std::size_t n, n_negative, n_features;
@@ -99,7 +99,7 @@ TREERANK_INLINE void sum_left(FewRows& few) {
     }
 }
 
-// One number per feature, for as many features as a register holds.
+// One number per feature, for as many features as fit in a register.
 constexpr std::size_t kFloats = 2 * kWidth;
 typedef std::int32_t Ints __attribute__((vector_size(kFloats * sizeof(std::int32_t))));
 typedef float Floats __attribute__((vector_size(kFloats * sizeof(float))));
@@ -118,15 +118,15 @@ TREERANK_INLINE Floats to_floats(const std::uint8_t* from) {
 #endif
 }
 
-// The highest gain of each of some features, to six digits. A quotient is compared with the best
-// before it by products.
+// Estimates the highest gain of each of kFloats features, to six digits. Quotients are compared
+// with the best so far by cross-multiplication.
 TREERANK_INLINE void estimate(const FewRows& few, std::size_t first, const CutSearch& search,
                               float* gains) {
     const auto negative = static_cast<float>(search.node.negative);
     const auto positive = static_cast<float>(search.node.positive);
     const auto negative_cost = static_cast<float>(search.negative_cost);
     const auto positive_cost = static_cast<float>(search.positive_cost);
-    // Weights are whole numbers.
+    // Weights are integers, so the minimum can be rounded up.
     const auto least = static_cast<float>(
         __builtin_ceil(search.min_weight_leaf < 256 ? search.min_weight_leaf : 256));
     const float most = negative + positive - least;
@@ -148,7 +148,7 @@ TREERANK_INLINE void estimate(const FewRows& few, std::size_t first, const CutSe
     __builtin_memcpy(gains + first, &quotients, sizeof quotients);
 }
 
-// The features that have a row without a value.
+// Returns a bit mask of the features that have missing values.
 TREERANK_INLINE std::uint32_t with_missing(const FewRows& few) {
     std::uint8_t lowest[kFewFeatures];
     __builtin_memset(lowest, 255, sizeof lowest);
@@ -161,8 +161,9 @@ TREERANK_INLINE std::uint32_t with_missing(const FewRows& few) {
     return features;
 }
 
-// The cuts of one feature, as scan_block judges them; of equal ones the lowest code. Cuts that gain
-// less than `estimated` are passed over.
+// Evaluates the cuts of one feature exactly, with the arithmetic of scan_block; of equal cuts the
+// lowest code wins. Cuts that gain no more than `estimated` are skipped. Returns whether `best` was
+// improved.
 TREERANK_INLINE bool improve(const FewRows& few, std::size_t feature, const CutSearch& search,
                              double estimated, BestCut& best) {
     const ClassWeight& node = search.node;
@@ -197,7 +198,7 @@ TREERANK_INLINE bool improve(const FewRows& few, std::size_t feature, const CutS
     return true;
 }
 
-// Whether the cut tells the classes apart, so that no other can gain more.
+// Whether the cut separates the classes completely, so that no other cut can gain more.
 TREERANK_INLINE bool is_perfect(const BestCut& best, const ClassWeight& node) {
     return (best.left.negative == 0 && best.left.positive == node.positive) ||
            (best.left.positive == 0 && best.left.negative == node.negative);

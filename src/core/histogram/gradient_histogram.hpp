@@ -1,4 +1,4 @@
-// Histograms of gradients: for each feature and code, the sums of gradient, curvature and weight.
+// Gradient histograms: for each feature and code, the sums of gradient, hessian and weight.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace treerank {
 
-// Sums over rows. Gradients are multiplied by the rows' integer weights, so that a row of weight
-// w equals w rows.
+// Sums over rows. Gradients and hessians are multiplied by the rows' integer weights, so that a row
+// of weight w equals w rows.
 struct GradientSum {
     std::int64_t gradient = 0;
     std::int64_t hessian = 0;
@@ -29,23 +29,23 @@ struct GradientSum {
     GradientSum& operator+=(const GradientSum& other) { return *this = *this + other; }
 };
 
-// Of all rows of a node, from the sums by code of one feature.
+// The sum over all rows of a node, from the sums by code of one feature.
 inline GradientSum total_of(const GradientSum* by_code, std::int32_t n_codes) {
     GradientSum sum;
     for (std::int32_t code = 0; code < n_codes; ++code) sum += by_code[code];
     return sum;
 }
 
-// What one row adds for each unit of its weight.
+// What a row adds per unit of its weight.
 struct RowGradient {
     std::int32_t gradient = 0;
     std::int32_t hessian = 0;
 };
 
-inline constexpr int kGradientBits = 30;  // of a row's gradient and of its curvature, at most
+inline constexpr int kGradientBits = 30;  // maximum for the gradient and the hessian of a row
 
-// The rows of a table, each with its gradient and its codes side by side: rows of a node are
-// scattered, and fetching one brings all that counting it needs.
+// The rows of a table, each stored as its gradient followed by its codes. The rows of a node are
+// scattered, and one fetch brings everything that counting a row needs.
 class RowRecords {
   public:
     template <class Code>
@@ -64,7 +64,7 @@ class RowRecords {
     const Code* codes(std::size_t row) const {
         return reinterpret_cast<const Code*>(record(row) + sizeof(RowGradient));
     }
-    // Into the nearest cache, or while others are counted into the next one.
+    // Prefetches a row into the nearest cache, or into the next level while other rows are counted.
     void prefetch(std::size_t row) const { __builtin_prefetch(record(row)); }
     void prefetch_far(std::size_t row) const { __builtin_prefetch(record(row), 0, 2); }
 
@@ -73,18 +73,18 @@ class RowRecords {
 
     std::size_t n_, stride_;
     std::unique_ptr<std::byte[]> bytes_;
-    std::byte* first_;  // where a line of cache begins
+    std::byte* first_;  // aligned to a cache line
 };
 
-// target = parent - child, over all sums.
+// target = parent - child, for all n sums.
 inline void subtract(GradientSum* target, const GradientSum* parent, const GradientSum* child,
                      std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) target[i] = parent[i] - child[i];
 }
 
-// Rows of weight 1: one vector of two words has all that a row adds, so that counting it is one
-// load, one addition and one store. The first word is the gradient, with the number of rows in
-// its low bits: both fit for a block of rows.
+// Rows of weight 1. A vector of two words holds everything that a row adds, so that counting a row
+// is one load, one addition and one store. The first word is the gradient, with the number of rows
+// in its low bits; both fit for a block of at most kBlock rows.
 struct UnitRows {
     static constexpr int kCountBits = 16;
     static constexpr std::size_t kBlock = std::size_t{1} << (kCountBits - 1);
@@ -117,51 +117,54 @@ struct WeightedGradientRows {
     static GradientSum sum(const Bin& bin) { return bin; }
 };
 
-// A histogram to be counted, of rows[0, n), and one that follows from it.
+// A histogram to be counted over rows[0, n), and optionally the sibling's, which follows by
+// subtraction.
 struct HistogramJob {
     const Row* rows;
     std::size_t n;
     GradientSum* histogram;
-    const GradientSum* whole = nullptr;  // of these rows and others ...
-    GradientSum* rest = nullptr;         // ... which get what is left of it; null: they do not
+    const GradientSum* whole = nullptr;  // the parent's histogram
+    GradientSum* rest = nullptr;         // gets whole - histogram; null: not needed
 
-    // Bins [first, last) of the rest, once they are counted.
+    // Computes bins [first, last) of `rest`, once they have been counted.
     void subtract(std::size_t first, std::size_t last) const {
         if (rest == nullptr) return;
         treerank::subtract(rest + first, whole + first, histogram + first, last - first);
     }
 };
 
-// Counts the histograms of a table's nodes, in buffers of its own.
+// Counts the histograms of a table's nodes, in buffers that are reused.
 template <class Code, class Rows>
 class GradientCounter {
   public:
-    // `weights` may be null for rows of weight 1.
+    // `weights` may be null if all rows have weight 1.
     GradientCounter(const RowRecords& records, const Features& features,
                     const std::int64_t* weights)
         : records_(records), features_(features), weights_(weights) {}
 
-    // The features to count from now on; where the sums of each start in a histogram.
+    // Sets the features to count from now on. offset() is where the sums of a feature start in a
+    // histogram.
     void choose(const std::vector<std::int32_t>& chosen);
     std::size_t offset(std::int32_t feature) const { return offset_[feature]; }
     std::size_t size() const { return size_; }
 
-    // Whole numbers: they do not depend on the pool, which may be null, nor on how the rows are
-    // distributed.
+    // Counts the histograms of all jobs. Sums are integers, so they depend neither on the pool,
+    // which may be null, nor on how the rows are distributed.
     void count(const std::vector<HistogramJob>& jobs, ThreadPool* pool);
 
   private:
     using Bin = typename Rows::Bin;
-    // Features that are counted in one pass over the rows, and their bins, which follow each other.
+    // Features that are counted in one pass over the rows, and their bins, which are contiguous.
     struct Group {
         std::size_t feature, n_features, bin, n_bins;
     };
-    // Some rows of a job and some of the features.
+    // A part of a job: some of its rows, for some of the features.
     struct Part {
         std::size_t job, first, n;
         Group group;
-        bool is_first, is_whole;  // of the rows of the job: the first, or all
-        // Whether its bins are added to those of other parts as they are, in a buffer of their own.
+        bool is_first, is_whole;  // has the first rows of the job; has all of them
+        // Whether its bins are kept in a buffer of their own and converted when the parts are
+        // summed.
         bool keeps_bins() const { return !is_whole && n <= Rows::kBlock; }
     };
 
@@ -169,12 +172,13 @@ class GradientCounter {
     void count_part(const HistogramJob& job, const Part& part, std::size_t number);
     void add_parts(const std::vector<HistogramJob>& jobs, const std::vector<Part>& parts,
                    ThreadPool* pool);
-    // The sums of rows in bins that are in nobody else's hands.
+    // Sums rows in thread-local bins.
     void sum_rows(const Row* rows, std::size_t n, const Group& group, GradientSum* sums) const;
-    // The bins of up to kBlock rows, the first of `n_ahead`.
+    // Counts up to kBlock rows into bins; `n_ahead` as for count_block().
     void fill_bins(const Row* rows, std::size_t n, std::size_t n_ahead, const Group& group,
                    Bin* bins) const;
-    // `n_ahead`: rows from the first of these to the last of the part, which may be fetched.
+    // `n_ahead`: the number of rows from the first of these to the last of the part; all may be
+    // prefetched.
     void count_block(const Row* rows, std::size_t n, std::size_t n_ahead, const Group& group,
                      Bin* bins) const;
 
@@ -185,8 +189,8 @@ class GradientCounter {
     std::vector<std::size_t> offset_;
     std::size_t size_ = 0;
     std::vector<Group> passes_;                   // over the chosen features
-    std::vector<std::vector<Bin>> bins_;          // by part: of up to kBlock rows ...
-    std::vector<std::vector<GradientSum>> sums_;  // ... or of more
+    std::vector<std::vector<Bin>> bins_;          // by part: for up to kBlock rows
+    std::vector<std::vector<GradientSum>> sums_;  // by part: for more rows
 };
 
 }  // namespace treerank

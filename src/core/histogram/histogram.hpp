@@ -19,7 +19,7 @@ void count_features(const CodeMatrix<Code>& codes, const std::int64_t* weights, 
                     std::size_t n, const Features& features,
                     const std::vector<std::int32_t>& chosen, Count* histogram, ThreadPool* pool) {
     std::size_t passes = (chosen.size() + kFeaturesPerPass - 1) / kFeaturesPerPass;
-    if (pool != nullptr) {  // as many passes for each thread
+    if (pool != nullptr) {  // the same number of passes for each thread
         const std::size_t rounds = (passes + pool->size() - 1) / pool->size();
         passes = std::min(chosen.size(), rounds * pool->size());
     }

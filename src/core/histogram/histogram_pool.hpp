@@ -1,5 +1,4 @@
-// Histograms that are taken, given back and taken again: after the first nodes of a fit none is
-// allocated any more.
+// A pool of histograms that are reused: after the first nodes of a fit, no more are allocated.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +7,13 @@
 
 namespace treerank {
 
-// Not for several threads at once.
+// Not thread-safe.
 template <class Count>
 class HistogramPool {
   public:
     explicit HistogramPool(std::size_t size) : size_(size) {}
 
-    // Its counters hold what was there before.
+    // Returns a histogram whose counters are not cleared.
     Count* take() {
         if (free_.empty()) {
             all_.push_back(std::make_unique_for_overwrite<Count[]>(size_));

@@ -1,4 +1,4 @@
-// Chooses among the compiled kernel tables.
+// Selects the kernel tables for the instruction set in use.
 #include "core/histogram/kernels.hpp"
 
 #include "core/util/instruction_set.hpp"

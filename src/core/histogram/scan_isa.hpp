@@ -1,5 +1,5 @@
-// The search for the best Gini cut of a histogram. Included by kernels_isa.cpp alone, which is
-// compiled once for each instruction set: everything is forced inline or has internal linkage.
+// Finds the best Gini cut of a histogram. Included by kernels_isa.cpp only, which is compiled
+// once per instruction set: everything is forced inline or has internal linkage.
 #pragma once
 
 #include <type_traits>
@@ -9,12 +9,12 @@
 #ifdef __AVX2__
 #include <immintrin.h>
 #if defined(__GNUC__) && !defined(__clang__)
-// GCC 12 takes the deliberately undefined operands in its own header for a mistake.
+// GCC 12 warns about the deliberately undefined operands in its own header.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 #endif
 
-// Not every instruction set needs all of them.
+// Some of these functions are unused in some instruction sets.
 #define TREERANK_INLINE [[gnu::always_inline, maybe_unused]] static inline
 
 namespace treerank::TREERANK_ISA {
@@ -34,8 +34,8 @@ TREERANK_INLINE void add_to(WideCount& sum, const WideCount& c) {
     sum.positive += c.positive;
 }
 
-// Sums of the counters of codes 1 .. code, and of missing where it goes left. The
-// total stands kLanes times more behind the end, so that a block can be read whole.
+// Prefix sums of the counters of codes 1 .. code, including missing values if they go left. The
+// total is repeated kLanes times past the end, so that a block can always be read whole.
 template <class Count>
 TREERANK_INLINE void sum_up(const Count* histogram, std::int32_t n_codes, bool missing_left,
                             Count* prefix) {
@@ -48,7 +48,7 @@ TREERANK_INLINE void sum_up(const Count* histogram, std::int32_t n_codes, bool m
     for (std::int32_t code = n_codes; code < n_codes + kLanes; ++code) prefix[code] = sum;
 }
 
-// Vectors of GCC and Clang, as wide as a register of the instruction set.
+// Vector types of GCC and Clang, as wide as a register of the instruction set.
 #if defined(__AVX512DQ__)
 constexpr int kWidth = 8;
 #elif defined(__AVX2__)
@@ -71,7 +71,7 @@ TREERANK_INLINE bool any(const Mask& mask) {
 #endif
 }
 
-// The first lane with the highest value, if that is above `least`; else -1.
+// Returns the first lane with the highest value if that exceeds `least`, otherwise -1.
 TREERANK_INLINE int first_highest(const Doubles& values, double least) {
 #if defined(__AVX512DQ__)
     if (_mm512_cmp_pd_mask((__m512d)values, _mm512_set1_pd(least), _CMP_GT_OQ) == 0) return -1;
@@ -105,7 +105,7 @@ TREERANK_INLINE void load_weights(const WideCount* counts, Doubles& negative, Do
     }
 }
 
-// The weights left of a cut, for a block of cuts after another.
+// The weights to the left of the cuts, for one block of cuts after another.
 template <class Count>
 class Sums {
   public:
@@ -116,7 +116,7 @@ class Sums {
         sums.prefix_ = prefix;
         return sums;
     }
-    // Whether the cuts of a block are known to split the node as the last one before them does.
+    // Whether all cuts of a block are known to split the node like the last cut before the block.
     TREERANK_INLINE bool is_empty(const Sums&, std::int32_t) { return false; }
     TREERANK_INLINE void next(Sums& sums, std::int32_t first, Doubles& negative,
                               Doubles& positive) {
@@ -128,12 +128,12 @@ class Sums {
 };
 
 #if defined(__AVX512DQ__)
-// Summed up in the registers, a block at a time.
+// Computes the prefix sums in registers, one block at a time.
 template <>
 class Sums<PackedCount> {
   public:
-    static constexpr std::int32_t kBlocks = 2, kRange = kBlocks * kWidth;  // codes of a range
-    static constexpr std::int32_t kAhead = kWidth * kRange;                // looked at together
+    static constexpr std::int32_t kBlocks = 2, kRange = kBlocks * kWidth;  // codes per range
+    static constexpr std::int32_t kAhead = kWidth * kRange;                // codes examined at once
 
     TREERANK_INLINE Sums make(const PackedCount* histogram, std::int32_t n_codes, bool missing_left,
                               PackedCount*) {
@@ -161,7 +161,8 @@ class Sums<PackedCount> {
         to_weights((Words)words, negative, positive);
     }
 
-    // What lies left of the next ranges of codes, and left of their ends; those without rows.
+    // The cumulative counts at the start and at the end of each of the next ranges of codes, and a
+    // bit mask of the ranges that have rows.
     struct Ahead {
         __m512i begins, ends;
         unsigned occupied;
@@ -176,7 +177,7 @@ class Sums<PackedCount> {
         const __m512i ends = _mm512_add_epi64(words, sums.before_);
         return {_mm512_sub_epi64(ends, totals), ends, _mm512_test_epi64_mask(totals, totals)};
     }
-    // Goes on from where a range begins, or behind all of them.
+    // Continues at the start of a range, or after all of them.
     TREERANK_INLINE void begin_range(Sums& sums, const Ahead& ahead, int range) {
         sums.before_ = _mm512_permutexvar_epi64(_mm512_set1_epi64(range), ahead.begins);
     }
@@ -185,7 +186,8 @@ class Sums<PackedCount> {
     }
 
   private:
-    // One total a lane: lanes of two vectors are added crosswise, then those of the sums.
+    // Returns one total per lane, by adding interleaved pairs of vectors and then pairs of the
+    // results.
     TREERANK_INLINE __m512i range_totals(const Sums& sums, std::int32_t first) {
         __m512i v[kWidth];
         for (int k = 0; k < kWidth; ++k) {
@@ -217,15 +219,15 @@ class Sums<PackedCount> {
 
 // Decrease of the balanced Gini impurity, up to a constant of the node:
 //   (lp * N - P * ln)^2 / (S_left * S_right)
-// with S the costed weight. Most blocks of cuts are dismissed by a product which
-// shows that none of them can win (the slack covers the rounding of both sides);
-// only the others pay for divisions.
+// where S is the cost-weighted total. Most blocks of cuts are rejected by a comparison of products,
+// which shows that none of their cuts can win (the slack covers the rounding of both sides); only
+// the others need divisions.
 struct GiniScan {
     const CutSearch& search;
     bool missing_left;
     double missing;    // weight of missing values that go left
-    double node_cost;  // costed weight of the node
-    double enough;     // for a gain to be looked at
+    double node_cost;  // cost-weighted total of the node
+    double enough;     // gains below this need not be computed
 
     TREERANK_INLINE GiniScan make(const CutSearch& search, bool missing_left, double missing,
                                   double gain) {
@@ -245,7 +247,7 @@ struct GiniScan {
             scan.search.positive_cost * positive + scan.search.negative_cost * negative;
         return left * (scan.node_cost - left);
     }
-    // Cuts that may win, by lane.
+    // Returns a mask of the cuts that may win.
     TREERANK_INLINE Mask promising(const GiniScan& scan, const Doubles& negative,
                                    const Doubles& positive) {
         return numerator(scan, negative, positive) >
@@ -256,7 +258,7 @@ struct GiniScan {
 template <class Count>
 TREERANK_INLINE void scan_block(GiniScan& scan, Sums<Count>& sums, std::int32_t first,
                                 BestCut& best) {
-    if (Sums<Count>::is_empty(sums, first)) return;  // what was found before is as good
+    if (Sums<Count>::is_empty(sums, first)) return;  // its cuts split as the cut before them
     Doubles negative, positive;
     Sums<Count>::next(sums, first, negative, positive);
     const Doubles numerator = GiniScan::numerator(scan, negative, positive);
@@ -265,7 +267,7 @@ TREERANK_INLINE void scan_block(GiniScan& scan, Sums<Count>& sums, std::int32_t 
     const Doubles weight = negative + positive, zero = {};
     const double least = scan.search.min_weight_leaf;
     const double whole = scan.search.node.negative + scan.search.node.positive;
-    // "Missing against the rest" is found with missing on the right.
+    // "Missing against the rest" is found by the scan with missing on the right.
     const Mask usable =
         (denominator > 0) & (weight > scan.missing) & (weight >= least) & (whole - weight >= least);
     const Doubles gain = usable ? numerator / denominator : zero;
@@ -279,10 +281,11 @@ TREERANK_INLINE void scan_block(GiniScan& scan, Sums<Count>& sums, std::int32_t 
 }
 
 #if defined(__AVX512DQ__)
-// Looks at ranges of codes before it looks at their cuts. The gain is a convex function of the
-// weights on the left (a square over a linear function, twice), so that no cut of a range beats
-// all corners of the rectangle between what lies left of its begin and of its end: one corner is
-// its last cut, one the last cut before it, in the others one class comes before the other.
+// Checks ranges of codes before their individual cuts. The gain is a convex function of the weights
+// on the left (a square over a linear function, twice), so no cut in a range beats all corners of
+// the rectangle between the weights left of its start and left of its end. One corner is the last
+// cut of the range, another the last cut before it; in the other two, all rows of one class come
+// before those of the other.
 TREERANK_INLINE void scan_ranges(GiniScan& scan, Sums<PackedCount>& sums, std::int32_t first,
                                  std::int32_t last, BestCut& best) {
     using Packed = Sums<PackedCount>;
@@ -304,7 +307,7 @@ TREERANK_INLINE void scan_ranges(GiniScan& scan, Sums<PackedCount>& sums, std::i
     Packed::skip(sums, ahead);
 }
 
-// Whether products of the node's weights are exact, as that comparison of corners needs.
+// Whether products of the node's weights are exact, as the comparison of corners requires.
 TREERANK_INLINE bool is_exact(const GiniScan& scan) {
     const ClassWeight& node = scan.search.node;
     return scan.node_cost < 0x1p53 && node.negative * node.positive < 0x1p53;
@@ -317,7 +320,7 @@ void scan_gini(const Count* histogram, std::int32_t n_codes, bool missing_left,
     Sums<Count> sums = Sums<Count>::make(histogram, n_codes, missing_left, prefix);
     const double missing = missing_left ? negatives(histogram[0]) + positives(histogram[0]) : 0.0;
     GiniScan scan = GiniScan::make(search, missing_left, missing, best.gain);
-    // With missing on the right, "all values left" is a cut too.
+    // With missing on the right, "all values left" is a cut as well.
     const std::int32_t last = missing_left ? n_codes - 2 : n_codes - 1;
     std::int32_t first = 1;
 #if defined(__AVX512DQ__)

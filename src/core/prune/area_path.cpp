@@ -57,7 +57,7 @@ double AreaUnderCurve::value() const {
 
 namespace {
 
-// Row i of an upper triangular matrix of `order` rows starts here, less i.
+// The start of row i of a packed upper triangular matrix with `order` rows, minus i.
 std::size_t row_start(std::size_t i, std::size_t order) { return i * order - i * (i + 1) / 2; }
 
 }  // namespace
@@ -70,7 +70,7 @@ VolumeUnderSurface::VolumeUnderSurface(std::size_t n_places, const std::int64_t*
       total_(total, total + n_classes),
       at_(n_places * n_classes),
       matrices_(2 * n_leaves_ * size_) {
-    // No weight: the unit matrix, everywhere.
+    // Without weight, every matrix is the identity.
     const std::size_t order = n_classes_ + 1;
     for (std::size_t node = 1; node < 2 * n_leaves_; ++node)
         for (std::size_t i = 0; i < order; ++i) matrix(node)[row_start(i, order) + i] = 1;

@@ -1,7 +1,7 @@
-// AUC and VUS of an ordered partition whose cells come and go.
+// AUC and VUS of an ordered partition whose cells are added and removed.
 //
-// Both know a fixed number of places, worst first, to which weights are added and from which they
-// are taken; weights at one place are tied.
+// Both have a fixed number of places, worst first, to which weights are added and from which they
+// are removed. Weights at the same place are tied.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace treerank {
 
-// For two classes: twice the area times the sizes of the classes is a whole number,
+// For two classes. Twice the area times the sizes of the classes is an integer,
 //   sum over places of negatives * (2 * positives at better places + positives at this one),
 // and so are its changes. Sums over better and worse places come from a Fenwick tree.
 class AreaUnderCurve {
   public:
     AreaUnderCurve(std::size_t n_places, const std::int64_t* total, std::size_t n_classes);
 
-    // First all leaves of the whole tree are placed, then build() is called once.
+    // First place() all leaves of the whole tree, then call build() once.
     void place(std::size_t place, const std::int64_t* weight);
     void build();
 
@@ -36,13 +36,13 @@ class AreaUnderCurve {
     void change(std::size_t place, std::int64_t negative, std::int64_t positive);
 
     Pair total_;
-    std::int64_t positives_ = 0;  // that are placed: while a cell collapses not all of them
+    std::int64_t positives_ = 0;  // placed positives: not all of them during a collapse
     std::vector<Pair> at_;        // by place
     std::vector<Pair> tree_;      // [i]: sum over the i & -i places up to place i - 1
     Whole area_ = 0;
 };
 
-// For any number of classes: the product of the places' matrices S (see vus.hpp) in a segment tree.
+// For any number of classes: a segment tree of products of the places' matrices S (see vus.hpp).
 class VolumeUnderSurface {
   public:
     VolumeUnderSurface(std::size_t n_places, const std::int64_t* total, std::size_t n_classes);
@@ -62,10 +62,10 @@ class VolumeUnderSurface {
 
     std::size_t n_classes_;
     std::size_t n_leaves_;  // of the segment tree: a power of two
-    std::size_t size_;      // of an upper triangular matrix
+    std::size_t size_;      // of a packed upper triangular matrix
     std::vector<double> total_;
     std::vector<std::int64_t> at_;  // places x classes
-    std::vector<double> matrices_;  // by node: node i has the children 2 i and 2 i + 1
+    std::vector<double> matrices_;  // by node: node i has children 2 i and 2 i + 1
 };
 
 }  // namespace treerank

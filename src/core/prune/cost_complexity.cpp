@@ -7,7 +7,7 @@ namespace treerank {
 
 namespace {
 
-// What hangs below a cell in the current subtree.
+// The branch below a cell in the current subtree.
 struct Branch {
     double gain = 0;
     std::int32_t leaves = 1;
@@ -20,7 +20,8 @@ struct Link {
     double weakest_link;
     std::int32_t cell;
     std::int32_t version;
-    // The weakest link first; on ties the one nearer the root, which takes the others with it.
+    // The weakest link first; on ties the cell nearer to the root, whose collapse includes the
+    // others.
     bool operator<(const Link& other) const {
         if (weakest_link != other.weakest_link) return weakest_link > other.weakest_link;
         return cell > other.cell;
@@ -79,7 +80,8 @@ PruningSequence cost_complexity(const std::int32_t* left, const std::int32_t* ri
 
 namespace {
 
-// How many of k leaves below a split lie on its left in the best subtree; on ties the fewest.
+// Returns how many of the k leaves below a split are on its left in the best subtree; on ties the
+// fewest.
 std::size_t leaves_on_left(const std::vector<double>& left, const std::vector<double>& right,
                            std::size_t k) {
     std::size_t best = k > right.size() ? k - right.size() : 1;
@@ -88,7 +90,7 @@ std::size_t leaves_on_left(const std::vector<double>& left, const std::vector<do
     return best;
 }
 
-// Entry k - 1: the most that k leaves below a split gain (a max-plus convolution).
+// Entry k - 1 is the largest gain of k leaves below a split (a max-plus convolution).
 std::vector<double> gains_below(double gain, const std::vector<double>& left,
                                 const std::vector<double>& right, std::size_t most_leaves) {
     const std::size_t n = std::min(left.size() + right.size(), most_leaves);

@@ -11,14 +11,15 @@ namespace treerank {
 
 namespace {
 
-// What the ways to score a tree's cells have in common.
+// What is shared by all ways to score the cells of a tree.
 struct Collapses {
-    std::vector<std::int32_t> cells;   // children before parents
+    std::vector<std::int32_t> cells;   // inner cells in order of collapse
     std::vector<std::size_t> up_to;    // by step: how many of them have collapsed
     std::vector<std::int64_t> weight;  // cells x classes, in fixed point
 };
 
-// Inner cells are the sums of their leaves, in whole numbers too.
+// Converts the weights to integers. The weights of inner cells are the sums of their leaves, in
+// integers too.
 std::vector<std::int64_t> whole_weights(const HeldOutTree& tree) {
     const std::size_t k = tree.n_classes;
     const double total = std::accumulate(tree.weight, tree.weight + k, 0.0);
@@ -41,7 +42,7 @@ Collapses list_collapses(const HeldOutTree& tree) {
     Collapses collapses;
     for (std::size_t cell = tree.n_cells; cell-- > 0;)
         if (tree.left[cell] >= 0) collapses.cells.push_back(static_cast<std::int32_t>(cell));
-    // Cells of one step from the last to the first: children before their parents.
+    // Within a step, from the last cell to the first: children before their parents.
     std::sort(collapses.cells.begin(), collapses.cells.end(), [&](std::int32_t a, std::int32_t b) {
         if (tree.collapsed_at[a] != tree.collapsed_at[b])
             return tree.collapsed_at[a] < tree.collapsed_at[b];
@@ -54,7 +55,7 @@ Collapses list_collapses(const HeldOutTree& tree) {
     return collapses;
 }
 
-// Places of the cells by rising value; cells of equal value share one.
+// Returns the places of the cells by increasing value; cells of equal value share a place.
 std::vector<std::uint32_t> places_of(const double* value, std::size_t n_cells,
                                      std::size_t& n_places) {
     std::vector<std::uint32_t> order(n_cells), place(n_cells);
@@ -70,7 +71,7 @@ std::vector<std::uint32_t> places_of(const double* value, std::size_t n_cells,
     return place;
 }
 
-// `make(n)`: the area of n places.
+// `make(n, total, n_classes)` returns the area for n places.
 template <class Make>
 void follow_area(const HeldOutTree& tree, const Collapses& collapses, const double* value,
                  const Make& make, double* result) {
@@ -96,7 +97,7 @@ void follow_area(const HeldOutTree& tree, const Collapses& collapses, const doub
     }
 }
 
-// Sum of squared errors of the rows of one cell.
+// Returns the sum of squared errors over the rows of one cell.
 double squared_error(const HeldOutTree& tree, std::int32_t cell, const double* share) {
     const double* weight = tree.weight + cell * tree.n_classes;
     double total = 0, sum = 0, above = 0;
@@ -109,7 +110,7 @@ double squared_error(const HeldOutTree& tree, std::int32_t cell, const double* s
     return sum;
 }
 
-// From the root on, whose score is the same whatever the shrinkage.
+// Starts from the root, whose score is the same for any shrinkage.
 void follow_brier(const HeldOutTree& tree, const Collapses& collapses, const double* share,
                   double* result) {
     double sum = squared_error(tree, 0, share);

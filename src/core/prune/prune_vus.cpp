@@ -7,7 +7,7 @@ namespace treerank {
 
 namespace {
 
-// A subtree while it is cut back: which cells it splits, and its leaves, best first.
+// A subtree during pruning: which cells it splits, and its leaves, best first.
 class Subtree {
   public:
     Subtree(const std::int32_t* left, const std::int32_t* right, const double* weight,
@@ -21,10 +21,11 @@ class Subtree {
 
     struct Link {
         double weakest_link = 0;
-        std::int32_t cell = -1;  // -1: there is none
+        std::int32_t cell = -1;  // -1: none
     };
 
-    // The inner cell whose collapse loses least a leaf; on ties the one nearest the root.
+    // Returns the inner cell whose collapse loses the least VUS per leaf; on ties the one nearest
+    // to the root.
     Link weakest() {
         list();
         compute();
@@ -63,7 +64,7 @@ class Subtree {
 
     const double* share_of(std::int32_t cell) const { return share_.data() + cell * n_classes_; }
 
-    // Leaves from the best to the worst, and inner cells, parents first.
+    // Lists the leaves from best to worst, and the inner cells, parents first.
     void list() {
         leaves_.clear();
         inner_.clear();
@@ -94,8 +95,8 @@ class Subtree {
         }
     }
 
-    // worse_[i]: chains of the leaves after i; better_[i]: of those before. One more entry of
-    // each: all leaves, and none.
+    // worse_[i] has the chains of the leaves after leaf i, better_[i] those of the leaves before
+    // it. The last entries: worse_[n] for all leaves, better_[n] for none.
     void compute() {
         const std::size_t n = leaves_.size();
         worse_.resize(n + 1);
@@ -134,7 +135,7 @@ PruningSequence vus_complexity(const std::int32_t* left, const std::int32_t* rig
     std::int32_t step = 0;
     for (auto link = subtree.weakest(); link.cell >= 0; link = subtree.weakest()) {
         if (step == 0 || link.weakest_link > sequence.lambdas.back()) {
-            // A split that adds nothing to what has been cut since is the first to go.
+            // Splits made later elsewhere can turn the gain of a split negative: lambda is then 0.
             sequence.lambdas.push_back(std::max(link.weakest_link, 0.0));
             ++step;
         }

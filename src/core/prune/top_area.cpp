@@ -37,7 +37,7 @@ void AreaAtTop::join(std::size_t node) {
         worse.area + better.area + static_cast<Whole>(2 * better.weight[1]) * worse.weight[0];
 }
 
-// Down from the root, past all ranges that lie within the share.
+// Descends from the root, skipping all ranges that lie entirely within the share.
 AreaAtTop::Point AreaAtTop::point_at(double share) const {
     const double end = share * focus_.counted(total_);
     std::int64_t negative = 0, positive = 0;

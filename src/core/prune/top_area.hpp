@@ -1,4 +1,5 @@
-// Local and partial AUC of an ordered partition whose cells come and go, as in area_path.hpp.
+// Local and partial AUC of an ordered partition whose cells are added and removed, as in
+// area_path.hpp.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +9,14 @@
 
 namespace treerank {
 
-// A segment tree over the places knows how many pairs are in order within each range of them, so
-// that the area from the top to any place is had in O(log places). All sums are whole numbers; the
-// place across the end of what counts is cut by interpolation.
+// A segment tree over the places has the number of ordered pairs within each range of places, so
+// that the area from the top to any place takes O(log places) time. All sums are integers; the
+// place that straddles the end of what counts is divided by interpolation.
 class AreaAtTop {
   public:
     AreaAtTop(std::size_t n_places, const std::int64_t* total, const Focus& focus);
 
-    // First all leaves of the whole tree are placed, then build() is called once.
+    // First place() all leaves of the whole tree, then call build() once.
     void place(std::size_t place, const std::int64_t* weight);
     void build();
 
@@ -29,7 +30,7 @@ class AreaAtTop {
     __extension__ using Whole = __int128;  // weights are below 2^52
     struct Range {
         std::int64_t weight[2] = {0, 0};  // negatives, positives
-        Whole area = 0;                   // twice the pairs in order, ties halved
+        Whole area = 0;                   // twice the ordered pairs, ties counting half
     };
     // A point of the ROC curve and the area to the left of it.
     struct Point {
@@ -43,7 +44,7 @@ class AreaAtTop {
     Focus focus_;
     std::int64_t total_[2];
     std::size_t n_leaves_;      // of the segment tree: a power of two
-    std::vector<Range> nodes_;  // node i has the children 2 i, worse, and 2 i + 1, better
+    std::vector<Range> nodes_;  // node i has children 2 i (worse) and 2 i + 1 (better)
 };
 
 }  // namespace treerank

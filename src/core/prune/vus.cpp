@@ -6,13 +6,13 @@ namespace treerank {
 
 namespace {
 
-// A gain below this share of what it is a difference of is rounding.
+// A gain below this fraction of the VUS before the split is a rounding error.
 constexpr double kRounding = 1e-13;
 
 }  // namespace
 
 void append_better(Chains& chains, const double* share, std::size_t n_classes) {
-    // From the last class down, so that the entries read are still the old ones.
+    // From the last class down, so that the entries that are read still have their old values.
     for (std::size_t j = n_classes; j >= 1; --j) {
         double tied = 1, sum = chains[j];
         for (std::size_t i = j; i-- > 0;) {

@@ -1,10 +1,12 @@
 // The volume under the ROC surface (VUS) of an ordered partition, for any number of classes.
 //
 // A cell with class shares c (each relative to its class) has the upper triangular matrix
-// S(c)[i, j] = c_{i+1} ... c_j / (j - i)!; cells listed worst to best multiply, and
-// VUS = (S(worst) ... S(best))[0, K], ties counting as in "Ranking data with ordinal labels"
-// (Clémençon, Robbiano and Vayatis). So all that a cell must know of
-// the others is a row vector of the worse ones and a column vector of the better ones.
+//   S(c)[i, j] = c_{i+1} ... c_j / (j - i)!
+// The matrices of the cells multiply from worst to best, and
+//   VUS = (S(worst) ... S(best))[0, K]
+// with ties counted as in "Ranking data with ordinal labels" (Clémençon, Robbiano and Vayatis). So
+// all that a cell needs to know of the others is a row vector of the worse ones and a column vector
+// of the better ones.
 #pragma once
 
 #include <array>
@@ -15,11 +17,11 @@
 
 namespace treerank {
 
-// Entry j of a row vector: weight of chains of the first j classes, in their order. Entry i of
-// a column vector: weight of chains of the classes after the first i.
+// Entry j of a row vector is the weight of chains of the first j classes, in their order. Entry i
+// of a column vector is the weight of chains of the classes after the first i.
 using Chains = std::array<double, kMaxClasses + 1>;
 
-// Vectors of no cell at all.
+// The vectors for no cells.
 inline Chains no_worse_cell() {
     Chains chains{};
     chains[0] = 1;
@@ -31,12 +33,12 @@ inline Chains no_better_cell(std::size_t n_classes) {
     return chains;
 }
 
-// chains := chains S(cell): a better cell joins those below.
+// chains := chains S(cell). Adds a cell that is better than those so far.
 void append_better(Chains& chains, const double* share, std::size_t n_classes);
 inline void append_better(Chains& chains, const std::vector<double>& share) {
     append_better(chains, share.data(), share.size());
 }
-// chains := S(cell) chains: a worse cell joins those above.
+// chains := S(cell) chains. Adds a cell that is worse than those so far.
 void append_worse(Chains& chains, const double* share, std::size_t n_classes);
 inline void append_worse(Chains& chains, const std::vector<double>& share) {
     append_worse(chains, share.data(), share.size());
@@ -48,16 +50,16 @@ inline double joined(const Chains& worse, const Chains& better, std::size_t n_cl
     return vus;
 }
 
-// Weights as shares of each class. Classes of which there is nothing (a bootstrap sample may
-// miss one) are left out: chains pass over them.
+// Converts weights to shares of each class. Classes without weight (a bootstrap sample may miss
+// one) are left out: chains skip them.
 std::vector<double> shares_of(const std::vector<double>& weight, const std::vector<double>& total);
 
-// By how much VUS grows when a cell is split: weights of the cell, of its better part and of
-// the whole sample. For two classes it is Delta / 2, from whole numbers.
+// Returns the increase of VUS when a cell is split, from the weights of the cell, of its better
+// part and of the whole sample. For two classes it is Delta / 2, computed from integers.
 double vus_increase(const Chains& worse, const Chains& better, const std::vector<double>& cell,
                     const std::vector<double>& left, const std::vector<double>& total);
 
-// The same for several better parts of the cell at `place` among ordered cells, best first.
+// The same for several better parts of the cell at `place` in a list of ordered cells, best first.
 std::vector<double> vus_gains(const std::vector<std::vector<double>>& cells, std::size_t place,
                               const std::vector<std::vector<double>>& left,
                               const std::vector<double>& total);

@@ -1,9 +1,9 @@
 // The search for the best test over a list of occupied codes.
 //
-// This is the definition that the vector kernel must repeat bit for bit; it also
-// serves wherever the kernel does not: small nodes, entropy, monotone
-// constraints, categories. Ties: the larger gain, then the lower feature, then
-// missing left, then the lower code.
+// This is the definition that the vectorised kernel must match bit for bit. It also serves the
+// cases that the kernel does not: criteria other than Gini, monotone constraints, imputed missing
+// values, categories. Ties are broken by the larger gain, then the lower feature, then missing
+// left, then the lower code.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace treerank {
 
-// Codes that occur in a node, ascending, with their weights.
+// The codes that occur in a node, in ascending order, with their weights.
 struct OccupiedCodes {
     std::vector<std::int32_t> codes;
     std::vector<ClassWeight> weights;
@@ -29,7 +29,7 @@ struct OccupiedCodes {
         weights.push_back(weight);
     }
     bool has_missing() const { return !codes.empty() && codes.front() == 0; }
-    // Counts the missing as another code.
+    // Counts missing values as another code. A no-op for code 0.
     void fill_in(std::int32_t code) {
         if (!has_missing() || code == 0) return;
         const ClassWeight missing = weights.front();
@@ -69,8 +69,8 @@ inline BestCut best_cut(const OccupiedCodes& occupied, const CutSearch& search) 
     return best;
 }
 
-// The weights of levels with their classes moved towards the shares of the node, as far as the
-// levels are not to be believed; empty where they are not at all.
+// Returns the weights of the levels, with class shares that are shrunk towards those of the node
+// where levels may differ by chance. Empty if they differ no more than by chance.
 inline std::vector<ClassWeight> believed_weights(const OccupiedCodes& occupied,
                                                  const CutSearch& search) {
     const double share = search.node.positive / search.node.total();
@@ -91,15 +91,15 @@ inline std::vector<ClassWeight> believed_weights(const OccupiedCodes& occupied,
     return believed;
 }
 
-// The best set of levels (Breiman et al., CART, theorem 4.5): levels ordered by the ratio of
-// positives to negatives, best first, cut where the gain is largest, both by what
-// is believed of them. Missing is a level like any other. Returns how many of
-// `order` go left, and their weight as it is.
+// The best set of levels (Breiman et al., CART, theorem 4.5): levels are ordered by the ratio of
+// positives to negatives, best first, and cut where the gain is largest. Both the order and the
+// gain use the shrunken weights. Missing is a level like any other. The first `n_left` levels of
+// `order` go left; `left` is their weight without shrinkage.
 struct BestLevels {
     double gain = 0;
     std::size_t n_left = 0;
     ClassWeight left;
-    std::vector<std::int32_t> order;  // positions in the list of occupied codes
+    std::vector<std::int32_t> order;  // indices into the list of occupied codes
 };
 
 inline BestLevels best_levels(const OccupiedCodes& occupied, const CutSearch& search) {

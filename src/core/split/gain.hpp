@@ -1,4 +1,4 @@
-// What a cut gains by each criterion, and how far levels can be believed.
+// The gain of a cut by each criterion, and the shrinkage of categorical levels.
 #pragma once
 
 #include <array>
@@ -10,6 +10,6 @@ namespace treerank {
 #include "treerank/_device/kernels/shared/gain.hpp"
 #include "treerank/_device/kernels/shared/level_evidence.hpp"
 
-// What a user calls them, in the order of the enum.
+// The user-facing names of the criteria, in the order of the enum.
 inline constexpr std::array kCriterionNames{"gini", "entropy", "auc", "hellinger"};
 }  // namespace treerank

@@ -1,5 +1,5 @@
-// What a missing value counts as where it is not learned: the mean of its cell
-// (paper: Clémençon, Depecker & Vayatis 2011, section 5).
+// Imputes missing values with the mean of their cell, as an alternative to learning their side
+// (Clémençon, Depecker & Vayatis 2011, section 5).
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 
 namespace treerank {
 
-// The code of the mean over the known values of a cell, for a category its most
-// frequent level (on ties the lowest code); 0 when nothing is known. Summed in the
-// order of the codes, so that it depends on no order of rows.
+// Returns the code of the mean of the known values in a cell; for a category, its most frequent
+// level (on ties the lowest code); 0 if no value is known. Sums run in the order of the codes, so
+// that they do not depend on the order of the rows.
 inline std::int32_t impute_code(const OccupiedCodes& cell, const Features& features,
                                 std::int32_t feature) {
     const std::size_t first = cell.has_missing() ? 1 : 0;
@@ -29,7 +29,7 @@ inline std::int32_t impute_code(const OccupiedCodes& cell, const Features& featu
         }
     }
     if (features.categorical[feature]) return most_frequent;
-    // Rounding must not carry the mean beyond the values.
+    // Rounding must not move the mean beyond the values.
     const double mean = std::clamp(sum / total, means[cell.codes[first]], means[cell.codes.back()]);
     const double* upper = features.code_upper.data() + features.offset[feature];
     return static_cast<std::int32_t>(

@@ -1,4 +1,4 @@
-// The best cut of one feature by Newton gain.
+// The search for the best cut of one feature by Newton gain.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,12 @@ namespace treerank {
 
 #include "treerank/_device/kernels/shared/newton.hpp"
 
-// As it comes from a device, too.
+// This is also the layout of the cuts that a device returns.
 struct NewtonCut {
     double gain = kLeastGain;
-    std::int32_t feature = -1;  // -1: none
+    std::int32_t feature = -1;  // -1: no cut
     std::int32_t cut = 0;
-    std::int32_t missing_left = 0;  // or 1
+    std::int32_t missing_left = 0;  // 0 or 1
     std::int32_t categorical = 0;
     GradientSum left;
     CategorySet set;
@@ -31,7 +31,7 @@ struct NewtonCut {
     }
 };
 
-// The best of the cuts of several features; of equal ones that of the first feature.
+// Returns the best of the cuts of several features; of equal cuts, the one of the lowest feature.
 inline NewtonCut best_of(const NewtonCut* cuts, const std::vector<std::int32_t>& features) {
     NewtonCut best;
     for (std::size_t i = 0; i < features.size(); ++i) {
@@ -46,23 +46,24 @@ inline NewtonCut best_of(const NewtonCut* cuts, const std::vector<std::int32_t>&
     return best;
 }
 
-// Looks at the cuts of one node, feature by feature.
+// Evaluates the cuts of one node, feature by feature.
 class NewtonSearch : NewtonNode {
   public:
-    // `row_variance` as NewtonScale has it; needed for categories alone.
+    // `row_variance` as defined by NewtonScale; needed for categories only.
     NewtonSearch(const GradientSum& sum, const Bounds& within, const NewtonScale& by,
                  std::int64_t min_weight_leaf, double independent_weight, double row_variance)
         : NewtonNode{sum, within, by, min_weight_leaf, by.gain(sum, within)},
           independent_weight_(independent_weight),
           row_variance_(row_variance) {}
 
-    // The best cut of a feature; `counts` has the sums by code, missing first. Any other, or none,
-    // where the best gains less than another feature's, `to_beat`.
+    // Returns the best cut of a feature. `counts` has the sums by code, missing first. If the best
+    // cut gains less than `to_beat`, the gain of another feature, any other cut or none may be
+    // returned.
     NewtonCut best(const GradientSum* counts, const Features& features, std::int32_t feature,
                    double to_beat = 0) const {
         const std::int32_t n_codes = features.n_codes[feature];
         if (features.categorical[feature] != 0) return best_set(counts, n_codes);
-        // Whether values may only rise (+1) or only fall (-1) with the feature; 0: both.
+        // Whether values may only rise (+1) or only fall (-1) with the feature; 0: no constraint.
         const std::int8_t sign = features.monotonic[feature];
         return sign == 0 && bounds.free() ? best_threshold<true>(counts, n_codes, 0, to_beat)
                                           : best_threshold<false>(counts, n_codes, sign, to_beat);
@@ -96,13 +97,13 @@ class NewtonSearch : NewtonNode {
                 best_is_last = true;
             }
         }
-        // Where no missing value was seen, one goes the way of most rows.
+        // If the node has no missing values, later ones go to the side with more rows.
         if (missing.weight == 0) best.missing_left = 2 * best.left.weight > node.weight;
         return best;
     }
 
-    // Whether a cut may gain as much, which needs no division: where neither sign nor bounds are to
-    // be kept. The slack covers the rounding of both sides.
+    // Whether a cut may gain more than `gain`, decided without a division. Only for features
+    // without a sign and nodes without bounds. The slack covers the rounding of both sides.
     bool may_gain(const GradientSum& left, double gain) const {
         const GradientSum right = node - left;
         const double g = scale.gradient(left), h = scale.curvature(scale.hessian(left));
@@ -112,15 +113,15 @@ class NewtonSearch : NewtonNode {
                (gain + node_gain) * (1 - 1e-9) * (h * other_h);
     }
 
-    // A level as far as it can be believed: where levels differ by chance, its gradient is close
-    // to what its curvature would have at the mean of the node.
+    // A level of a category. As far as levels may differ by chance, its gradient is shrunk towards
+    // what its hessian implies at the mean of the node.
     struct Level {
         std::int32_t code;
         double gradient, hessian;
-        double deviation;  // of its value from the node's, but for the sign
+        double deviation;  // of its value from the node's, up to the sign
     };
 
-    // None where the levels differ no more than by chance.
+    // Returns the levels in the order of their values. Empty if they differ no more than by chance.
     std::vector<Level> believed_levels(const GradientSum* counts, std::int32_t n_codes) const {
         const double mean = scale.mean(node);
         const auto rows_of = [&](std::int32_t code) {
@@ -150,7 +151,7 @@ class NewtonSearch : NewtonNode {
         return levels;
     }
 
-    // The levels in order of their values: the best of all sets is made of the first
+    // With the levels in the order of their values, the best of all subsets consists of the first
     // few of them (Fisher 1958).
     NewtonCut best_set(const GradientSum* counts, std::int32_t n_codes) const {
         const std::vector<Level> levels = believed_levels(counts, n_codes);
@@ -177,7 +178,7 @@ class NewtonSearch : NewtonNode {
                 n_left = i + 1;
             }
         }
-        // Levels that the node has not seen go the way of most rows.
+        // Levels that do not occur in the node go to the side with more rows.
         const bool unseen_left = 2 * best.left.weight > node.weight;
         for (std::int32_t code = 0; code < n_codes; ++code)
             if (unseen_left && counts[code].weight == 0) best.set.insert(code);

@@ -1,5 +1,5 @@
-// Tests drawn rather than searched for: one cut per feature, a function of the node's
-// key and the feature alone.
+// Tests that are drawn instead of searched for: one cut per feature, as a function of the node's
+// key and the feature only.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace treerank {
 
-// Where a feature's values lie in a node.
+// The range of a feature's codes in a node.
 template <class Code>
 struct CodeRange {
     Code lowest = std::numeric_limits<Code>::max();
@@ -25,18 +25,19 @@ struct CodeRange {
         lowest = std::min(lowest, code);
         highest = std::max(highest, code);
     }
-    // With missing on the right, "all values left" is a cut too.
+    // With missing on the right, "all values left" is a cut as well.
     std::int32_t n_cuts() const { return highest == 0 ? 0 : highest - lowest + (missing ? 1 : 0); }
 };
 
-// One cut, uniform between the lowest and the highest code of the node.
+// Draws a cut uniformly between the lowest and the highest code of the node.
 template <class Code>
 std::int32_t draw_cut(const CodeRange<Code>& range, std::uint64_t key) {
     return range.lowest + static_cast<std::int32_t>(
                               uniform_below(key, static_cast<std::uint32_t>(range.n_cuts())));
 }
 
-// What a drawn cut gains, with missing on the better side; `values` is the weight up to the cut.
+// Evaluates a drawn cut with missing values on the better side. `values` is the weight up to the
+// cut.
 template <class Code>
 BestCut judge_cut(const CodeRange<Code>& range, std::int32_t cut, ClassWeight values,
                   ClassWeight missing, const CutSearch& search) {
@@ -50,12 +51,12 @@ BestCut judge_cut(const CodeRange<Code>& range, std::int32_t cut, ClassWeight va
     if (cut < range.highest) try_side(true);
     if (range.missing)
         try_side(false);
-    else  // missing values to come go to the larger side
+    else  // later missing values go to the larger side
         best.missing_left = 2 * best.left.total() >= search.node.total();
     return best;
 }
 
-// A random half of the levels, by one bit each; at least one level on either side.
+// Sends each level left or right by a random bit, with at least one level on either side.
 inline BestLevels random_levels(const OccupiedCodes& occupied, const CutSearch& search,
                                 std::uint64_t key) {
     BestLevels levels;

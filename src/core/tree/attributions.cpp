@@ -10,9 +10,10 @@ namespace treerank {
 
 namespace {
 
-constexpr std::size_t kMostRows = 8192;  // of a task: trees are written out once for all of these
+constexpr std::size_t kMostRows = 8192;  // per task: paths are expanded once for all of them
 
-// Codes of some rows of the features of a tree, rows side by side; the last row fills up.
+// Copies the codes of a block of rows in the features of a tree, feature by feature. The last row
+// is repeated to fill the block.
 template <class Code>
 void copy_codes(const CodeMatrix<Code>& codes, const std::vector<std::uint32_t>& features,
                 std::size_t first, std::size_t n, std::vector<std::uint16_t>& block) {
@@ -45,8 +46,8 @@ void add_paths(const PathTree& tree, const CodeMatrix<Code>& codes, std::size_t 
     }
 }
 
-// Interactions of the features of one path for one row: at an end each pair of features that the
-// path has tested gets half of the integral over the product of the others.
+// Computes the interactions of the features of one path for one row: at an end, each pair of
+// features that the path has tested gets half of the integral over the product of the others.
 template <class Code>
 class PairWalk {
   public:
@@ -147,7 +148,8 @@ double count_paths(const ForestView& forest, std::size_t tree) {
     return ways[0];
 }
 
-// How a tree is attributed.
+// The method by which a tree is attributed: by its paths, by all sets of its features, or by
+// sampled orders.
 enum class Way { kPaths, kSets, kOrders };
 
 Way way_of(const ForestView& forest, std::size_t tree, std::size_t max_paths) {
@@ -155,7 +157,8 @@ Way way_of(const ForestView& forest, std::size_t tree, std::size_t max_paths) {
     return has_few_sets(forest, tree, max_paths) ? Way::kSets : Way::kOrders;
 }
 
-// Adds one tree for the rows [begin, end); `pairs` may be null. Returns the expected value.
+// Adds the attributions of one tree for the rows [begin, end); `pairs` may be null. Returns the
+// expected value.
 template <class Code>
 double add_tree(const AttributedForest& forest, std::size_t t, Way way,
                 const CodeMatrix<Code>& codes, std::size_t begin, std::size_t end,
@@ -199,7 +202,7 @@ Attributions attribute_paths(const AttributedForest& forest, const CodeMatrix<Co
     std::vector<double> features(n * p, 0.0);
     if (options.interactions) found.values.assign(n * p * p, 0.0);
     double* pairs = options.interactions ? found.values.data() : nullptr;
-    // Rows are assigned to all threads alike; a row's sums do not depend on how.
+    // Rows are divided evenly among the threads; the sums of a row do not depend on how.
     const std::size_t rounds = (n + kMostRows * pool.size() - 1) / (kMostRows * pool.size());
     const std::size_t n_tasks = std::max<std::size_t>(rounds * pool.size(), 1);
     std::vector<double> expected(n_tasks, 0.0);

@@ -1,22 +1,22 @@
-// Attributions: a score distributed over the features, exactly (Shapley values).
+// Attributions: exact Shapley values, which distribute a score over the features.
 //
-// The game: a set S of features follows the row; the others are averaged, by the training
-// weights in the nodes (path-dependent) or over the rows of a baseline (interventional). What a
-// feature gets is its mean contribution to the value over all orders in which features join S.
+// The game: the features in a set S follow the row; the others are averaged, by the training
+// weights in the nodes (path-dependent) or over the rows of a baseline (interventional). A feature
+// gets its mean contribution to the value over all orders in which features join S.
 //
-// Path-dependent values are added up along paths. For the features on the path to an end, let o
-// be 1 where the row passes all tests of the feature, else 0, and z the product of the shares of
-// weight that the tests send along the path. The chance that a feature lets a row through is
-// t o + (1 - t) z if it joins S with probability t, and the Shapley value of feature i is the
-// integral over t of (o_i - z_i) times the product over the other features (Owen's multilinear
-// extension). That is a polynomial, for which Gauss-Legendre quadrature is exact; at each of its
-// nodes a product is carried down the tree and sums are carried up, as in Linear TreeSHAP
-// (Yu et al., 2022).
+// Path-dependent values are summed along paths. For a feature on the path to an end, let o be 1 if
+// the row passes all tests of the feature, else 0, and let z be the product of the shares of weight
+// that these tests send along the path. If the feature joins S with probability t, it lets the row
+// through with probability t o + (1 - t) z, and the Shapley value of feature i is the integral over
+// t of (o_i - z_i) times the product over the other features (Owen's multilinear extension). The
+// integrand is a polynomial, for which Gauss-Legendre quadrature is exact. At each quadrature node,
+// a product is carried down the tree and sums are carried up, as in Linear TreeSHAP (Yu et al.,
+// 2022).
 //
-// A slot of merged cells can be reached by several paths; each path is attributed on its own. A
-// tree with more than max_paths of them is attributed by what it says for each set of its features
-// if these are few. Else it is estimated: contributions along orders drawn at random, each order
-// and its reverse. These, too, sum to the score.
+// A slot of merged cells can be reached by several paths; each path is attributed separately. A
+// tree with more than max_paths of them is attributed from its values for all sets of its features,
+// if these are few. Otherwise it is estimated from contributions along randomly drawn orders, each
+// order together with its reverse. The estimates, too, sum to the score.
 #pragma once
 
 #include <algorithm>
@@ -29,15 +29,16 @@
 
 namespace treerank {
 
-// Trees whose sum is attributed. Arriving at a slot adds step (in single precision, as scores
-// are added up); if the tree's at_end is set, only the end of a walk does.
+// Trees whose sum is attributed. A walk that arrives at a slot adds its step (in single precision,
+// as scores are summed); if the tree's at_end is set, only the slot at the end of the walk adds its
+// step.
 struct AttributedForest {
     ForestView walks;                    // its `step` is not used
     const double* step = nullptr;        // by slot
     const double* left_share = nullptr;  // by slot, for path-dependent values
 };
 
-// One of them, for classes that walk it.
+// One of these trees; the base of classes that walk it.
 class AttributedTree {
   protected:
     AttributedTree(const AttributedForest& forest, std::size_t tree)
@@ -53,7 +54,7 @@ class AttributedTree {
 
     bool is_end(std::size_t s) const { return slots_[s].next == s; }
 
-    // The features that the tree tests, ascending.
+    // Lists the features that the tree tests, in ascending order.
     template <class Feature>
     void list_features(std::vector<Feature>& features) const {
         for (std::size_t s = 0; s < n_slots_; ++s)
@@ -72,13 +73,13 @@ class AttributedTree {
 };
 
 struct AttributionOptions {
-    std::size_t max_paths = 20000;  // of a tree, beyond which it is attributed otherwise
-    std::size_t n_orders = 8;       // drawn for each such tree, an even number
-    bool interactions = false;      // pairs of features instead of features
+    std::size_t max_paths = 20000;  // of a tree, beyond which another method is used
+    std::size_t n_orders = 8;       // drawn for each estimated tree, an even number
+    bool interactions = false;      // pairs of features instead of single ones
 };
 
-// Sums over the trees. Features: rows x features. Interactions: rows x features x features,
-// halved off the diagonal, which holds what is left of each feature's attribution.
+// Sums over the trees: rows x features or, with interactions, rows x features x features.
+// Interactions are halved off the diagonal, which has the remainder of each feature's attribution.
 struct Attributions {
     std::vector<double> values;
     double expected = 0;
@@ -94,11 +95,12 @@ Attributions attribute_baseline(const AttributedForest& forest, const CodeMatrix
                                 const CodeMatrix<Code>& baseline, const AttributionOptions& options,
                                 ThreadPool& pool);
 
-// What pairs leave of each feature's attribution goes to the diagonal; rows [begin, end).
+// Stores what the pairs leave of each feature's attribution on the diagonal, for rows [begin, end).
 void fill_diagonals(std::size_t begin, std::size_t end, std::size_t n_features,
                     const double* features, double* pairs);
 
-// The number of paths through each tree that is to be estimated; infinite where doubles end.
+// Returns the number of paths through each tree that is to be estimated; infinite if doubles
+// overflow.
 std::vector<double> estimated_paths(const ForestView& forest, std::size_t max_paths);
 
 }  // namespace treerank

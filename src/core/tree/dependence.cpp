@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kRowsPerBlock = 16384;
 constexpr std::size_t kMaxBlocks = 64;
 
-using GridSet = std::uint64_t;  // places in a grid, one bit each
+using GridSet = std::uint64_t;  // points of a grid, one bit each
 
 bool goes_left(const FlatTree& tree, std::size_t at, std::uint32_t code) {
     const Slot slot = tree.slots[at];
@@ -20,7 +20,7 @@ bool goes_left(const FlatTree& tree, std::size_t at, std::uint32_t code) {
     return static_cast<std::uint16_t>(code - shift) <= slot.cut;
 }
 
-// Places of the grid that each test on the feature sends left.
+// Returns, for each test on the feature, the grid points that it sends left.
 std::vector<GridSet> left_places(const FlatTree& tree, const Varied& varied) {
     std::vector<GridSet> left(tree.slots.size(), 0);
     for (std::size_t at = 0; at < left.size(); ++at) {
@@ -33,9 +33,9 @@ std::vector<GridSet> left_places(const FlatTree& tree, const Varied& varied) {
 
 GridSet all_places(const Varied& varied) { return ~GridSet{0} >> (kMaxGrid - varied.codes.size()); }
 
-// Rows that walk together, each with all places in `first` x `second` at once. A test
-// on another feature splits the rows; one on a varied feature splits the places, and
-// both parts keep all rows: they share a range, which each only permutes.
+// Rows that walk together, each with all grid points in `first` x `second` at once. A test on
+// another feature splits the rows; a test on a varied feature splits the grid points, and both
+// parts keep all rows: they share a range, which each part only permutes.
 template <class Code>
 class GroupWalk {
   public:
@@ -50,7 +50,7 @@ class GroupWalk {
           left_first_(left_places(tree, first)),
           left_second_(left_places(tree, second)) {}
 
-    // Adds the sums over rows [begin, end) to table.
+    // Adds the sums over rows [begin, end) to `table`.
     void walk(std::size_t begin, std::size_t end, const ThreadPool& pool, double* table) const {
         std::vector<std::uint32_t> rows(end - begin), scratch(end - begin);
         std::iota(rows.begin(), rows.end(), static_cast<std::uint32_t>(begin));
@@ -99,7 +99,7 @@ class GroupWalk {
             stack.push_back({next + 1, group.begin, group.end, right.first, right.second});
     }
 
-    // Rows that go left first; returns their number.
+    // Moves the rows that go left to the front and returns their number.
     std::size_t partition(const Group& group, std::uint32_t* rows, std::uint32_t* scratch) const {
         const Slot slot = tree_.slots[group.slot];
         const Code* column = codes_.column(slot.feature);
@@ -153,8 +153,8 @@ std::vector<double> sum_over_rows(const FlatTree& tree, const CodeMatrix<Code>& 
                                   const Varied& first, const Varied& second, ThreadPool& pool) {
     const GroupWalk<Code> group_walk(tree, codes, weights, cell_values, first, second);
     const std::size_t size = first.codes.size() * second.codes.size();
-    // Blocks depend on the number of rows alone, and are added in their order: so the
-    // sums do not depend on the threads.
+    // Blocks depend on the number of rows only and are summed in order, so the sums do not depend
+    // on the threads.
     const std::size_t n_blocks = std::clamp(codes.rows / kRowsPerBlock, std::size_t{1}, kMaxBlocks);
     std::vector<double> tables(n_blocks * size, 0.0);
     pool.run(n_blocks, [&](std::size_t b) {

@@ -1,5 +1,5 @@
-// Partial dependence: one or two features run through a grid of codes while the
-// others stay as they are in the rows.
+// Partial dependence: one or two features run through a grid of codes while the others keep their
+// values in the rows.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace treerank {
 
-// A feature that runs through a grid; feature -1: none, and one place in the grid.
+// A feature that runs through a grid. With feature -1 there is none, and the grid has one point.
 struct Varied {
     std::int32_t feature = -1;
     std::vector<std::uint16_t> codes;
 };
 inline constexpr std::size_t kMaxGrid = 64;
 
-// For each pair of grid codes, the sum over rows of weight times the value of the
-// cell in which the row ends with these codes. `weights` may be null: all 1.
+// Returns, for each pair of grid codes, the sum over rows of weight times the value of the cell in
+// which the row ends with these codes. `weights` may be null: all 1.
 template <class Code>
 std::vector<double> sum_over_rows(const FlatTree& tree, const CodeMatrix<Code>& codes,
                                   const double* weights, const double* cell_values,

@@ -19,7 +19,7 @@ SetValues<Real, Code>::SetValues(const AttributedForest& forest, std::size_t tre
       values_(n_slots_ * kRows) {
     list_features(features_);
     const std::size_t m = features_.size(), words = (m + 63) / 64;
-    std::vector<std::uint64_t> below(n_slots_ * words, 0);  // features that are tested from here on
+    std::vector<std::uint64_t> below(n_slots_ * words, 0);  // features tested at or below a slot
     above_.resize(m);
     state_.resize(m);
     for (std::size_t s = n_slots_; s-- > 0;) {
@@ -111,7 +111,7 @@ template class SetValues<double, std::uint8_t>;
 template class SetValues<double, std::uint16_t>;
 
 bool has_few_sets(const ForestView& forest, std::size_t tree, std::size_t max_paths) {
-    // A set takes about as long as a dozen paths of a tree that has too many.
+    // A set takes about as long as a dozen paths of a tree that has too many of them.
     constexpr std::size_t kPathsPerSet = 16;
     const Slot* slots = forest.slots + forest.starts[tree];
     const auto n = static_cast<std::size_t>(forest.starts[tree + 1] - forest.starts[tree]);
@@ -127,7 +127,8 @@ namespace {
 
 constexpr std::size_t kExactRows = kSetRows<double>;
 
-// s! (n - s)! / (n + 1)! for s of n others that are known before a feature, or a pair.
+// s! (n - s)! / (n + 1)!: the weight of the sets with s of the n other features, for one feature or
+// a pair.
 std::vector<double> shapley_weights(std::size_t n) {
     std::vector<double> weights(n + 1, 1.0 / static_cast<double>(n + 1));
     for (std::size_t s = 1; s <= n; ++s)
@@ -135,7 +136,8 @@ std::vector<double> shapley_weights(std::size_t n) {
     return weights;
 }
 
-// What a tree says for every set of m features (sets x rows), distributed among them.
+// The values of a tree for every set of m features (sets x rows), and the attributions that follow
+// from them.
 class SetTable {
   public:
     explicit SetTable(std::size_t m)
@@ -158,7 +160,7 @@ class SetTable {
         }
     }
 
-    // Half of the interaction of a pair.
+    // Computes half of the interaction of a pair.
     void pair(std::size_t i, std::size_t j, double* gains) {
         const std::size_t a = std::size_t{1} << i, b = std::size_t{1} << j;
         std::fill_n(gains, kExactRows, 0.0);
@@ -177,7 +179,8 @@ class SetTable {
     std::vector<double> table_, single_, paired_;
 };
 
-// Goes through all sets, one feature coming or going at a time (a Gray code), and back to none.
+// Visits all sets in Gray code order, so that one feature is added or removed at a time; ends with
+// no feature known.
 template <class Code>
 void fill_table(SetValues<double, Code>& tree, const std::vector<std::uint32_t>& order,
                 SetTable& table) {
@@ -203,7 +206,7 @@ double enumerate_sets(const AttributedForest& forest, std::size_t tree,
                       const ThreadPool& pool, double* values, double* pairs) {
     SetValues<double, Code> sets(forest, tree, codes);
     const std::size_t m = sets.features().size(), p = codes.features;
-    // The feature that comes and goes most often is the one that costs least.
+    // The feature that is added and removed most often should be the cheapest.
     std::vector<std::uint32_t> order(m);
     std::iota(order.begin(), order.end(), 0u);
     std::stable_sort(order.begin(), order.end(),
@@ -255,8 +258,8 @@ double sample_orders(const AttributedForest& forest, std::size_t tree,
         for (const std::vector<std::int32_t>& order : orders) {
             pool.check();
             std::fill_n(before, kRows, expected);
-            // Features come in the order; then they go in the same order, which leaves the sets
-            // through which its reverse comes.
+            // Features are added in the given order and then removed in the same order; the sets
+            // that remain on the way are those through which the reverse order passes.
             for (const bool comes : {true, false})
                 for (std::size_t i = 0; i < m; ++i) {
                     const auto feature = static_cast<std::size_t>(order[i]);

@@ -1,4 +1,4 @@
-// Scoring: a tree frozen into one flat array, and rows walked through it.
+// Scoring: a tree compiled into one flat array, and rows walked through it.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,11 @@
 
 namespace treerank {
 
-// One step of a walk, in eight bytes. The two successors of a test lie side by
-// side, so that the outcome is added to `next`. LeafRank leaves that lead to the
-// same cell hold copies of that cell's first test: the copies share its successors,
-// so merged cells are stored once, and the flat tree is a graph, not an expansion.
-// Successors lie further on, except that the end of a walk is a slot that leads to
-// itself.
+// One step of a walk, in eight bytes. The two successors of a test are adjacent, so that the
+// outcome is added to `next`. LeafRank leaves that lead to the same cell are copies of that cell's
+// first test and share its successors: merged cells are stored once, and the flat tree is a graph,
+// not an expansion. Successors come later in the array, except that a slot which ends a walk leads
+// to itself.
 struct Slot {
     std::uint32_t next;
     std::uint16_t feature;
@@ -28,28 +27,28 @@ inline constexpr std::size_t kMaxFeatures = 65535;
 
 struct FlatTree {
     std::vector<Slot> slots;
-    std::vector<std::int32_t> target;  // cell at the end of a walk; category set of a test
-    std::vector<std::int32_t> test;    // number of the test that a slot asks; -1 at an end
+    std::vector<std::int32_t> target;  // the cell at the end of a walk, or a test's category set
+    std::vector<std::int32_t> test;    // index of the test in a slot; -1 at an end
     std::vector<CategorySet> category_sets;
     bool any_categorical = false;
 };
 
-// Freezes the subtree in which cell c is split if and only if is_split[c]. LeafRank leaves
-// that share a side are one slot, unless `arrival` is given: then every leaf keeps a slot of
-// its own, and arrival[slot] is the test node that the slot was reached as (-1: the root).
+// Compiles the subtree in which cell c is split if and only if is_split[c]. LeafRank leaves on the
+// same side share a slot, unless `arrival` is given: then every leaf keeps a slot of its own, and
+// arrival[slot] is the test node that the slot stands for (-1: the root).
 FlatTree compile_tree(const RankTree& tree, const std::uint8_t* is_split,
                       std::vector<std::int32_t>* arrival = nullptr);
 
-// Whether every walk stays inside the arrays and ends.
+// Whether every walk stays inside the arrays and terminates.
 bool is_sound(const FlatTree& tree, std::size_t n_features);
 
-// The cell in which each row ends.
+// Finds the cell in which each row ends.
 template <class Code>
 void apply(const FlatTree& tree, const CodeMatrix<Code>& codes, ThreadPool& pool,
            std::int32_t* cells);
 
-// The weight of each class in each cell in which rows end (cells x classes). Rows without weight
-// are passed over.
+// Returns the weight of each class in each cell in which rows end (cells x classes). Rows without
+// weight are skipped.
 template <class Code>
 std::vector<std::int64_t> leaf_weights(const FlatTree& tree, const CodeMatrix<Code>& codes,
                                        const WeightedRows& rows, std::size_t n_cells,

@@ -1,4 +1,4 @@
-// Forests: many trees grown on resampled rows of one table, kept as slots and one number a
+// Forests: many trees grown on resampled rows of one table, stored as slots with one number per
 // slot, and rows scored by the mean over the trees.
 #pragma once
 
@@ -13,55 +13,55 @@
 
 namespace treerank {
 
-// What a tree says of a row that ends in it.
+// The value that a tree gives to a row.
 enum class TreeValue {
-    kPath,      // the share of positives, accumulated step by step along the path
+    kPath,      // the share of positives, accumulated along the path
     kRank,      // mid-rank of the row's stratum among the tree's own training rows, in (0, 1)
-    kMonotone,  // share of positives in the stratum, pooled to fall along the strata
+    kMonotone,  // share of positives in the stratum, pooled to decrease along the strata
 };
 
-// A tree as it is kept. Arriving at slot s adds step[s] / (1 + lambda / weight[s]): the change
-// of the share of positives, and the weight of the node it is a change from. Slots of merged
-// cells are shared, so what a path has added depends on the whole path.
+// A tree as it is stored. A walk that arrives at slot s adds step[s] / (1 + lambda / weight[s]):
+// step is the change in the share of positives, and weight is the weight of the parent node. Slots
+// of merged cells are shared, so the sum depends on the whole path.
 struct ForestTree {
     std::vector<Slot> slots;
-    // Layers x slots: one layer for each way to cut the classes in two; of kMonotone all layers
-    // of each shrinkage, one after another.
+    // Layers x slots, with one layer for each way to divide the ordered classes in two. For
+    // kMonotone, all layers of each shrinkage, one after another.
     std::vector<float> step;
-    // of kMonotone: one after another for each shrinkage
+    // By slot; for kRank and kMonotone so large that shrinkage has no effect.
     std::vector<float> weight;
-    std::vector<float> left_share;     // of a test: share of the weight that it sends left
-    std::vector<std::int32_t> set_of;  // category set of a test; empty without categories
+    std::vector<float> left_share;     // tests only: the share of the weight that goes left
+    std::vector<std::int32_t> set_of;  // category set of each test; empty without categories
     std::vector<CategorySet> category_sets;
     std::vector<double> importance;  // by feature: sum of (Delta / 2)^2
 };
 
 struct ForestOptions {
-    std::vector<TreeRankOptions> kinds;  // the kinds of trees ...
-    std::vector<std::uint8_t> kind_of;   // ... and of which kind each is
-    std::size_t first_tree = 0;          // number of the first tree, for draws
+    std::vector<TreeRankOptions> kinds;  // the kinds of trees
+    std::vector<std::uint8_t> kind_of;   // by tree: its kind
+    std::size_t first_tree = 0;          // index of the first tree; draws are keyed by it
     Sampling sampling;
     TreeValue value = TreeValue::kPath;
-    std::vector<double> shrinkages;  // of kMonotone, along the cells: one set of values each
-    double scale = 1;                // units of weight to a weight of 1
+    std::vector<double> shrinkages;  // kMonotone only, along the cells: one set of values each
+    double scale = 1;                // units of weight per weight of 1
 };
 
-// Grows kind_of.size() trees for each of the options, all at once, so that few trees of each keep
-// all threads busy; the result does not depend on their number. Weights of the table are multiplied
-// by the number of draws.
+// Grows kind_of.size() trees for each of the options, all at once, so that a few trees of each keep
+// all threads busy. The result does not depend on the number of threads. Weights of the table are
+// multiplied by the number of draws.
 template <class Code>
 std::vector<std::vector<ForestTree>> grow_forests(const Table<Code>& table,
                                                   const std::vector<ForestOptions>& options,
                                                   ThreadPool& pool, ProgressMonitor& monitor);
 
-// What a forest keeps of a tree.
+// Returns what a forest stores of a tree.
 ForestTree keep_tree(const RankTree& tree, const ForestOptions& options, std::size_t n_features);
 
-// A forest's arrays as they lie in memory, tree t in [starts[t], starts[t + 1]).
+// The arrays of a forest; tree t is at [starts[t], starts[t + 1]).
 struct ForestView {
     const Slot* slots = nullptr;
     const float* step = nullptr;
-    const float* weight = nullptr;         // null: `step` is what is added
+    const float* weight = nullptr;         // null: `step` is added as it is
     const std::int32_t* set_of = nullptr;  // null without categories
     const CategorySet* category_sets = nullptr;
     std::size_t n_sets = 0;
@@ -70,50 +70,52 @@ struct ForestView {
     std::size_t n_trees = 0;
 };
 
-// `pool` may be null.
+// Whether every walk stays inside the arrays and terminates. `pool` may be null.
 bool is_sound(const ForestView& forest, std::size_t n_features, ThreadPool* pool);
 
-// Makes one number a slot of step and weight; all steps but those of the roots are multiplied by
-// `scale` first. A tree in which no slot has two predecessors gets the sum of each path at its end
-// (at_end = 1); the others keep what each slot adds.
+// Combines step and weight into one number per slot; all steps except those of the roots are first
+// multiplied by `scale`. In a tree in which no slot has two predecessors, the end of each path gets
+// the sum over the path (at_end = 1). Otherwise slots keep what they add, and at_end is 1 only if
+// nothing is added before an end.
 void bake_shrinkage(const ForestView& forest, double lambda, float scale, ThreadPool& pool,
                     float* step, std::uint8_t* at_end);
 
-// The sum over the trees, for each row.
+// Computes the sum over the trees for each row.
 template <class Code>
 void score(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadPool& pool, double* sums);
-// The same of a forest that nobody has checked; false where a row comes to a slot that is not
-// sound. For a few rows this is quicker than to look at every slot first.
+// The same for a forest that has not been validated; returns false if a row reaches an invalid
+// slot. For a few rows this is faster than validating every slot first.
 template <class Code>
 bool score_checked(const ForestView& forest, const CodeMatrix<Code>& codes, double* sums);
-// The value in each tree: trees x rows.
+// Computes the value of each row in each tree (trees x rows).
 template <class Code>
 void score_each(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadPool& pool,
                 float* values);
-// The slot in which each row ends, in each tree: trees x rows.
+// Finds the slot in which each row ends in each tree (trees x rows).
 template <class Code>
 void apply_each(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadPool& pool,
                 std::int32_t* slots);
 
 inline constexpr std::size_t kMaxLambdas = 12;  // a whole number of vectors
 
-// The codes are of the rows [first, first + codes.rows) of all that were drawn from.
+// The codes are those of rows [first, first + codes.rows) out of all `n_all` rows that were drawn
+// from.
 struct DrawnFrom {
     Sampling sampling;
     std::size_t n_all = 0;
     std::size_t first = 0;
 };
 
-// For each of `rows` the sum over the trees that did not draw it, one for each lambda, and the
-// number of those trees. The root's share is left out: a sample without a row has fewer of
-// the row's class, so that the roots of just those trees would tell the class, reversed.
+// Computes for each of `rows` the sum over the trees that did not draw it, one per lambda, and the
+// number of those trees. The root's share is left out: a sample without a row has fewer rows of its
+// class, so the roots of just those trees would reveal the class, reversed.
 template <class Code>
 void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
                       const DrawnFrom& drawn_from, const std::vector<std::uint32_t>& rows,
                       const std::vector<float>& lambdas, ThreadPool& pool, ProgressMonitor& monitor,
                       double* sums, std::int32_t* n_trees);
-// The same for one lambda, in parts: rows x features, each step added to the feature that is tested
-// before it.
+// The same for one lambda, divided by feature (rows x features): each step is credited to the
+// feature that is tested before it.
 template <class Code>
 void score_out_of_bag_by_feature(const ForestView& forest, const CodeMatrix<Code>& codes,
                                  const DrawnFrom& drawn_from,

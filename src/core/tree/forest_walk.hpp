@@ -1,4 +1,4 @@
-// Rows walked through one tree of a forest.
+// Walks rows through one tree of a forest.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace treerank {
 
-inline constexpr std::size_t kRowsTogether = 256;  // rows that a walk keeps track of
+inline constexpr std::size_t kRowsTogether = 256;  // rows walked in lockstep
 inline constexpr int kStepsPerTest = 4;
-inline constexpr std::size_t kWideRow = 256;  // bytes of codes up to which a row is copied together
+inline constexpr std::size_t kWideRow = 256;  // up to this many bytes of codes, a row is copied
 
-// One tree, its slots numbered from 0.
+// One tree, with its slots numbered from 0.
 struct TreeView {
     const Slot* slots;
     const float* step;
@@ -27,7 +27,7 @@ struct TreeView {
           sets(forest.category_sets) {}
 };
 
-// Codes of a block of rows: row by row, or column by column.
+// The codes of a block of rows, row-major or column-major.
 template <class Code, bool ByRow>
 struct CodeBlock {
     const Code* data;
@@ -39,7 +39,7 @@ struct CodeBlock {
     }
 };
 
-// Where a row goes from a slot.
+// The step of a row from one slot to the next.
 template <bool HasCategories, class Block>
 struct Steps {
     TreeView tree;
@@ -52,22 +52,22 @@ struct Steps {
         if constexpr (HasCategories) {
             if (slot.next & kCategorical) return next + !tree.sets[tree.set_of[at]].contains(code);
         }
-        // Missing (code 0) wraps to the largest code when it is to go right.
+        // If missing values go right, code 0 wraps around to the largest code.
         const auto shift = static_cast<std::uint16_t>((slot.next >> 30) & 1);
         return next + (static_cast<std::uint16_t>(code - shift) > slot.cut);
     }
     bool is_end(std::uint32_t at) const { return tree.slots[at].next == at; }
 };
 
-// Walks rows through one tree, all of them a step at a time: the processor works on many of
-// these steps at once while they wait for memory. Every few steps the rows that have arrived
-// are dropped, so that none waits for the longest path.
+// Walks rows through one tree, all of them one step at a time: the processor has many independent
+// steps in flight while they wait for memory. Every few steps, the rows that have arrived are
+// removed, so that none waits for the longest path.
 template <bool Adds, class Steps>
 class Walker {
   public:
     explicit Walker(const Steps& steps) : steps_(steps) {}
 
-    // Calls take(row, slot at the end, value) for rows [0, n).
+    // Calls take(row, end slot, value) for rows [0, n).
     template <class Take>
     void walk(std::size_t n, const Take& take) {
         for (std::size_t first = 0; first < n; first += kRowsTogether)

@@ -1,4 +1,4 @@
-// Chooses among the compiled kernels.
+// Selects the kernels for the instruction set in use.
 #include "core/util/instruction_set.hpp"
 
 #define TREERANK_ISA_HEADER "core/tree/path_kernel_isa.hpp"

@@ -1,13 +1,13 @@
-// Compiled once for each instruction set, with TREERANK_ISA naming it.
+// Compiled once per instruction set, which TREERANK_ISA names.
 //
-// Everything here has internal linkage: a shared inline function compiled for AVX-512 could be
-// picked by the linker for all callers.
+// Everything here has internal linkage. Otherwise the linker might choose the AVX-512 version of a
+// shared inline function for all callers.
 #include "core/tree/path_kernel_isa.hpp"
 
 #ifdef __AVX512F__
 #include <immintrin.h>
 #if defined(__GNUC__) && !defined(__clang__)
-// GCC 12 takes the deliberately undefined operands in its own header for a mistake.
+// GCC 12 warns about the deliberately undefined operands in its own header.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 #endif
@@ -15,7 +15,7 @@
 namespace treerank::TREERANK_ISA {
 namespace {
 
-// Rows in a vector of the processor.
+// The number of rows per vector register.
 #if defined(__AVX512F__)
 constexpr std::size_t kLanes = 8;
 #elif defined(__AVX2__)
@@ -36,7 +36,7 @@ TREERANK_INLINE const LanesAt& at(const double* place) {
 }
 #define TREERANK_ALL(value) ((value) - Lanes{})
 
-// Chooses between two vectors by the bits of the rows from `first` on.
+// Selects between two vectors by the bits of the rows from `first` on.
 #ifdef __AVX512F__
 using Mask = __mmask8;
 TREERANK_INLINE Mask mask_of(RowBits rows, std::size_t first) {
@@ -55,13 +55,13 @@ TREERANK_INLINE Mask mask_of(RowBits rows, std::size_t first) {
 TREERANK_INLINE Lanes select(Mask mask, Lanes yes, Lanes no) { return mask ? yes : no; }
 #endif
 
-// Where the rows are at a test: each goes to one side (own) unless it has failed an earlier test
-// of the feature (not live).
+// The rows at one side of a test: those that go there (own), out of those that have not failed an
+// earlier test of the feature (live).
 struct TestRows {
     RowBits own = 0, live = 0;
 };
 
-// The same for some vectors of rows. AllLive: no row has failed a test of the feature.
+// The same as masks for several vectors of rows. AllLive: no row has failed a test of the feature.
 template <bool AllLive, std::size_t Vectors>
 struct Masks {
     Mask own[Vectors], live[Vectors];
@@ -84,8 +84,8 @@ struct Masks {
 
 constexpr std::size_t kUnrolled = 4;  // vectors that share the numbers of a test
 
-// Side of a test: its numbers, the share of weight that goes there (times the value, at an end),
-// the rows, and where its feature's gains are.
+// One side of a test: its numbers, the share of weight that goes there (times the value at an end),
+// the rows, and the gains of its feature.
 struct Side {
     const double* numbers;
     double share;
@@ -111,7 +111,7 @@ class Walk {
     }
 
   private:
-    // Leaves in `sums` what the ends below a test add up to.
+    // Writes to `sums` what the ends below a test add up to.
     void visit(std::size_t number, std::size_t depth, double* sums) {
         const PathTest& test = tree_.tests[number];
         const RowBits live = block_.live[test.feature];
@@ -133,7 +133,7 @@ class Walk {
                 rows, block_.sums + test.feature * kRowsAbreast};
     }
 
-    // Both sides of a twig, a test above two ends, as one.
+    // Both sides of a twig, a test that no further test follows, as one.
     Side ends_of(std::size_t number) const {
         const PathTest& twig = tree_.tests[number];
         const RowBits live = block_.live[twig.feature];
@@ -188,14 +188,14 @@ class Walk {
                 return add_twig<First, AllLive, true>(side, ends, depth, sums);
             return add_twig<First, AllLive, false>(side, ends, depth, sums);
         }
-        // The sums of the first side are left where those of the test are to be.
+        // The sums of the first side are written directly to where those of the test belong.
         double* below = First ? sums : sums_ + (depth + 1) * n_ * kRowsAbreast;
         multiply<AllLive>(side, depth);
         visit(child, depth + 1, below);
         add_below<First, AllLive>(side, below, sums);
     }
 
-    // The products of the path one test further down.
+    // Computes the products of the path one test further down.
     template <bool AllLive>
     void multiply(const Side& side, std::size_t depth) {
         const std::size_t n = n_;
@@ -216,7 +216,7 @@ class Walk {
         }
     }
 
-    // Adds the sums from below one side of the test to its own, and what its feature gets.
+    // Adds the sums below one side of the test to its own, and what its feature gets.
     template <bool First, bool AllLive>
     void add_below(const Side& side, const double* below, double* sums) {
         const std::size_t n = n_;
@@ -265,7 +265,7 @@ class Walk {
         }
     }
 
-    // The same for a side with a twig. Nothing of it goes to memory but the sums and gains.
+    // The same for a side that leads to a twig. Only the sums and gains are written to memory.
     template <bool First, bool AllLive, bool EndsLive>
     void add_twig(const Side& side, const Side& ends, std::size_t depth, double* sums) {
         const std::size_t n = n_;
@@ -302,8 +302,8 @@ class Walk {
     const PathView& tree_;
     const PathBlock& block_;
     const std::size_t n_;
-    double* products_;  // of each depth: points x rows
-    double* sums_;      // the same
+    double* products_;  // by depth: points x rows
+    double* sums_;      // by depth: points x rows
 };
 
 }  // namespace

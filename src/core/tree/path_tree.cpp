@@ -8,14 +8,14 @@ namespace treerank {
 
 namespace {
 
-constexpr std::size_t kMostPoints = 63;  // that are told apart, a bit each
+constexpr std::size_t kMostPoints = 63;  // larger numbers of points share a bit
 
-// Points of the quadrature that is exact for a path of this many features.
+// The number of quadrature points that is exact for a path with this many features.
 std::size_t points_of(std::size_t n_features) {
     return std::max<std::size_t>((n_features + 1) / 2, 1);
 }
 
-// Writes out one tree, depth first: the paths to ends that need from `least` to `most` points.
+// Expands one tree, depth first: the paths to ends that need from `least` to `most` points.
 class Expansion : private AttributedTree {
   public:
     Expansion(const AttributedForest& forest, std::size_t tree, std::size_t least, std::size_t most)
@@ -34,7 +34,7 @@ class Expansion : private AttributedTree {
         return std::move(paths_);
     }
 
-    // By test: the numbers of points that ends below it need, a bit each.
+    // By test: a bit mask of the numbers of points that the ends below it need.
     const std::vector<std::uint64_t>& points_below() const { return points_below_; }
 
   private:
@@ -97,12 +97,13 @@ class Expansion : private AttributedTree {
     PathTree paths_;
     std::vector<std::uint64_t> points_below_;
     std::vector<double> z_;             // by feature, along the path
-    std::vector<std::uint32_t> times_;  // how often the path has tested a feature
+    std::vector<std::uint32_t> times_;  // how often the path has tested each feature
     std::size_t n_distinct_ = 0;
 };
 
-// Where to divide the ends so that tests times points are fewest: those that need up to this many
-// points, and the others, whose tests include many of the same. All of them: not at all.
+// Chooses where to divide the ends so that the work, tests times points, is smallest: ends that
+// need up to the returned number of points, and the others, which share many of their tests.
+// Returns `most` if it is best not to divide them.
 std::size_t choose_points(const std::vector<std::uint64_t>& points_below, std::size_t most) {
     if (most >= kMostPoints) return most;
     const auto count = [&](std::uint64_t points) {
@@ -122,8 +123,8 @@ std::size_t choose_points(const std::vector<std::uint64_t>& points_below, std::s
     return best;
 }
 
-// A feature's gain is (o - z) / (t o + (1 - t) z), of its last test on the path: each test takes
-// back what the one before it gave.
+// A feature's gain is (o - z) / (t o + (1 - t) z) at its last test on the path: each test subtracts
+// the gain of the test of the feature before it.
 void write_numbers(const PathTree& paths, const PathTest& test, double* numbers) {
     const std::size_t n = paths.n_points;
     for (std::size_t q = 0; q < n; ++q) {
@@ -182,7 +183,7 @@ void gauss_legendre(std::size_t n, std::vector<double>& points, std::vector<doub
     weights.clear();
     double x = 1;
     for (std::size_t k = 0; k < n; ++k) {
-        // Newton's method from the right of all roots that are left, those found divided out.
+        // Newton's method from the right of all remaining roots, with the found roots divided out.
         double slope = 1;
         x = 1;
         for (int iteration = 0; iteration < 200; ++iteration) {

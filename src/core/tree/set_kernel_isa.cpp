@@ -1,4 +1,4 @@
-// Compiled once for each instruction set, with TREERANK_ISA naming it; all has internal linkage.
+// Compiled once per instruction set, which TREERANK_ISA names. Everything has internal linkage.
 #include <type_traits>
 
 #include "core/tree/path_kernel_isa.hpp"

@@ -14,21 +14,21 @@ bool tests_number(const Slot& slot) {
     return slot.cut != kNoCut && (slot.next & kCategorical) == 0;
 }
 
-// A slot that sends missing values right holds its cut minus one.
+// A slot that sends missing values right stores its cut minus one.
 std::size_t shift_of(const Slot& slot) { return (slot.next & kMissingRight) != 0 ? 1 : 0; }
 
-// The place of a slot's cut in a list of all.
+// The position of a slot's cut in the list of all cuts.
 std::size_t place_of(const Slot& slot, const FirstCuts& first) {
     return first[slot.feature] + slot.cut + shift_of(slot);
 }
 
-// Whether a slot that tests a number does so at a cut that is there.
+// Whether a numeric test has a valid feature and cut.
 bool is_known(const Slot& slot, const FirstCuts& first) {
     return slot.feature + std::size_t{1} < first.size() &&
            place_of(slot, first) < first[slot.feature + 1];
 }
 
-// Calls job(first, last) for slots [first, last), task by task.
+// Calls job(first, last) for ranges of slots, one per task.
 template <class Job>
 void each_task(const ForestView& forest, ThreadPool& pool, const Job& job) {
     const auto n = static_cast<std::size_t>(forest.starts[forest.n_trees]);

@@ -1,4 +1,4 @@
-// The cuts that a forest tests, and the same forest with its cuts numbered anew.
+// Finds the cuts that a forest tests, and renumbers the cuts of a forest.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace treerank {
 
-// Cuts of a feature are numbered from 0 to its last code; those of feature f are in the places
-// [first[f], first[f + 1]) of a list of all.
+// The cuts of a feature are numbered from 0 to its last code; those of feature f are at positions
+// [first[f], first[f + 1]) in the list of all cuts.
 using FirstCuts = std::vector<std::size_t>;
 
-// 1 for each cut that a slot tests, else 0; empty where a slot tests a cut that is not there. Tests
-// of categories are left out.
+// Returns 1 for each cut that a slot tests, otherwise 0; empty if a slot tests a cut that does not
+// exist. Categorical tests are ignored.
 std::vector<std::uint8_t> used_cuts(const ForestView& forest, const FirstCuts& first,
                                     ThreadPool& pool);
 
-// Copies the slots to `slots`, each cut replaced by its new number; false where a slot tests a cut
-// that is not there.
+// Copies the slots to `slots` with each cut replaced by its new number. Returns false if a slot
+// tests a cut that does not exist.
 bool renumber_cuts(const ForestView& forest, const FirstCuts& first,
                    const std::vector<std::int32_t>& new_cut, ThreadPool& pool, Slot* slots);
 

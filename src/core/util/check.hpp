@@ -1,4 +1,4 @@
-// Numbers that come from elsewhere are checked before they index anything.
+// Validation of numbers from outside the core, before they are used as indices.
 #pragma once
 
 #include <stdexcept>

@@ -1,4 +1,5 @@
-// Reads TREERANK_ISA_HEADER once for each instruction set that kernels are compiled for: no guard.
+// Includes TREERANK_ISA_HEADER once per instruction set that kernels are compiled for. Deliberately
+// without an include guard.
 #include TREERANK_ISA_HEADER
 #ifdef TREERANK_HAS_X86_KERNELS
 #undef TREERANK_ISA

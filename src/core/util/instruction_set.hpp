@@ -1,18 +1,19 @@
-// Which of the instruction sets that kernels are compiled for is used, chosen once.
+// Selects, once per process, which of the compiled instruction sets the kernels use.
 //
 // A header that declares the kernels of one instruction set, in the namespace TREERANK_ISA, is
-// named by TREERANK_ISA_HEADER and read by each_isa.hpp for all of them; TREERANK_CHOOSE(name) is
-// then the one of `name` that suits the processor.
+// named by TREERANK_ISA_HEADER and included by each_isa.hpp once per instruction set.
+// TREERANK_CHOOSE(name) then evaluates to the version of `name` that suits the processor.
 #pragma once
 
 namespace treerank {
 
 enum class Isa { kBase, kAvx2, kAvx512 };
 
-// The fastest that the processor has, or what the environment variable TREERANK_ISA asks for.
+// The best instruction set that the processor supports, or the one requested by the environment
+// variable TREERANK_ISA.
 extern const Isa kChosenIsa;
 
-// "avx512", "avx2" or "base".
+// Returns "avx512", "avx2" or "base".
 const char* instruction_set();
 
 }  // namespace treerank

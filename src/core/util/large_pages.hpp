@@ -1,6 +1,6 @@
-// Memory for trees of millions of nodes. The system hands memory out in small pages, each of which
-// is cleared when it is first touched; getting them takes longer than filling them, and threads
-// wait for each other meanwhile.
+// Large pages for the arrays of trees with millions of nodes. By default the operating system maps
+// small pages and zeroes each one when it is first touched; these page faults take longer than
+// filling the memory, and threads wait for each other meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace treerank {
 
 inline constexpr std::size_t kLargePage = std::size_t{1} << 21;
 
-// Asks for large pages under memory that nobody has touched yet. A hint: where it is not taken, all
-// that changes is the time.
+// Requests large pages for memory that has not been touched yet. This is a hint only: if the system
+// ignores it, the program is slower but otherwise unchanged.
 inline void ask_for_large_pages([[maybe_unused]] void* memory,
                                 [[maybe_unused]] std::size_t n_bytes) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
@@ -27,7 +27,7 @@ inline void ask_for_large_pages([[maybe_unused]] void* memory,
 #endif
 }
 
-// Reserves room for n values of an empty vector.
+// Reserves room for n values and requests large pages for the unused part.
 template <class T>
 void reserve_large(std::vector<T>& values, std::size_t n) {
     if (n <= values.capacity()) return;

@@ -1,4 +1,4 @@
-// Numbers that begin at the start of a cache line, so that no vector of them lies across two.
+// A buffer that starts at a cache line boundary, so that no vector load crosses two lines.
 #pragma once
 
 #include <cstdint>

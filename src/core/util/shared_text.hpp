@@ -1,5 +1,5 @@
-// What a text that is shared with the kernels of a device (treerank/_device/kernels/shared) takes
-// for granted. Such a text is included inside of the namespace.
+// Definitions required by the source files that the core shares with the GPU kernels
+// (treerank/_device/kernels/shared). These files are included inside the namespace.
 #pragma once
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #define ALWAYS_INLINE [[gnu::always_inline]] inline
-#define SELDOM inline  // a device does not copy it to where it is called
+#define SELDOM inline  // not inlined on a device
 
 namespace treerank {
 

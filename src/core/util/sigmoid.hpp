@@ -1,4 +1,4 @@
-// The logistic function.
+// The logistic function, from the source shared with the GPU kernels.
 #pragma once
 
 #include "core/util/shared_text.hpp"

@@ -1,5 +1,5 @@
-// Memory that nothing is written to before those who fill it do: of many megabytes, writing zeros
-// first would take one thread longer than all of them need for the rest.
+// An uninitialised buffer. Zero-filling many megabytes on one thread would take longer than the
+// threads that fill it afterwards need for all their work.
 #pragma once
 
 #include <cstddef>

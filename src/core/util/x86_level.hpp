@@ -1,7 +1,7 @@
-// Which of the levels of x86-64 the processor and the operating system have.
+// Detects the x86-64 microarchitecture level that the processor and the operating system support.
 //
-// The compilers' own test, __builtin_cpu_supports, knows the levels only from GCC 12 and Clang 15
-// on, and needs a library of its own on Windows.
+// The compiler builtin __builtin_cpu_supports knows these levels only from GCC 12 and Clang 15 on,
+// and needs an extra library on Windows.
 #pragma once
 
 #include <cpuid.h>
@@ -12,7 +12,7 @@ namespace treerank {
 
 enum class X86Level { kV1, kV3, kV4 };
 
-// Registers that the system saves when it changes threads.
+// The register sets that the operating system saves on a context switch (XCR0).
 inline std::uint64_t saved_registers() {
     std::uint32_t low = 0, high = 0;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));

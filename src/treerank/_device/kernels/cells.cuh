@@ -1,14 +1,14 @@
-// Rows of cells: drawn, put into the trials of their cells, and partitioned by the winners.
+// Rows of cells: packed, put into the trials of their cells, and partitioned by the winning splits.
 struct CellRows {
-    u32 first, last;  // in one of the two buffers of cells
+    u32 first, last;  // a range of one of the two cell buffers
     i32 buffer, first_test, first_set;
-    u32 to_first, to_last;  // where its halves, or the rows of its trial, go
-    i32 worse, better;      // classes of a trial
+    u32 to_first, to_last;  // where its halves, or the rows of its trial, are written
+    i32 worse, better;      // the classes of a trial
     u32 n_left, n_right;
     i32 unused;
 };
 
-// A node of a LeafRank tree as the core keeps it.
+// A node of a LeafRank tree in the layout of the core.
 struct Test {
     i32 feature, cut;
     u8 categorical, missing_left;
@@ -24,7 +24,8 @@ DEVICE u32 append(bool keeps, u32* cursor) {
     return __shfl_sync(FULL_WARP, at, 0) + __popc(kept & ((1u << lane_of()) - 1));
 }
 
-// Packs the rows of a tree that count: `repeats` (null: 1 each) and, with WIDE, weights above 0.
+// Packs the rows of a tree that count: with `repeats` (null: 1 each) and, with WIDE, weights above
+// 0.
 KERNEL pack_rows(const u8* labels, const u8* repeats, const i64* units, i64 n, u32* rows,
                  u32* n_rows) {
     const i64 stride = (i64)gridDim.x * blockDim.x;
@@ -37,8 +38,9 @@ KERNEL pack_rows(const u8* labels, const u8* repeats, const i64* units, i64 n, u
     }
 }
 
-// The rows of a cell that are of the two classes of a trial, labelled by them. `ranges` has a
-// job and a first row each. Of two classes all rows go.
+// Copies the rows of a cell that belong to the two classes of a trial, with their label bits set
+// accordingly. Each entry of `ranges` is a job and a first row. With two classes, all rows are
+// copied.
 KERNEL place_trials(const u8* labels, CellRows* jobs, const uint2* ranges, i32 rows_per_block,
                     const u32* cells0, const u32* cells1, u32* out) {
     const uint2 range = ranges[blockIdx.x];
@@ -69,8 +71,8 @@ DEVICE i32 walk(const CODE* codes, const Test* tests, const CategorySet* sets) {
     return at;
 }
 
-// Partitions the rows of split cells, those whose codes are there, by the side of the leaf that each row
-// comes to.
+// Partitions the rows of split cells by the side of the leaf that each row reaches. Only handles
+// rows whose codes are in the block.
 KERNEL partition_cells(const CODE* codes, i64 stride, RowBlock block, CellRows* jobs,
                   const uint2* ranges, i32 rows_per_block, const Test* tests,
                   const CategorySet* sets, u32* cells0, u32* cells1) {
@@ -95,7 +97,7 @@ KERNEL partition_cells(const CODE* codes, i64 stride, RowBlock block, CellRows* 
     }
 }
 
-// Adds the weight of every row of a cell to its class in the leaf of a trial that it comes to.
+// Adds the weight of every row of a cell to its class in the leaf of a trial that the row reaches.
 KERNEL weigh_trials(const CODE* codes, i64 stride, RowBlock block, const u8* labels,
                     const i64* units, const CellRows* jobs, const uint2* ranges,
                     i32 rows_per_block, const Test* tests, const CategorySet* sets,
@@ -114,7 +116,7 @@ KERNEL weigh_trials(const CODE* codes, i64 stride, RowBlock block, const u8* lab
     }
 }
 
-// Codes column by column to row by row.
+// Transposes codes from column-major to row-major.
 KERNEL transpose(const CODE* columns, i64 n, i64 first, i64 n_features, i64 stride, i64 n_all,
                  CODE* rows) {
     const i64 step = (i64)gridDim.x * blockDim.x;
@@ -123,7 +125,7 @@ KERNEL transpose(const CODE* columns, i64 n, i64 first, i64 n_features, i64 stri
             rows[(first + i) * stride + f] = columns[f * n_all + i];
 }
 
-// Weight of each class in packed rows; `weights` is 0 before.
+// Sums the weight of each class over packed rows. `weights` must be 0 initially.
 KERNEL weigh_classes(const u8* labels, const i64* units, const u32* rows, i64 n, i32 n_classes,
                      u64* weights) {
     __shared__ u64 sums[32];

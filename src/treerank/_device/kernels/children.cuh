@@ -1,4 +1,4 @@
-// What follows a node's split: its record, and its children where they may be split in turn.
+// What follows the split of a node: its record, and its children if they may be split in turn.
 DEVICE bool may_split(const Growth& g, i32 depth, ClassWeight weight) {
     const bool deep = g.max_depth >= 0 && depth >= g.max_depth;
     const bool pure = weight.negative == 0 || weight.positive == 0;
@@ -13,8 +13,8 @@ DEVICE void clear_records(Record* records, u32 n) {
     }
 }
 
-// Reserves n records of a tree, side by side; where none is left, which the host has ruled out, the
-// loss is noted (-1).
+// Reserves n contiguous records of a tree. If there are not enough, which the host has ruled out,
+// counts the loss and returns -1.
 DEVICE i32 reserve_records(const Growth& g, i64 tree, u32 n) {
     const u32 at = atomicAdd(g.n_records + tree, n);
     if ((i64)at + n <= g.trees[tree].capacity) return (i32)at;
@@ -22,8 +22,8 @@ DEVICE i32 reserve_records(const Growth& g, i64 tree, u32 n) {
     return -1;
 }
 
-// Records of a tree, without a test: among all of them, or the next of a list that one warp keeps to
-// itself.
+// Records that one warp keeps to itself. New records, still without a test, are taken from such a
+// list or from all records of the tree.
 struct OwnRecords {
     Record* records;
     u32 n;
@@ -38,10 +38,10 @@ DEVICE i32 new_records(const Growth& g, i64 tree, u32 n, OwnRecords* own) {
 
 struct Children {
     Node left, right;
-    bool has_left, has_right;  // whether it may be split
+    bool has_left, has_right;  // whether the child may be split
 };
 
-// Children of a node, whose rows are not partitioned yet: by one thread.
+// Makes the children of a node, whose rows are not partitioned yet. Called by one thread.
 DEVICE Children make_children(const Growth& g, const Node& node, const Trial& trial,
                               const CutSearch& search, const Split& split, OwnRecords* own = 0) {
     Children children;
@@ -73,7 +73,7 @@ DEVICE Children make_children(const Growth& g, const Node& node, const Trial& tr
     return children;
 }
 
-// Writes down what becomes of a node; by one thread.
+// Writes the record of a split node. Called by one thread.
 DEVICE void write_record(const Growth& g, const Node& node, const Trial& trial, const Split& split,
                          const Children& children, OwnRecords* own = 0) {
     Record record;
@@ -94,7 +94,7 @@ DEVICE void write_record(const Growth& g, const Node& node, const Trial& trial, 
     (own ? own->records : g.records + g.trees[trial.tree].first)[node.record] = record;
 }
 
-// Puts a node on the list of its size; by one thread.
+// Adds a node to the list for its size. Called by one thread.
 DEVICE void open_node(const Growth& g, const Node& node) {
     const i64 n = (i64)node.last - node.first;
     const bool fits = WIDE || node.negative + node.positive <= MOST_PACKED;
@@ -114,9 +114,10 @@ DEVICE void open_children(const Growth& g, Children& children, u32 first, u32 mi
     if (children.has_right) open_node(g, children.right);
 }
 
-// Adds rows [first, last) of a node to the counters of some features, `max_codes` apart; of a table
-// in blocks, those whose codes are there. Threads side by side take the features of one row, whose
-// codes are a line of memory, and several rows each, so that more than one line is on its way.
+// Adds rows [first, last) of a node to the counters of several features, which are `max_codes`
+// apart. With `in_blocks`, only rows whose codes are in the block. Neighbouring threads take the
+// features of one row, whose codes are one line of memory, and each thread takes several rows, so
+// that more than one line is in flight.
 #define ROWS_AT_ONCE 4
 template <class Counter>
 DEVICE void count_rows(const Growth& g, const u32* rows, u32 first, u32 last, const u16* features,
@@ -129,7 +130,7 @@ DEVICE void count_rows(const Growth& g, const u32* rows, u32 first, u32 last, co
         for (u32 i = first + threadIdx.x / width; i < last; i += ROWS_AT_ONCE * step) {
             u32 row[ROWS_AT_ONCE], code[ROWS_AT_ONCE];
             for (u32 j = 0; j < ROWS_AT_ONCE; ++j) {
-                row[j] = i + j * step < last ? rows[i + j * step] : 0;  // 0 has no repeats
+                row[j] = i + j * step < last ? rows[i + j * step] : 0;  // 0: no row (no repeats)
                 if (in_blocks && !is_in(g.block, row[j] >> ROW_SHIFT)) row[j] = 0;
             }
             for (u32 j = 0; j < ROWS_AT_ONCE; ++j)
@@ -145,9 +146,9 @@ DEVICE void clear(Counter* counters, i64 n) {
     for (i64 i = threadIdx.x; i < n; i += blockDim.x) counters[i] = {};
 }
 
-// Partitions rows [first, last) by a test, those that pass it from `to_left` on, the others down to
-// `to_right`; the cursors say how many there are already. Their order within a part decides
-// nothing: all that is made of rows are sums of whole numbers.
+// Partitions rows [first, last) by a test: rows that pass it are written from `to_left` upwards,
+// the others from `to_right` downwards; the cursors count them. The order within a part does not
+// matter, because rows only contribute to sums of integers.
 DEVICE void partition_rows(const Growth& g, const u32* from, u32* to, u32 first, u32 last,
                       const Split& split, u32 to_left, u32 to_right, u32* n_left, u32* n_right,
                       bool in_blocks = false) {

@@ -1,8 +1,8 @@
-// Histograms of gradients: whole numbers, counted in shared memory by groups of features.
+// Gradient histograms: integers, counted in shared memory by groups of features.
 #define COUNT_WARPS 24
 
-// A counter in shared memory. Of a block of at most 2^16 rows of weight 1, halves of 16 bits add up
-// in 32: numbers are shifted above 0 first.
+// A counter in shared memory. For a block of at most 2^16 rows of weight 1, halves of 16 bits are
+// summed in 32 bits each; a bias makes the numbers non-negative first.
 #define GRADIENT_BIAS (1 << 30)
 #if WIDE
 struct SharedSum {
@@ -46,8 +46,8 @@ DEVICE void add_to_global(GradientSum* sum, GradientSum more) {
     atomicAdd((u64*)&sum->weight, (u64)more.weight);
 }
 
-// Features that are counted together: a range of the chunks of 16 bytes of a row's codes, and for
-// each code of them where the bins of its feature begin among those of the group (-1: not here).
+// Features that are counted together: a range of the 16-byte chunks of a row's codes and, for each
+// code in it, where the bins of its feature begin within the group (-1: not in the group).
 struct FeatureGroup {
     i32 first_chunk, n_chunks, first_start, first_bin, n_bins;
 };
@@ -63,7 +63,7 @@ DEVICE uint4 load_chunk(const CODE* codes, i32 n_words) {
     return chunk;
 }
 
-// Adds a row to the bins of the codes of one word.
+// Adds a row to the bins of the codes in one word.
 DEVICE void count_word(u32 word, const i32* starts, SharedSum* counters, GradientSum* target,
                        Gradient gradient, i64 weight) {
     for (u32 k = 0; k < 4 / sizeof(CODE); ++k) {
@@ -78,8 +78,9 @@ DEVICE void count_word(u32 word, const i32* starts, SharedSum* counters, Gradien
     }
 }
 
-// One block counts a range of a job's rows for one group of features, whose counters fit shared
-// memory, or are counted where they are. Histograms are 0 before. `row_words`: of 4 bytes to a row.
+// Each block counts a range of a job's rows for one group of features. Counters are in shared
+// memory if they fit, otherwise in the histogram itself. Histograms must be 0 initially.
+// `row_words`: 4-byte words per row.
 KERNEL BOUNDS(COUNT_WARPS * 32, 2) count_gradients(
     Boosting b, const CountedRows* jobs, const uint2* ranges, i32 rows_per_block,
     const FeatureGroup* groups, const i32* all_starts, i32 is_shared, i32 row_words) {
@@ -124,13 +125,13 @@ KERNEL BOUNDS(COUNT_WARPS * 32, 2) count_gradients(
         if (counters[i].weight != 0) add_to_global(target + i, from_shared(counters[i]));
 }
 
-// A block a job and some of its bins.
+// Each block clears some of the bins of one job.
 KERNEL clear_gradients(Boosting b, const CountedRows* jobs) {
     const i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < b.size) jobs[blockIdx.y].counted[i] = {0, 0, 0};
 }
 
-// What is left of the whole; a block a job and some of its bins.
+// rest = whole - counted. Each block handles some of the bins of one job.
 KERNEL subtract_gradients(Boosting b, const CountedRows* jobs) {
     const CountedRows job = jobs[blockIdx.y];
     if (!job.rest) return;

@@ -1,6 +1,6 @@
-// The cut of one feature, searched by one warp: lanes look at codes side by side.
+// Finds the best cut of one feature with one warp, whose lanes evaluate different codes.
 //
-// Ties: the larger gain, then missing on the left, then the lower code.
+// Ties are broken by the larger gain, then missing on the left, then the lower code.
 struct LaneCut {
     double gain;
     i32 missing_right, code;
@@ -13,7 +13,7 @@ DEVICE bool precedes(double gain, i32 missing_right, i32 code, const LaneCut& th
     return code < than.code;
 }
 
-// Cuts that gain no more than `bar` need not be found.
+// Cuts that gain no more than `bar` may be missed.
 DEVICE void try_cut(const CutSearch& search, ClassWeight left, i32 missing_right, i32 code, double bar,
                     LaneCut& best) {
     if (!admissible(search, left)) return;
@@ -22,7 +22,7 @@ DEVICE void try_cut(const CutSearch& search, ClassWeight left, i32 missing_right
         best = {gain, missing_right, code, left};
 }
 
-// The best over the lanes, known to all of them.
+// Returns the best cut over all lanes, in every lane.
 DEVICE LaneCut best_of_lanes(LaneCut mine) {
     LaneCut best = mine;
     for (int step = 16; step > 0; step >>= 1) {
@@ -44,14 +44,14 @@ DEVICE LaneCut best_of_lanes(LaneCut mine) {
     return best;
 }
 
-// One lane writes down what all have found: the best test of a warp is in shared memory.
+// One lane stores what all have found: the best test of a warp is in shared memory.
 DEVICE void keep(const Split& found, Split& best) {
     __syncwarp();
     if (lane_of() == 0) best = found;
     __syncwarp();
 }
 
-// Puts the cut in the middle of the gap to the next code that occurs (-1: none).
+// Stores the cut, moved to the middle of the gap to the next code that occurs (-1: none).
 DEVICE void take_cut(const LaneCut& cut, i32 gap_end, i32 n_codes, bool has_missing, i32 feature,
                      const CutSearch& search, Split& best) {
     if (!(cut.gain > best.gain)) return;
@@ -59,14 +59,14 @@ DEVICE void take_cut(const LaneCut& cut, i32 gap_end, i32 n_codes, bool has_miss
     found.gain = cut.gain;
     found.feature = feature;
     found.cut = gap_end < 0 ? n_codes - 1 : cut.code + (gap_end - cut.code - 1) / 2;
-    // Missing values to come go to the larger side.
+    // Later missing values go to the larger side.
     found.missing_left = has_missing ? !cut.missing_right
                                      : 2 * total_of(cut.left) >= total_of(search.node);
     found.left = cut.left;
     keep(found, best);
 }
 
-// A counter of another lane, word by word.
+// Gets a counter of another lane, word by word.
 template <class Counter>
 DEVICE Counter from_lane_below(Counter mine, u32 step) {
     u32 words[sizeof(Counter) / 4];
@@ -84,7 +84,7 @@ DEVICE Counter from_last_lane(Counter mine) {
     return mine;
 }
 
-// What the counters up to and with a lane's own add up to.
+// Inclusive prefix sum of the lanes' counters.
 template <class Counter>
 DEVICE Counter scan_lanes(Counter mine) {
     for (u32 step = 1; step < 32; step <<= 1) {
@@ -94,7 +94,7 @@ DEVICE Counter scan_lanes(Counter mine) {
     return mine;
 }
 
-// The next code that occurs after one; -1: none.
+// Returns the next code after `after` that occurs; -1: none.
 template <class Counter>
 DEVICE i32 next_code(const Counter* counters, i32 n_codes, i32 after) {
     for (i32 start = after + 1; start < n_codes; start += 32) {
@@ -106,8 +106,8 @@ DEVICE i32 next_code(const Counter* counters, i32 n_codes, i32 after) {
     return -1;
 }
 
-// Counters side by side that one lane takes. The counters of a feature are a multiple of these, and
-// those beyond its codes are empty.
+// The number of adjacent counters that one lane takes. The counters of a feature are padded to a
+// multiple of this, and those beyond its codes are empty.
 #define LANE_CODES 4
 template <class Counter>
 struct alignas(16) LaneCounters {
@@ -126,7 +126,7 @@ DEVICE void search_cuts(const Counter* counters, i32 n_codes, i32 feature, const
         const i32 first = start + LANE_CODES * (i32)lane_of();
         LaneCounters<Counter> own = {};
         if (first < n_codes) own = *(const LaneCounters<Counter>*)(counters + first);
-        if (first == 0) own.at[0] = {};  // missing values have no place in the order
+        if (first == 0) own.at[0] = {};  // missing values are not part of the order
         const Counter all = plus(plus(own.at[0], own.at[1]), plus(own.at[2], own.at[3]));
         if (!__any_sync(FULL_WARP, !is_empty(all))) continue;
         const Counter up_to = scan_lanes(all);
@@ -146,7 +146,7 @@ DEVICE void search_cuts(const Counter* counters, i32 n_codes, i32 feature, const
              best);
 }
 
-// A drawn cut, judged; `values` is the weight up to it.
+// Evaluates a drawn cut; `values` is the weight up to it.
 DEVICE void judge_cut(i32 cut, i32 highest, ClassWeight values, ClassWeight missing,
                       bool has_missing, i32 feature, const CutSearch& search, Split& best) {
     LaneCut judged = {0, 0, cut, {0, 0}};

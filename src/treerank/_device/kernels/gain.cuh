@@ -1,4 +1,4 @@
-// A node as the search for its test sees it (shared/gain.hpp), and the best test so far.
+// The search's view of a node (shared/gain.hpp), and the best test so far.
 DEVICE CutSearch search_of(const Growth& g, const Node& node, const Trial& trial,
                            i32 feature = -1) {
     CutSearch search;
@@ -15,13 +15,13 @@ DEVICE CutSearch search_of(const Growth& g, const Node& node, const Trial& trial
 }
 
 struct Split {
-    double gain;  // 0: none
+    double gain;  // 0: no split
     i32 feature, cut, missing_left, categorical;
     ClassWeight left;
     CategorySet set;
 };
 
-// The better of two, of the lower feature on ties.
+// Whether the first split is better; on ties the lower feature is.
 DEVICE bool is_better(const Split& one, const Split& other) {
     return one.gain > other.gain || (one.gain == other.gain && one.gain > 0 &&
                                      one.feature < other.feature);

@@ -1,16 +1,17 @@
-// Rounds of boosting: gradients of the scores, histograms of them, rows partitioned, scores moved.
+// Boosting rounds: the gradients of the scores, partitions of rows, and updates of the scores.
 struct Gradient {
     i32 gradient, hessian;
 };
 
-// Rows [first, first + n) of a buffer. The host numbers histograms, and puts addresses in their place.
+// Rows [first, first + n) of a buffer. The host numbers histograms and replaces the numbers by
+// addresses.
 struct RowMove {
     i64 from, to, n, from_buffer, to_buffer;
 };
 struct CountedRows {
     i64 first, n, buffer;
     GradientSum* counted;
-    const GradientSum* whole;  // of these rows and others, which get the rest of it
+    const GradientSum* whole;  // the parent's; `rest` gets whole - counted
     GradientSum* rest;
 };
 struct BoostedNode {
@@ -35,29 +36,29 @@ struct GradientSquares {
 };
 struct NewtonLevels;
 
-// Everything that a kernel of boosting works on.
+// Everything that the boosting kernels work on.
 struct Boosting {
-    const CODE* codes;  // row by row, `stride` to a row
+    const CODE* codes;  // row-major, `stride` codes per row
     i64 stride;
     RowBlock block;
-    const i64* units;  // by row, with WIDE
+    const i64* units;  // by row, if WIDE
     const i32* n_codes;
     const u8* categorical;
     const i8* monotonic;
     u32* rows[4];
     Gradient* gradients;
     const i32* chosen;   // features of the tree
-    const i32* offsets;  // where the bins of each of them begin in a histogram, and the end
+    const i32* offsets;  // where the bins of each of them begin in a histogram; and the end
     i64 n_chosen, size;
-    NewtonLevels* levels;            // the levels of a category for each warp
+    NewtonLevels* levels;            // buffers for the levels of a category, one per warp
     const GradientSquares* squares;  // by node; null: no category has many levels
     i64 square_shift, min_weight;
     double gradient_unit, hessian_unit, l2, independent_weight;
 };
 
-// Derivatives of a row: given, or those of the logistic loss.
+// The derivatives of a row: given, or those of the logistic loss.
 struct Derivatives {
-    const double* first;  // null: of the scores
+    const double* first;  // null: computed from the scores
     const double* second;
     const double* scores;
     const u8* labels;
@@ -81,7 +82,8 @@ DEVICE double largest_of_lanes(double value) {
     return value;
 }
 
-// The largest derivatives, which are 0 before; numbers of one sign are in the order of their bits.
+// Finds the largest absolute derivatives. `largest` must be 0 initially. Doubles of one sign are in
+// the order of their bits.
 KERNEL largest_derivatives(Derivatives given, i64 n, u64* largest) {
     double a = 0, b = 0;
     const i64 step = (i64)gridDim.x * blockDim.x;
@@ -101,15 +103,16 @@ KERNEL largest_derivatives(Derivatives given, i64 n, u64* largest) {
     }
 }
 
-// Numbers in the order of their values, none of them 0.
+// Maps doubles to integers in the same order, none of which is 0.
 DEVICE u64 ordered(double value) {
     const u64 bits = (u64)__double_as_longlong(value);
     return bits ^ ((bits >> 63) ? ~0ull : 1ull << 63);
 }
 
-// Scores that decide how large the derivatives of the logistic loss get, as the core finds them
-// (src/core/grow/round_gradients.cpp): of the positives the least, of the negatives the largest and
-// the least distance from 0, the first and the last with their signs changed; 0 before.
+// Finds the scores that determine the largest derivatives of the logistic loss, as the core does
+// (src/core/grow/round_gradients.cpp): the lowest of the positives, the highest of the negatives
+// and the smallest distance from 0. The first and the last have reversed signs. `found` must be 0
+// initially.
 KERNEL extreme_scores(const double* scores, const u8* labels, i64 n, u64* found) {
     const double none = -__longlong_as_double(0x7ff0000000000000ll);
     double a = none, b = none, c = none;
@@ -165,8 +168,8 @@ DEVICE bool goes_left(const BoostedCut& cut, u32 code) {
     return code == 0 ? cut.missing_left != 0 : (i32)code <= cut.cut;
 }
 
-// Partitions the rows of nodes that have a cut, from their buffer to the next: left ones from the front,
-// right ones from the end. Their order within decides nothing.
+// Partitions the rows of nodes that have a cut, from their buffer into the next: left rows from the
+// front, right rows from the end. The order within each side does not matter.
 #define PARTITION_ROWS 8
 #define PART_WARPS 8
 KERNEL partition_boosted(Boosting b, const BoostedNode* nodes, BoostedCut* cuts, const uint2* ranges,
@@ -250,7 +253,7 @@ KERNEL add_steps(Boosting b, const ScoreStep* steps, const uint2* ranges, i32 ro
         scores[rows[i]] += step.value;
 }
 
-// Squares of the gradients of each node's rows: src/core/grow/gradient_squares.hpp.
+// Sums the squared gradients of each node's rows, as src/core/grow/gradient_squares.hpp does.
 KERNEL square_gradients(Boosting b, const BoostedNode* nodes, const uint2* ranges,
                         i32 rows_per_block, GradientSquares* squares) {
     const uint2 range = ranges[blockIdx.x];

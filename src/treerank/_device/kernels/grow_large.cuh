@@ -1,5 +1,5 @@
-// Large nodes: many blocks share one. Features are drawn, rows counted, the test searched for, rows
-// partitioned, children opened: one launch for each step.
+// Large nodes, each shared by many blocks. Features are drawn, rows counted, tests found, rows
+// partitioned and children opened, with one launch per step.
 #define LARGE_WARPS 8
 
 struct LargeNode {
@@ -30,9 +30,9 @@ KERNEL draw_large(Growth g, const Node* nodes, i32 n_nodes, LargeNode* large, u1
     }
 }
 
-// One block counts a range of a node's rows for some of its features. `ranges` has a node and a
-// first row each, `rows_per_block` is so small that MOST_PACKED units are never exceeded, and
-// blockIdx.y says which features.
+// Each block counts a range of a node's rows for some of its features. Each entry of `ranges` is a
+// node and a first row, `rows_per_block` is so small that MOST_PACKED units are never exceeded, and
+// blockIdx.y selects the features.
 KERNEL count_large(Growth g, const LargeNode* large, const u16* drawn_features, i32 max_drawn,
                    const uint2* ranges, i32 rows_per_block, i32 n_together, Count* histograms) {
     DYNAMIC_SHARED(shared_words);
@@ -108,15 +108,16 @@ KERNEL open_large(Growth g, LargeNode* large, i32 n_nodes) {
     LargeNode& at = large[i];
     if (at.split.gain > 0) {
         open_children(g, at.children, at.node.first, at.node.first + at.n_left, at.node.last);
-    } else if (at.n_drawn > 0) {  // the next feature, at the next level
+    } else if (at.n_drawn > 0) {  // try the next feature, at the next level
         Node node = at.node;
         ++node.attempt;
         open_node(g, node);
     }
 }
 
-// The rows of nodes brought together in a table of their own, whose rows are numbered from `starts`
-// of their node on. First their codes, a block after another; `row_words`: of 4 bytes to a row.
+// Gathers the rows of nodes in a table of their own, in which the rows of a node are numbered from
+// its entry in `starts` on. First the codes, one block after another; `row_words`: 4-byte words per
+// row.
 KERNEL gather_codes(Growth g, const Node* nodes, const uint2* ranges, i32 rows_per_block,
                     const u32* starts, i32 row_words, u32* out) {
     const uint2 range = ranges[blockIdx.x];
@@ -134,7 +135,7 @@ KERNEL gather_codes(Growth g, const Node* nodes, const uint2* ranges, i32 rows_p
     }
 }
 
-// Then their units, and their new numbers.
+// Then the units and the new row numbers.
 KERNEL number_gathered(Growth g, const Node* nodes, const uint2* ranges, i32 rows_per_block,
                        const u32* starts, i64* units) {
     const uint2 range = ranges[blockIdx.x];

@@ -1,7 +1,8 @@
-// Mid-sized nodes: one block counts, searches and partitions a node, its histogram in shared memory.
+// Mid-sized nodes: one block counts, searches and partitions a node, with its histogram in shared
+// memory.
 #define MID_WARPS 4
 #ifndef MID_BLOCKS
-#define MID_BLOCKS 8  // a processor that are at work together, at least
+#define MID_BLOCKS 8  // minimum of resident blocks per multiprocessor
 #endif
 
 struct MidState {
@@ -15,7 +16,8 @@ struct MidState {
     u16 lists[2 * SHARED_FEATURES];
 };
 
-// Puts the best test of all warps first, and makes of it a record and children; by one thread.
+// Moves the best test of all warps to the front, and makes its record and children. Called by one
+// thread.
 DEVICE void finish_search(const Growth& g, MidState& state) {
     const i32 n_warps = (i32)(blockDim.x >> 5);
     for (i32 w = 1; w < n_warps; ++w)
@@ -27,7 +29,7 @@ DEVICE void finish_search(const Growth& g, MidState& state) {
     write_record(g, state.node, state.trial, state.best[0], state.children);
 }
 
-// Searches the features that an attempt draws; `at_once` of them have counters at a time.
+// Searches the features that an attempt draws. Counters are kept for `at_once` of them at a time.
 DEVICE void search_mid(const Growth& g, MidState& state, i32 attempt, BlockCount* counters,
                        i32 at_once) {
     if (warp_of() == 0) {
@@ -59,7 +61,8 @@ DEVICE void search_mid(const Growth& g, MidState& state, i32 attempt, BlockCount
     __syncthreads();
 }
 
-// `n_together`: features whose counters fit shared memory at once; 0: not one does.
+// `n_together`: the number of features whose counters fit in shared memory together; 0: not even
+// one.
 KERNEL BOUNDS(MID_WARPS * 32, MID_BLOCKS) grow_mid(Growth g, const Node* nodes, i32 n_nodes, i32 n_together) {
     __shared__ MidState state;
     DYNAMIC_SHARED(shared_words);

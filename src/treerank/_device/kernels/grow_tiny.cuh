@@ -1,8 +1,8 @@
-// Nodes with at most 32 rows: one warp grows all that is below. A lane holds a row, a node is a
-// mask of lanes, and no row moves.
+// Nodes with at most 32 rows: one warp grows everything below. Each lane holds a row, a node is a
+// bit mask of lanes, and no row is moved.
 #define TINY_WARPS 4
 #ifndef TINY_BLOCKS
-#define TINY_BLOCKS 8  // a processor that are at work together, at least
+#define TINY_BLOCKS 8  // minimum of resident blocks per multiprocessor
 #endif
 
 struct TinyOpen {
@@ -10,7 +10,7 @@ struct TinyOpen {
     u32 rows;
 };
 #define TINY_RECORDS 32  // nodes that may be split: 32 rows make fewer than this
-#define TINY_OPEN 17     // such nodes have a row of either class each
+#define TINY_OPEN 17     // each such node has a row of either class
 struct TinyState {
     TinyOpen stack[TINY_OPEN];
     Record records[TINY_RECORDS];
@@ -31,7 +31,8 @@ DEVICE i32 smallest_of_lanes(i32 value) {
     return value;
 }
 
-// What lanes hold in common: which rows are positive, and which have a bit of their repeats set.
+// Bit masks over the lanes: which rows are positive, and which have each bit of their repeat count
+// set.
 struct TinyRows {
     u32 labels, repeats[4];
 };
@@ -55,8 +56,8 @@ DEVICE Count sum_rows(const TinyState& state, const TinyRows& all, u32 rows) {
     return sum;
 }
 
-// Rows of a node whose codes are not above a lane's own: all lanes compare theirs at once, bit by
-// bit from the highest.
+// Returns the rows of a node whose codes do not exceed the lane's own. All lanes compare at once,
+// bit by bit from the highest.
 DEVICE u32 rows_up_to(u32 rows, u32 code, i32 n_codes) {
     u32 below = 0, same = rows;
     for (i32 bit = 31 - __clz(n_codes - 1 > 0 ? n_codes - 1 : 1); bit >= 0; --bit) {
@@ -129,8 +130,8 @@ DEVICE void consider_tiny(const Growth& g, TinyState& state, u32 rows, const Tin
     take_cut(cut, next == 0x7fffffff ? -1 : next, n_codes, without != 0, feature, search, best);
 }
 
-// Copies the codes of a warp's rows next to each other, an odd number of words apart, so that lanes
-// which read the same feature of all rows do not get into each other's way.
+// Copies the codes of a warp's rows side by side, an odd number of words apart, so that lanes that
+// read the same feature of all rows cause no bank conflicts.
 DEVICE void stage_codes(const Growth& g, const u32* rows, u32 n, u32 line_words, u32* staged) {
     for (u32 i = lane_of(); i < n * line_words; i += 32) {
         const u32 row = i / line_words, word = i % line_words;
@@ -138,8 +139,8 @@ DEVICE void stage_codes(const Growth& g, const u32* rows, u32 n, u32 line_words,
     }
 }
 
-// Writes the records of a warp, those below its root side by side: who reads them finds the next
-// one close by.
+// Writes the records of a warp. Those below its root are contiguous, so that a reader finds the
+// next one close by.
 DEVICE void hand_over(const Growth& g, i32 root, const TinyState& state) {
     const u32 lane = lane_of(), n = state.own.n;
     const i64 tree = state.trial.tree;
@@ -153,7 +154,7 @@ DEVICE void hand_over(const Growth& g, i32 root, const TinyState& state) {
     g.records[g.trees[tree].first + (lane == 0 ? root : first + (i32)lane - 1)] = record;
 }
 
-// Splits the node on top of the stack; its children take its place.
+// Splits the node on top of the stack and replaces it by its children.
 DEVICE void split_tiny(const Growth& g, TinyState& state, const TinyRows& all, const CODE* codes) {
     const TinyOpen& open = state.stack[state.n_open - 1];
     const u32 rows = open.rows;
@@ -186,7 +187,7 @@ DEVICE void split_tiny(const Growth& g, TinyState& state, const TinyRows& all, c
     __syncwarp();
 }
 
-// `line_words`: of a row's codes, where there is shared memory for those of all rows; else 0.
+// `line_words`: words of a row's codes if shared memory has room for all rows, otherwise 0.
 KERNEL BOUNDS(TINY_WARPS * 32, TINY_BLOCKS) grow_tiny(Growth g, i32 n_nodes, i32 line_words) {
     __shared__ TinyState states[TINY_WARPS];
     DYNAMIC_SHARED(shared_words);

@@ -1,11 +1,11 @@
-// The levels of a category, searched by one warp: src/core/split/criterion.hpp's best_levels and
-// random_split.hpp's random_levels.
+// Searches the levels of a category with one warp, like best_levels in src/core/split/criterion.hpp
+// and random_levels in random_split.hpp.
 struct Levels {
     i32 code[MAX_LEVELS];   // ascending
     i32 order[MAX_LEVELS];  // best first
     ClassWeight weight[MAX_LEVELS];
     ClassWeight believed[MAX_LEVELS];
-    ClassWeight left[MAX_LEVELS];  // sums along the order
+    ClassWeight left[MAX_LEVELS];  // cumulative sums in this order
     ClassWeight believed_left[MAX_LEVELS];
     ClassWeight believed_node;
     i32 is_believed, unused;
@@ -34,7 +34,8 @@ DEVICE i32 list_levels(const Counter* counters, i32 n_codes, Levels* levels) {
     return n;
 }
 
-// What is believed of the levels (shared/level_evidence.hpp): sums in their order, by one lane.
+// Shrinks the weights of the levels (shared/level_evidence.hpp). Called by one lane, which sums in
+// their order.
 DEVICE void believe(Levels* levels, i32 n, const CutSearch& search) {
     const double share = search.node.positive / total_of(search.node);
     LevelEvidence evidence;
@@ -68,7 +69,7 @@ DEVICE void take_levels(const Levels* levels, i32 n, i32 n_left, ClassWeight lef
     found.feature = feature;
     found.categorical = 1;
     found.left = left;
-    // Levels that the node has not seen follow the larger side.
+    // Levels that do not occur in the node follow the larger side.
     const bool others_left = 2 * total_of(left) >= total_of(search.node);
     for (i32 w = 0; w < MAX_LEVELS / 64; ++w) {
         const i32 bits = n_codes - 64 * w;
@@ -128,7 +129,7 @@ SELDOM void search_levels(Levels* levels, i32 n, i32 n_codes, i32 feature, CutSe
     __syncwarp();
 }
 
-// A random half of the levels, by one bit each; at least one on either side.
+// Sends each level left or right by a random bit, with at least one level on either side.
 SELDOM void search_random_levels(Levels* levels, i32 n, i32 n_codes, i32 feature, u64 node_key,
                                  CutSearch search, Split& best) {
     if (n < 2) return;
@@ -155,7 +156,7 @@ SELDOM void search_random_levels(Levels* levels, i32 n, i32 n_codes, i32 feature
     __syncwarp();
 }
 
-// Levels of a category that are listed: the better of what they give and the best so far.
+// Searches the listed levels of a category and updates the best test so far.
 DEVICE void consider_levels(const Growth& g, i32 n, i32 feature, const Node& node,
                             const Trial& trial, const CutSearch& search, Split& best) {
     Levels* levels = levels_of(g);
@@ -166,8 +167,8 @@ DEVICE void consider_levels(const Growth& g, i32 n, i32 feature, const Node& nod
         search_levels(levels, n, n_codes, feature, search, best);
 }
 
-// Looks at one feature of a node whose histogram is there. Node, trial and the best test so far are
-// in shared memory: copies of them would take the registers that the search needs.
+// Searches one feature of a node that has a histogram. The node, the trial and the best test so far
+// are in shared memory: copies of them would take registers that the search needs.
 template <class Counter>
 DEVICE void consider(const Growth& g, const Counter* counters, i32 feature, const Node& node,
                      const Trial& trial, Split& best) {

@@ -1,4 +1,5 @@
-// The best cut of nodes by Newton gain: src/core/split/newton_split.hpp, one feature per warp.
+// Finds the best cuts of nodes by Newton gain, like src/core/split/newton_split.hpp, one feature
+// per warp.
 struct NewtonLevels {
     i32 code[MAX_LEVELS];   // ascending
     i32 order[MAX_LEVELS];  // by deviation
@@ -22,7 +23,7 @@ DEVICE GradientSum from_lane(GradientSum mine, int lane) {
             __shfl_sync(FULL_WARP, mine.weight, lane)};
 }
 
-// The lane with the largest gain, of equal ones that with the lowest code.
+// Returns the lane with the largest gain, on ties that with the lowest code.
 DEVICE int best_lane(double gain, i32 code) {
     double best = gain;
     i32 best_code = code;
@@ -73,7 +74,7 @@ DEVICE void search_thresholds(const GradientSum* counts, i32 n_codes, i32 featur
     best.categorical = 0;
     best.left = from_lane(left, lane);
     best.missing_left = __shfl_sync(FULL_WARP, (i32)missing_left, lane);
-    // Where no missing value was seen, one goes the way of most rows.
+    // If the node has no missing values, later ones go to the side with more rows.
     if (missing.weight == 0) best.missing_left = 2 * best.left.weight > search.node.weight;
     best.cut = cut;
     for (i32 start = cut + 1; start < n_codes; start += 32) {
@@ -85,7 +86,8 @@ DEVICE void search_thresholds(const GradientSum* counts, i32 n_codes, i32 featur
     }
 }
 
-// Levels as far as they can be believed, by one lane: sums in their order.
+// Shrinks the levels as far as they may differ by chance. Called by one lane, which sums in their
+// order.
 DEVICE void believe(NewtonLevels* levels, i32 n, const GradientSum* counts, double row_variance,
                     double independent_weight, const NewtonNode& search) {
     const double mean = search.scale.mean(search.node);
@@ -112,7 +114,7 @@ DEVICE void believe(NewtonLevels* levels, i32 n, const GradientSum* counts, doub
     }
 }
 
-// The best cut of the levels in their order, by one lane.
+// Finds the best cut of the ordered levels. Returns how many of them go left.
 DEVICE i32 best_of_order(const NewtonLevels* levels, i32 n, const GradientSum* counts,
                          const NewtonNode& search, BoostedCut& found) {
     const double hessian = search.scale.hessian(search.node);
@@ -171,10 +173,10 @@ SELDOM BoostedCut search_sets(const Boosting& b, const GradientSum* counts, i32 
         }
     }
     __syncwarp();
-    if (is_believed) {  // each lane alike
+    if (is_believed) {  // the same in every lane
         const i32 n_left = best_of_order(levels, n, counts, search, found);
         if (n_left > 0) found.feature = feature;
-        // Levels that the node has not seen go the way of most rows.
+        // Levels that do not occur in the node go to the side with more rows.
         const bool unseen_left = 2 * found.left.weight > search.node.weight;
         for (i32 code = 0; unseen_left && code < n_codes; ++code)
             if (counts[code].weight == 0) found.set.words[code >> 6] |= 1ull << (code & 63);

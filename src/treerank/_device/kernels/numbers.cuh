@@ -1,8 +1,8 @@
-// Numbers of a table on the device: looked at, gathered and coded there.
+// Numeric tables on the device: surveyed, gathered and encoded there.
 struct Numbers {
     const char* data;
     i64 n_rows, n_columns;
-    i64 row_bytes, column_bytes;  // from one to the next; may be negative
+    i64 row_bytes, column_bytes;  // strides; may be negative
     i64 item_bytes;               // 4: float, 8: double
 };
 
@@ -11,13 +11,13 @@ DEVICE double number_at(const Numbers& x, i64 row, i64 column) {
     return x.item_bytes == 4 ? (double)*(const float*)at : *(const double*)at;
 }
 
-// What was seen of a column, which is 0 before.
+// What was found in a column. Must be 0 initially.
 struct ColumnSeen {
     u64 n_missing, n_infinite;
-    u64 first_infinite;  // rows from it to the end
+    u64 first_infinite;  // number of rows from it to the end
 };
 
-// A block has some rows of one column.
+// Each block surveys some rows of one column.
 KERNEL survey_numbers(Numbers x, ColumnSeen* seen) {
     const i64 column = blockIdx.y, step = (i64)gridDim.x * blockDim.x;
     u32 n_missing = 0, n_infinite = 0;
@@ -37,7 +37,7 @@ KERNEL survey_numbers(Numbers x, ColumnSeen* seen) {
     }
 }
 
-// Some rows, side by side in their order.
+// Gathers the given rows in their order, row-major.
 KERNEL gather_numbers(Numbers x, const u32* rows, i64 n, char* out) {
     const i64 step = (i64)gridDim.x * blockDim.x, size = n * x.n_columns;
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += step) {
@@ -50,8 +50,8 @@ KERNEL gather_numbers(Numbers x, const u32* rows, i64 n, char* out) {
     }
 }
 
-// Codes, column by column: src/core/data/binning.cpp. The thresholds of a column are padded with
-// infinity to a power of two, of which `halves` has the half.
+// Encodes the numbers, column-major, like src/core/data/binning.cpp. The thresholds of a column are
+// padded with infinity to a power of two; `halves` has half of that.
 KERNEL encode_numbers(Numbers x, const double* thresholds, const i32* firsts, const i32* halves,
                       CODE* codes) {
     const i64 step = (i64)gridDim.x * blockDim.x;

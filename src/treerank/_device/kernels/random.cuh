@@ -1,8 +1,9 @@
-// What is drawn for a node (shared/random.hpp), as in the core (core/data/random.hpp).
+// The feature draws of a node (shared/random.hpp), as in the core (core/data/random.hpp).
 #define RANDOM_CUT_BRANCH (1ull << 32)
 
-// Features of a node, ascending, by one warp: all, as many as are to be drawn, or at a later
-// attempt the next one. `lists` is a buffer for two of them. 0 where none is left.
+// Draws the features of a node with one warp, in ascending order: all, as many as configured or, at
+// a later attempt, the next one. `lists` is a buffer for two lists of features. Returns their
+// number, 0 if none is left.
 DEVICE i32 draw_features(const Growth& g, const Trial& trial, u64 key, i32 attempt, u16* lists,
                          const u16** drawn) {
     const u16* features = g.trial_features + trial.first_feature;

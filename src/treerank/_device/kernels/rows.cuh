@@ -1,7 +1,7 @@
-// What a fit asks of its rows beside growth: hashes of their content, some of them, and the weights
-// of those held out in the cells of trees that have not seen them.
+// What a fit needs of its rows besides growth: hashes of their content, selections of rows, and the
+// class weights of held-out rows in the cells of trees that have not seen them.
 
-// src/core/data/folds.cpp; codes column by column.
+// Like src/core/data/folds.cpp; codes are column-major.
 KERNEL hash_rows(const CODE* codes, i64 n, i64 n_features, const u8* labels, u64 seed,
                  u64* hashes) {
     const i64 step = (i64)gridDim.x * blockDim.x;
@@ -12,25 +12,26 @@ KERNEL hash_rows(const CODE* codes, i64 n, i64 n_features, const u8* labels, u64
     }
 }
 
-// Some rows, column by column as all of them are.
+// Copies the given rows, column-major like the table.
 KERNEL take_rows(const CODE* codes, i64 n_all, i64 n_features, const u32* rows, i64 n, CODE* out) {
     const i64 step = (i64)gridDim.x * blockDim.x, size = n * n_features;
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += step)
         out[i] = codes[i / n * n_all + rows[i % n]];
 }
 
-// Trees end to end, one for each fold; a slot without a test has its cell as target.
+// The trees of all folds, concatenated. The target of a slot without a test is its cell.
 struct FoldTrees {
     const Slot* slots;
-    const i32* targets;  // the category set of a test, or the cell at the end
+    const i32* targets;  // the category set of a test, or the cell at an end
     const CategorySet* sets;
     const i64* first_slot;
     const i64* first_set;
     const i64* first_cell;
 };
 
-// src/core/tree/flat_tree.cpp: adds the weight of each row to its class in the cell that it comes to
-// in the tree of its fold. Codes row by row; one of `repeats` and `units`, or neither.
+// Like src/core/tree/flat_tree.cpp: adds the weight of each row to its class in the cell that the
+// row reaches in the tree of its fold. Codes are row-major. At most one of `repeats` and `units` is
+// given.
 KERNEL weigh_held_out(const CODE* codes, i64 stride, RowBlock block, const i32* folds,
                       const u8* labels, const u8* repeats, const i64* units, FoldTrees trees,
                       i32 n_classes, u64* weights) {

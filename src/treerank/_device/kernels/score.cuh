@@ -1,4 +1,5 @@
-// Rows walked through the packed trees of a forest: src/core/tree/forest_score.cpp, one row per thread.
+// Walks rows through the packed trees of a forest, like src/core/tree/forest_score.cpp, one row per
+// thread.
 struct Slot {
     u32 next;
     u16 feature, cut;

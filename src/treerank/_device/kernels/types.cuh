@@ -1,11 +1,11 @@
-// What the kernels know of tables, trees and nodes. CODE is the type of a code, WIDE whether rows
-// carry weights in fixed point rather than small whole numbers. PLAIN: no categories, no monotone
-// constraints, no random cuts, and Gini's criterion. Most fits are like that, and code for anything
-// else would take the registers that the search needs.
+// The types of tables, trees and nodes in the kernels. CODE is the type of a code; WIDE says
+// whether rows carry fixed-point weights instead of small integers. PLAIN: no categories, no
+// monotone constraints, no random cuts, and the Gini criterion. Most fits are plain, and code for
+// anything else would take registers that the search needs.
 //
-// The same text is compiled for a device and, with a shim in the place of its words, as C++ for the
-// tests. Everything that decides a model is a whole number, or a double computed as the core
-// computes it: no fused multiply-add, the same order of operations, the same ties.
+// The same text is compiled for a device and, with a shim in place of CUDA, as C++ for the tests.
+// Everything that determines a model is an integer, or a double computed as in the core: no fused
+// multiply-add, the same order of operations, the same ties.
 typedef unsigned char u8;
 typedef signed char i8;
 typedef unsigned short u16;
@@ -16,7 +16,8 @@ typedef long long i64;
 
 #define DEVICE static __device__ inline
 #define ALWAYS_INLINE DEVICE
-// What few fits need is called, not copied: the common paths then keep their registers.
+// Code that few fits need is called instead of inlined, so that the common paths keep their
+// registers.
 #define SELDOM static __device__ __noinline__
 #define KERNEL extern "C" __global__ void
 #define BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
@@ -25,7 +26,7 @@ typedef long long i64;
 #endif
 #define FULL_WARP 0xffffffffu
 
-// A row: 27 bits number, 1 bit label, 4 bits repeats.
+// A row: 27 bits of row number, 1 bit of label, 4 bits of repeat count.
 #define ROW_SHIFT 5
 #define LABEL_BIT 16u
 #define REPEAT_MASK 15u
@@ -42,8 +43,8 @@ struct Count {
     Units negative, positive;
 };
 
-// Counters in shared memory. Small whole numbers take half a word each, the negatives the lower one:
-// then twice as many features fit, and one addition adds both classes. So a block may count no more
+// Counters in shared memory. Small integers take half a word each, negatives in the lower half:
+// twice as many features fit, and one addition counts both classes. So a block may count no more
 // than MOST_PACKED units.
 #define MOST_PACKED 65535
 #if WIDE
@@ -99,11 +100,11 @@ struct GradientSum {
     }
 };
 
-// One LeafRank tree that grows: the weight of its cell, and the features that it may use.
+// A LeafRank tree during growth: the weight of its cell, and the features that it may use.
 struct Trial {
     double cell_negative, cell_positive;
     i64 tree;
-    i64 first_feature, n_features;  // a range of the list of all trials
+    i64 first_feature, n_features;  // a range of the list for all trials
     i64 random_cuts;
 };
 
@@ -115,8 +116,8 @@ struct Node {
     double negative, positive, lower, upper;
 };
 
-// What becomes of a node: its test and the weight of its left child. Children that may not be
-// split have no record (-1), and a node without a test is a leaf.
+// The outcome for a node: its test and the weight of its left child. Children that may not be split
+// have no record (-1), and a node without a test is a leaf.
 struct Record {
     i32 feature, cut, left, right;
     double negative, positive;
@@ -129,8 +130,8 @@ struct CategorySet {
     u64 words[MAX_LEVELS / 64];
 };
 
-// Rows [first, last) of a table, whose codes are there: all of them, or a block of a table that goes
-// through in blocks. Codes are addressed as if those of all rows were there.
+// Rows [first, last) of a table whose codes are available: all rows, or one block of a table that
+// is processed in blocks. Codes are addressed as if those of all rows were there.
 struct RowBlock {
     u32 first, last;
 };
@@ -142,12 +143,12 @@ struct TreeRecords {
 
 enum Counter { N_MID, N_LARGE, N_TINY, N_SETS, N_LOST, N_COUNTERS = 16 };
 
-// Everything that a kernel of growth works on.
+// Everything that the growth kernels work on.
 struct Growth {
-    const CODE* codes;  // row by row, `stride` to a row
+    const CODE* codes;  // row-major, `stride` codes per row
     i64 stride;
     RowBlock block;
-    const i64* units;  // by row, with WIDE
+    const i64* units;  // by row, if WIDE
     const i32* n_codes;
     const u8* categorical;
     const i8* monotonic;
@@ -165,9 +166,9 @@ struct Growth {
     Node* next_large;
     Node* tiny;
     i64 tiny_rows, mid_rows;  // a node with at most this many rows is tiny, or mid-sized
-    u16* draws;               // two lists of features for each warp
-    char* levels;             // the levels of a category for each warp
-    Count* wide_histograms;   // one feature for each block, where it does not fit shared memory
+    u16* draws;               // two lists of features per warp
+    char* levels;             // buffers for the levels of a category, one per warp
+    Count* wide_histograms;   // one feature per block, if it does not fit in shared memory
     i64 criterion, max_depth, max_features;
     double min_weight_leaf, min_weight_split, independent_weight;
 };
@@ -176,7 +177,7 @@ DEVICE u32 lane_of() { return threadIdx.x & 31; }
 DEVICE u32 warp_of() { return threadIdx.x >> 5; }
 DEVICE u32 warp_number() { return blockIdx.x * (blockDim.x >> 5) + warp_of(); }
 
-// Where a warp draws features: two lists, in shared memory where they are short.
+// The buffer in which a warp draws features: two lists, in shared memory if they are short.
 #define SHARED_FEATURES 128
 DEVICE u16* lists_of(const Growth& g, u16* shared) {
     return g.n_features <= SHARED_FEATURES ? shared

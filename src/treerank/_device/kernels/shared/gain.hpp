@@ -1,23 +1,23 @@
-// What a cut gains. Text for the core and for the kernels of a device, which have to agree to the
-// bit: the core has it in its namespace (core/split/gain.hpp), a device compiles it with the
-// kernels. So it is C++17 without a standard library, and says nothing of threads. ClassWeight is
-// known to both, SELDOM is "inline", or what keeps a device from copying what few fits need.
+// The gain of a cut. Shared by the core and the GPU kernels, which must agree to the bit: the core
+// includes it in its namespace (core/split/gain.hpp), a device compiles it with the kernels. So it
+// is C++17 without the standard library and contains nothing about threads. Both define
+// ClassWeight; SELDOM is "inline" or, on a device, keeps code that few fits need from being
+// inlined.
 enum class Criterion { kGini, kEntropy, kAuc, kHellinger };
 
-// What a search for the best cut of one node must know. The costs make both
-// classes weigh the same within the cell (LeafRank's weighted
-// classification, in "Adaptive partitioning schemes for bipartite ranking"): a positive
-// costs the cell's negatives, a negative the cell's positives. Counts carry no
-// costs, so that histograms of children and of row blocks add up.
+// What the search for the best cut of a node needs to know. The costs give both classes the same
+// weight within the cell (LeafRank's weighted classification, in "Adaptive partitioning schemes for
+// bipartite ranking"): a positive costs the cell's negatives, a negative the cell's positives.
+// Counts do not include costs, so that histograms of children and of row blocks add up.
 struct CutSearch {
     Criterion criterion = Criterion::kGini;
-    int monotonic = 0;  // the sign that a monotone constraint asks for
+    int monotonic = 0;  // the sign of a monotone constraint; 0: none
     ClassWeight node = {0, 0};
     double positive_cost = 1;
     double negative_cost = 1;
     double min_weight_leaf = 1;
-    double independent_weight = 1;  // counts as one row when chance is judged
-    double lower = 0;               // bounds that monotone constraints put on the node
+    double independent_weight = 1;  // units of weight per independent row
+    double lower = 0;               // bounds on the node's value (monotone constraints)
     double upper = 1;
 
     double cost(ClassWeight weight) const {
@@ -28,7 +28,7 @@ struct CutSearch {
     }
 };
 
-// x log2(x), by the series of atanh: the same bits wherever doubles are IEEE.
+// x log2(x), by the series of atanh: bit-identical wherever doubles are IEEE 754.
 inline double x_log2_x(double x) {
     if (x <= 0) return 0;
     const u64 bits = bits_of(x);
@@ -52,8 +52,9 @@ inline double entropy_weight(const CutSearch& search, ClassWeight weight) {
     return x_log2_x(positive + negative) - x_log2_x(positive) - x_log2_x(negative);
 }
 
-// The squared Hellinger distance between the two classes as the cut spreads them over its sides. It
-// knows shares within each class only, and so nothing of their sizes (Cieslak and Chawla 2008).
+// The squared Hellinger distance between the distributions of the two classes over the sides of a
+// cut. It depends on the shares within each class only, not on the sizes of the classes (Cieslak
+// and Chawla 2008).
 inline double hellinger_distance(ClassWeight left, ClassWeight right) {
     const double positive = left.positive + right.positive;
     const double negative = left.negative + right.negative;
@@ -62,7 +63,7 @@ inline double hellinger_distance(ClassWeight left, ClassWeight right) {
     return one * one + other * other;
 }
 
-// By a criterion other than Gini and the AUC, of a cut that tells the classes apart.
+// The gain by a criterion other than Gini and AUC. The class shares of the two sides must differ.
 SELDOM double other_gain(CutSearch search, ClassWeight left, double node_cost) {
     const ClassWeight right = search.other_side(left);
     if (search.criterion == Criterion::kHellinger)
@@ -72,9 +73,9 @@ SELDOM double other_gain(CutSearch search, ClassWeight left, double node_cost) {
     return gain > node_cost * 1e-12 ? gain : 0;
 }
 
-// What a cut gains by the criterion; 0 when it gains nothing. A Gini cut that cannot gain more than
-// `bar` may count as one that gains nothing, without a division: the slack covers the rounding of
-// both sides.
+// Returns the gain of a cut by the criterion; 0 if it gains nothing. For a Gini cut that cannot
+// gain more than `bar`, 0 may be returned without a division: the slack covers the rounding of both
+// sides.
 inline double gain_above(const CutSearch& search, ClassWeight left, double bar) {
     const ClassWeight node = search.node;
     const double difference = left.positive * node.negative - node.positive * left.negative;
@@ -90,7 +91,8 @@ inline double gain_of(const CutSearch& search, ClassWeight left) {
     return gain_above(search, left, 0);
 }
 
-// The share of positives when both classes of the cell weigh the same, kept within bounds.
+// The share of positives if both classes of the cell are given the same weight, clipped to the
+// bounds.
 inline double bounded_value(const CutSearch& search, ClassWeight weight) {
     const double positive = search.positive_cost * weight.positive;
     const double negative = search.negative_cost * weight.negative;

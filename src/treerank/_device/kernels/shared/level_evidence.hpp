@@ -1,17 +1,17 @@
-// How far the levels of a category can be believed. Text for the core (core/split/gain.hpp) and for
-// the kernels of a device.
+// Shrinkage of the levels of a category. Shared by the core (core/split/gain.hpp) and the GPU
+// kernels.
 //
-// Levels are put in order by what they show in the node, and the order is cut where it gains
-// most. Chance alone makes levels differ, and the more of them there are, the more a cut of their
-// order gains by chance: some 0.6 of the mean of a chi-square for each level. So what a level
-// shows is first shrunk towards the mean of the node, by empirical Bayes: a level of n rows keeps
-// n / (n + a) of its deviation, where a, in rows, is the ratio of the variance of a row to the
-// variance between levels. The latter is what the levels differ by beyond what chance gives
-// (DerSimonian & Laird 1986); for levels of equal size this is the estimator of James and Stein.
-// The gain of a cut of the shrunken levels is then the gain to be expected on new rows.
+// Levels are ordered by what they show in the node, and the order is cut where the gain is largest.
+// Levels differ by chance alone, and the more levels there are, the more a cut of their order gains
+// by chance: some 0.6 of the mean of a chi-square for each level. So each level is first shrunk
+// towards the mean of the node, by empirical Bayes: a level of n rows keeps n / (n + a) of its
+// deviation, where a, in rows, is the ratio of the variance of a row to the variance between
+// levels. The latter is by how much the levels differ beyond chance (DerSimonian & Laird 1986); for
+// levels of equal size this is the James-Stein estimator. The gain of a cut of the shrunken levels
+// is then the gain to be expected on new rows.
 
-// These degrees of freedom are free of charge: the best cut among seven levels owes as much to
-// chance as the best threshold of a number does, which is not shrunk either.
+// Degrees of freedom that are not charged: the best cut among seven levels owes as much to chance
+// as the best threshold of a numeric feature, which is not shrunk either.
 constexpr double kFreeLevels = 6;
 
 struct LevelEvidence {
@@ -22,7 +22,8 @@ struct LevelEvidence {
     double square_rows = 0;
     double between = 0;  // sum over levels of (sum of deviations)^2 / rows
 
-    // Deviations from the mean of the node, summed over the rows of a level.
+    // Adds a level. `deviation` is the sum over its rows of the deviations from the mean of the
+    // node.
     void add(double level_rows, double deviation) {
         levels += 1;
         rows += level_rows;
@@ -30,10 +31,10 @@ struct LevelEvidence {
         between += deviation * deviation / level_rows;
     }
 
-    // Rows of an average level that each level is mixed with, when the deviation of a row has
-    // this variance: 0 for few levels, kNone where levels differ no more than by chance.
-    // If rows were assigned to levels at random, the mean of between / variance would be
-    // (levels - 1) rows / (rows - 1), exactly, whatever the sizes of the levels.
+    // Returns how many rows of an average level each level is mixed with, given the variance of a
+    // row's deviation: 0 for few levels, kNone if levels differ no more than by chance. If rows
+    // were assigned to levels at random, the mean of between / variance would be (levels - 1) rows
+    // / (rows - 1), exactly, whatever the sizes of the levels.
     double smoothing(double variance) const {
         const double charged = levels - 1 - kFreeLevels;
         if (charged <= 0) return 0;

@@ -1,14 +1,14 @@
-// What a cut gains by a Newton step, in boosting. Text for the core (core/split/newton_split.hpp)
-// and for the kernels of a device; GradientSum is known to both.
+// The Newton gain of a cut, for boosting. Shared by the core (core/split/newton_split.hpp) and the
+// GPU kernels; both define GradientSum.
 
-// A side with less curvature than this has too uncertain a value.
+// A side with a smaller hessian has too uncertain a value.
 constexpr double kLeastHessian = 1e-3;
-// Gains below this are rounding.
+// Smaller gains are rounding errors.
 constexpr double kLeastGain = 1e-10;
 
 inline double infinity() { return double_of(0x7ff0000000000000ull); }
 
-// What the value of a node may be, so that a constrained feature moves scores one way only.
+// Bounds on the value of a node, so that a constrained feature moves scores in one direction only.
 struct Bounds {
     double lower = -infinity();
     double upper = infinity();
@@ -27,12 +27,12 @@ struct NewtonScale {
     static double at_least(double value, double least) { return value < least ? least : value; }
     double curvature(double hessian) const { return at_least(hessian + l2, kLeastHessian); }
     double value(const GradientSum& sum) const { return -gradient(sum) / curvature(hessian(sum)); }
-    // Gradient per curvature, without a penalty.
+    // Gradient per hessian, without the penalty.
     double mean(const GradientSum& sum) const {
         return gradient(sum) / at_least(hessian(sum), kLeastHessian);
     }
-    // Twice the fall of the loss, to second order, when all rows of the node take its value,
-    // or the nearest that the bounds allow. `g` and `h` are the sums of gradient and curvature.
+    // Twice the decrease of the loss, to second order, if all rows of the node take its value, or
+    // the nearest value within the bounds. `g` and `h` are the sums of gradients and hessians.
     double gain(double g, double h, const Bounds& bounds) const {
         if (bounds.free()) return g * g / curvature(h);
         const double wanted = -g / curvature(h), v = bounds.clip(wanted);
@@ -42,8 +42,9 @@ struct NewtonScale {
     double gain(const GradientSum& sum, const Bounds& bounds) const {
         return gain(gradient(sum), hessian(sum), bounds);
     }
-    // Of what a row adds to the gradient beyond the node's mean, a row being this much weight, from
-    // the sums of products of gradients and curvatures that leave out their last `shift` digits.
+    // The variance of what a row adds to the gradient beyond the node's mean, where a row is
+    // `independent_weight` units of weight. `gg`, `gh` and `hh` are sums of products of gradients
+    // and hessians without their last `shift` bits.
     double row_variance(const GradientSum& node, double gg, double gh, double hh,
                         double independent_weight, int shift) const {
         const double short_unit = independent_weight * (double)(1ll << shift);
@@ -60,14 +61,15 @@ struct NewtonNode {
     Bounds bounds;
     NewtonScale scale;
     i64 min_weight;
-    double node_gain;  // as it is
+    double node_gain;  // the gain of the node without a split
 
     bool admissible(const GradientSum& left, const GradientSum& right) const {
         return left.weight >= min_weight && right.weight >= min_weight &&
                scale.hessian(left) >= kLeastHessian && scale.hessian(right) >= kLeastHessian;
     }
-    // What a cut gains; 0 where it is not admissible. `sign`: whether values may only rise (+1) or
-    // only fall (-1) from left to right; 0: both. Free: neither a sign nor bounds are to be kept.
+    // Returns the gain of a cut; 0 if it is not admissible. `sign`: whether values may only rise
+    // (+1) or only fall (-1) from left to right; 0: no constraint. Free: there is neither a sign
+    // nor bounds.
     template <bool Free>
     double gain_of(const GradientSum& left, int sign) const {
         const GradientSum right = node - left;

@@ -1,12 +1,12 @@
-// The logistic function with the same bits on every processor and device: sums, products and
-// divisions alone, which all of them round alike. A library's exponential differs from one to the
-// next, in the last bit and now and then. Text for the core (core/util/sigmoid.hpp), where loops
-// over it are compiled for several instruction sets, and for the kernels of a device.
+// The logistic function, bit-identical on every processor and device: it uses only sums, products
+// and divisions, which all of them round alike, whereas the exponential functions of libraries
+// sometimes differ in the last bit. Shared by the core (core/util/sigmoid.hpp), where loops over it
+// are compiled for several instruction sets, and the GPU kernels.
 
-// exp(x) for -708 <= x <= 0: 2^k exp(r), |r| <= log(2) / 2, by its series. Within 2 units of the
-// last place.
+// exp(x) for -708 <= x <= 0, computed as 2^k exp(r) with |r| <= log(2) / 2, by its series. Within 2
+// units in the last place.
 ALWAYS_INLINE double exp_below_zero(double x) {
-    const double shift = 0x1.8p52;  // what is added to it is rounded to a whole number
+    const double shift = 0x1.8p52;  // adding it rounds a number to an integer
     const double log2_e = 0x1.71547652b82fep+0;
     const double ln2_high = 0x1.62e42fee00000p-1, ln2_low = 0x1.a39ef35793c76p-33;
     const double shifted = x * log2_e + shift;
@@ -26,15 +26,15 @@ ALWAYS_INLINE double exp_below_zero(double x) {
     series = series * r + 0.5;
     series = series * r + 1;
     series = series * r + 1;
-    // The low bits of `shifted` are k: they go to the place of the exponent.
+    // The low bits of `shifted` are k: they are moved to the exponent.
     return series * double_of((bits_of(shifted) << 52) + (1023ull << 52));
 }
 
-// 1 / (1 + exp(-x)). Without branches, so that loops over it become vectors.
+// 1 / (1 + exp(-x)). Branch-free, so that loops over it are vectorised.
 ALWAYS_INLINE double sigmoid(double x) {
     const double size = fabs(x);
     const double e = exp_below_zero(-(size < 708 ? size : 708));
-    // exp(x) / (1 + exp(x)) below 0: `below` has all bits there, and none elsewhere.
+    // Below 0 this is exp(x) / (1 + exp(x)): `below` has all bits set there, otherwise none.
     const u64 below = u64{0} - (bits_of(x) >> 63);
     return double_of((bits_of(e) & below) | (bits_of(1.0) & ~below)) / (1 + e);
 }

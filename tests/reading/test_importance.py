@@ -25,8 +25,9 @@ def loans(n, seed):
         }
     )
     frame.loc[rng.random(n) < 0.05, "income"] = np.nan
-    rate = frame["income"].fillna(0) * 2 + (frame["home"] == "owns") + rng.logistic(size=n)
-    return frame, (rate > 0.5).astype(int)
+    owns = frame["home"] == "owns"
+    rate = frame["income"].fillna(0) * 2 + owns * 1.5 + rng.logistic(size=n)
+    return frame, (rate > 0.75).astype(int)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -207,6 +207,38 @@ def boosting(data: Data, rounds: int, repetitions: int) -> list[Figure]:
     return figures
 
 
+# ---- What the machine has to give ----
+
+
+def seconds_amid_others(make: Callable[[], Any], data: Data) -> float:
+    """Seconds of the second of three fits: if others do the same, all of them are at work."""
+    return [timed(lambda: make().fit(*data)).wall for _ in range(3)][1]
+
+
+def ceilings(data: Data, threads: int) -> list[Figure]:
+    """Throughput of as many processes as cores, each with one thread: no fit can gain more.
+
+    Cores share caches and memory, and at times they are slowed down by other machines.
+    """
+    calls = {
+        "forest of 50 trees": partial(forest, 1),
+        "boosting, ordinary trees of depth 5, 20 rounds": partial(
+            ours, OURS["ordinary trees of depth 5"], 20, 1
+        ),
+    }
+    figures = []
+    for name, make in calls.items():
+        alone = seconds_amid_others(make, data)
+        fits = (joblib.delayed(seconds_amid_others)(make, data) for _ in range(threads))
+        together = joblib.Parallel(threads)(fits)
+        figures.append(
+            Figure(f"{name}, {len(data[1]):,} x 20: throughput of {threads} processes of one "
+                   "thread each, times that of one", sum(alone / seconds for seconds in together),
+                   note=f"{alone:.2f} s alone, {mean(together):.2f} s on average")
+        )  # fmt: skip
+    return figures
+
+
 def auc_of(model: Any, data: Data, test: Data) -> tuple[float, float]:
     """AUC on rows that were not fitted, and the seconds of the fit."""
     seconds = timed(partial(model.fit, *data)).wall
@@ -272,7 +304,9 @@ take turns, and the table shows the median of {repetitions} runs (of {few} for r
 rows): processor seconds on one thread, elapsed seconds on several. The AUC is that of {n_test:,}
 further rows from the same draw, with {threads} threads; another number of bins changes it by up to
 0.003, so that it is also compared over three of them. Peak memory is measured in a process of its
-own for each fit.
+own for each fit. The last figures but those of memory say what the machine has to give: as many
+processes as cores, each of which fits the same model on one thread, and how much more they get done
+together than one of them alone. No fit can gain more by its threads.
 
 ## Where the time goes
 
@@ -307,6 +341,7 @@ def run(quick: bool) -> None:
     figures += boosting(small, 20, repetitions)
     figures += trees(data, repetitions) + boosting(data, 6, few)
     figures += aucs(data, test, threads)
+    figures += ceilings(small, threads) + ceilings(data, threads)
     figures += peaks(small, ["forest of 50 trees"], [1, threads])
     figures += peaks(data, ["tree", "boosting"], [1, threads])
     page = PAGE.format(

@@ -11,7 +11,7 @@ namespace treerank {
 
 namespace {
 
-// The arrays of a forest, and the names of their arguments.
+// The arrays of a forest, under the names of their arguments.
 struct Arrays {
     const Vector<std::int64_t>& starts;
     const Records& slots;
@@ -65,7 +65,7 @@ nb::tuple py_attribute_baseline(const Vector<std::int64_t>& starts, const Record
                                 const Matrix<Code>& codes, const Matrix<Code>& baseline,
                                 bool interactions, std::size_t n_jobs) {
     if (baseline.shape(0) != codes.shape(0) || baseline.shape(1) == 0)
-        throw nb::value_error("attributions: a baseline of other features, or without rows");
+        throw nb::value_error("attributions: the baseline has other features, or no rows");
     const AttributedForest forest =
         attributed_forest({starts, slots, step, set_of, sets, at_end}, codes.shape(0));
     AttributionOptions options;
@@ -80,20 +80,20 @@ nb::tuple py_attribute_baseline(const Vector<std::int64_t>& starts, const Record
 
 template <class Code>
 void bind_for_codes(nb::module_& m) {
-    m.def(
-        "attribute_paths", &py_attribute_paths<Code>, nb::arg("starts").noconvert(),
-        nb::arg("slots").noconvert(), nb::arg("step").noconvert(), nb::arg("set_of").noconvert(),
-        nb::arg("category_sets").noconvert(), nb::arg("at_end").noconvert(),
-        nb::arg("left_share").noconvert(), nb::arg("codes").noconvert(), nb::arg("interactions"),
-        nb::arg("max_paths"), nb::arg("n_orders"), nb::arg("n_jobs"),
-        "Path-dependent attributions, summed over the trees: (rows x features, or rows x features "
-        "x features, flat; the expected value; whether all trees are exact).");
+    m.def("attribute_paths", &py_attribute_paths<Code>, nb::arg("starts").noconvert(),
+          nb::arg("slots").noconvert(), nb::arg("step").noconvert(), nb::arg("set_of").noconvert(),
+          nb::arg("category_sets").noconvert(), nb::arg("at_end").noconvert(),
+          nb::arg("left_share").noconvert(), nb::arg("codes").noconvert(), nb::arg("interactions"),
+          nb::arg("max_paths"), nb::arg("n_orders"), nb::arg("n_jobs"),
+          "Returns path-dependent attributions, summed over the trees: (rows x features, or rows x "
+          "features x features, flat; the expected value; whether all trees are exact).");
     m.def("attribute_baseline", &py_attribute_baseline<Code>, nb::arg("starts").noconvert(),
           nb::arg("slots").noconvert(), nb::arg("step").noconvert(), nb::arg("set_of").noconvert(),
           nb::arg("category_sets").noconvert(), nb::arg("at_end").noconvert(),
           nb::arg("codes").noconvert(), nb::arg("baseline").noconvert(), nb::arg("interactions"),
           nb::arg("n_jobs"),
-          "Interventional attributions against the rows of a baseline, in the same form.");
+          "Returns interventional attributions relative to the rows of a baseline, in the same "
+          "form.");
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ void bind_attributions(nb::module_& m) {
         },
         nb::arg("starts").noconvert(), nb::arg("slots").noconvert(), nb::arg("set_of").noconvert(),
         nb::arg("category_sets").noconvert(), nb::arg("at_end").noconvert(), nb::arg("max_paths"),
-        "The number of paths through each tree that is to be estimated.");
+        "Returns the number of paths through each tree that is to be estimated.");
 }
 
 }  // namespace treerank

@@ -119,7 +119,8 @@ auto py_places_in_class(const Vector<std::int64_t>& places, std::uint64_t class_
 
 void bind_binning(nb::module_& m) {
     m.def("sample_bound", &sample_bound, nb::arg("n_rows"), nb::arg("limit"),
-          "Largest hash of a row's number with which it decides the thresholds.");
+          "Returns the bound on the hashes of row indices for the sample that determines the "
+          "thresholds.");
     m.def(
         "sampled_rows",
         [](std::uint64_t first_row, std::size_t n_rows, std::uint64_t bound, std::size_t n_jobs) {
@@ -130,15 +131,17 @@ void bind_binning(nb::module_& m) {
             return to_numpy(std::move(rows));
         },
         nb::arg("first_row"), nb::arg("n_rows"), nb::arg("bound"), nb::arg("n_jobs") = 1,
-        "The rows of a block that decide the thresholds, counted from its first row.");
-    const char* thresholds_doc = "Thresholds of every column, ascending.";
+        "Returns the rows of a block that are in the sample for the thresholds, counted from its "
+        "first row.");
+    const char* thresholds_doc = "Returns the thresholds of every column, in ascending order.";
     m.def("find_thresholds", &py_find_thresholds<double>, nb::arg("x").noconvert(),
           nb::arg("sample").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("max_bins"),
           nb::arg("n_jobs"), thresholds_doc);
     m.def("find_thresholds", &py_find_thresholds<float>, nb::arg("x").noconvert(),
           nb::arg("sample").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("max_bins"),
           nb::arg("n_jobs"), thresholds_doc);
-    const char* scan_doc = "Whether each column has missing values, and whether any is infinite.";
+    const char* scan_doc =
+        "Returns whether each column has missing values, and whether any value is infinite.";
     m.def("scan_numbers", &py_scan_numbers<double>, nb::arg("x").noconvert(), nb::arg("n_jobs"),
           scan_doc);
     m.def("scan_numbers", &py_scan_numbers<float>, nb::arg("x").noconvert(), nb::arg("n_jobs"),
@@ -157,22 +160,23 @@ void bind_binning(nb::module_& m) {
           nb::arg("thresholds").noconvert(), nb::arg("codes").noconvert(), nb::arg("n_jobs"),
           encode_doc);
     const char* hash_doc =
-        "A hash of each row's codes and label, the same wherever the row stands.";
+        "Returns a hash of each row's codes and label, whatever its position in the table.";
     m.def("row_hashes", &py_row_hashes<std::uint8_t>, nb::arg("codes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("seed"), nb::arg("n_jobs") = 1, hash_doc);
     m.def("row_hashes", &py_row_hashes<std::uint16_t>, nb::arg("codes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("seed"), nb::arg("n_jobs") = 1, hash_doc);
     const char* folds_doc =
-        "The fold of each row: rows of a class are assigned in the order of hashes, shuffled where "
-        "some are equal.";
+        "Returns the fold of each row: the rows of a class are assigned in the order of their "
+        "hashes, which is shuffled if some are equal.";
     m.def("assign_folds", &py_assign_folds, nb::arg("hashes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("units").noconvert().none(), nb::arg("n_classes"),
           nb::arg("n_folds"), nb::arg("seed"), nb::arg("n_jobs"), folds_doc);
     m.def("rows_up_to", &py_rows_up_to, nb::arg("hashes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("bounds").noconvert(), nb::arg("n_jobs"),
-          "Rows whose hashes are up to the bound of their class.");
+          "Returns the rows whose hashes do not exceed the bound of their class.");
     const char* labels_doc =
-        "Distinct labels, ascending, and the place of each row's; None where they are far apart.";
+        "Returns the distinct labels in ascending order and the index of each row's label among "
+        "them; None if they are far apart.";
     m.def("number_labels", &py_number_labels<std::int64_t>, nb::arg("labels").noconvert(),
           labels_doc);
     m.def("number_labels", &py_number_labels<std::int32_t>, nb::arg("labels").noconvert(),
@@ -186,11 +190,12 @@ void bind_binning(nb::module_& m) {
         [](const Vector<std::uint8_t>& labels, std::size_t n_classes) {
             return to_numpy(count_labels(labels.data(), labels.size(), n_classes));
         },
-        nb::arg("labels").noconvert(), nb::arg("n_classes"), "Rows of each class number.");
+        nb::arg("labels").noconvert(), nb::arg("n_classes"),
+        "Counts the rows of each class number.");
     m.def("places_in_class", &py_places_in_class, nb::arg("places").noconvert(),
           nb::arg("class_size"), nb::arg("has_copies"), nb::arg("seed"), nb::arg("class_number"),
-          "Places by which rows of a class are assigned to folds, from those in the order of "
-          "hashes.");
+          "Returns the positions by which rows of a class are assigned to folds, given their "
+          "positions in the order of hashes.");
 }
 
 }  // namespace treerank

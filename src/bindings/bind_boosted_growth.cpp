@@ -43,7 +43,8 @@ void bind_boosted_growth(nb::module_& m) {
     m.def("logistic_derivatives", &derive, nb::arg("scores").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("first").noconvert(),
           nb::arg("second").noconvert(),
-          "Sets first and second derivatives of the logistic loss by the scores; labels 0 or 1.");
+          "Computes the first and second derivatives of the logistic loss with respect to the "
+          "scores; labels are 0 or 1.");
     nb::class_<BoostedGrowth>(m, "BoostedGrowth",
                               "A boosted tree whose rows are counted and partitioned elsewhere.")
         .def("__init__", &make_growth, nb::arg("n_codes").noconvert(),

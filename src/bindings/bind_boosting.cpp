@@ -16,7 +16,7 @@ namespace {
 using Derivatives = std::optional<Vector<double>>;
 using Scores = nb::ndarray<double, nb::numpy, nb::ndim<1>, nb::c_contig>;
 
-// The rounds of a fit, with the arrays that they read.
+// The rounds of a fit, with the arrays that they refer to.
 class PyRounds {
   public:
     template <class Code>
@@ -80,7 +80,7 @@ class PyRounds {
   private:
     static bool is_width(int bits) { return bits >= 1 && bits <= kGradientBits; }
 
-    // Without Python's lock, until a signal comes.
+    // Runs `work` without the GIL; a signal interrupts it.
     template <class Work>
     static void run(const Work& work) {
         try {
@@ -93,7 +93,7 @@ class PyRounds {
     }
 
     std::size_t n_rows_, n_features_;
-    // Of all rounds: starting threads takes as long as a small round.
+    // Shared by all rounds: starting threads takes as long as a small round.
     ProgressMonitor monitor_{reporter(nb::none())};
     std::optional<ThreadPool> pool_;
     std::shared_ptr<void> held_;
@@ -117,19 +117,18 @@ void bind_boosting(nb::module_& m) {
     bind_for_codes<std::uint16_t>(rounds);
     rounds.def("set_logistic_gradients", &PyRounds::set_logistic_gradients,
                nb::arg("scores").noconvert(), nb::arg("labels").noconvert(), nb::arg("bits"),
-               "Sets the gradients of the logistic loss, the scores being log-odds and the labels "
-               "0 or 1, rounded to `bits` bits.");
+               "Sets the gradients of the logistic loss, rounded to `bits` bits. Scores are "
+               "log-odds; labels are 0 or 1.");
     rounds.def(
         "grow", &PyRounds::grow, nb::arg("first").noconvert().none(),
         nb::arg("second").noconvert().none(), nb::arg("bits"), nb::arg("scale"),
         nb::arg("rows").noconvert().none(), nb::arg("chosen").noconvert(), nb::arg("options"),
         nb::arg("scores").noconvert().none(),
-        "A ranking tree grown on gradients and curvatures, rounded to `bits` bits (None: on those "
-        "that were set last); `scale` units of weight make one row. Moves the scores of the rows "
-        "it is grown on (None: all), where "
-        "scores are given. None where all gradients are 0, else (slots, value of each slot, cell "
-        "or category set of each slot, category sets, importance, share that each slot sends "
-        "left).");
+        "Grows a ranking tree on `rows` (None: all), using first and second derivatives rounded to "
+        "`bits` bits (None: the gradients set last); `scale` units of weight make one row. If "
+        "scores are given, adds the values of the tree to those of its rows. Returns None if all "
+        "gradients are 0, otherwise (slots, value of each slot, cell or category set of each slot, "
+        "category sets, importance, share that each slot sends left).");
 }
 
 }  // namespace treerank

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::array kTreeValues{"path", "rank", "monotone"};
 constexpr std::int64_t kMaxCuts = std::int64_t{1} << 17;  // codes take 16 bits
-constexpr std::size_t kFewRows = 16;  // rows that are walked sooner than all slots are checked
+constexpr std::size_t kFewRows = 16;  // rows for which walking is faster than checking all slots
 
 Sampling sampling_of(const nb::dict& d) {
     return {nb::cast<bool>(d["replace"]), nb::cast<std::size_t>(d["n_draws"]),
@@ -46,8 +46,8 @@ ForestOptions forest_options(const nb::dict& d) {
     return options;
 }
 
-// Puts the trees' arrays end to end; category sets are numbered through.
-// Steps come shrinkage by shrinkage, trees end to end within each.
+// Concatenates the arrays of the trees and renumbers their category sets. Steps are ordered by set
+// of values, then by tree.
 nb::tuple to_arrays(std::vector<ForestTree>&& trees, std::size_t n_jobs) {
     std::vector<std::int64_t> starts{0};
     std::vector<CategorySet> sets;
@@ -63,7 +63,8 @@ nb::tuple to_arrays(std::vector<ForestTree>&& trees, std::size_t n_jobs) {
     }
     const auto n_slots = static_cast<std::size_t>(starts.back());
     const std::size_t n_values = trees[0].step.size() / trees[0].slots.size();
-    // Filled by the threads, each its trees: many of them then touch the pages of memory first.
+    // Filled by all threads, each with its own trees, so that page faults are spread over the
+    // threads.
     Unfilled<Slot> slots(n_slots);
     Unfilled<float> step(n_slots * n_values), weight(n_slots), left_share(n_slots);
     Unfilled<std::int32_t> set_of(categorical ? n_slots : 0);
@@ -92,7 +93,7 @@ nb::tuple to_arrays(std::vector<ForestTree>&& trees, std::size_t n_jobs) {
                           to_numpy(std::move(importance)), to_numpy(std::move(left_share)));
 }
 
-// Trees as a forest keeps them, batch after batch.
+// Trees in the form that a forest stores, collected in batches.
 struct PackedTrees {
     std::vector<ForestTree> trees;
 };
@@ -153,12 +154,12 @@ nb::tuple py_bake_shrinkage(const Vector<std::int64_t>& starts, const Slots& slo
     return nb::make_tuple(to_numpy(std::move(baked)), to_numpy(std::move(at_end)));
 }
 
-// Where the cuts of each feature start in a list of all, feature after feature.
+// Returns where the cuts of each feature start in the list of all cuts.
 FirstCuts first_cuts(const Vector<std::int64_t>& n_cuts) {
     FirstCuts first{0};
     for (std::size_t f = 0; f < n_cuts.size(); ++f) {
         const std::int64_t n = n_cuts.data()[f];
-        if (n < 0 || n > kMaxCuts) throw nb::value_error("cuts: a feature of too many cuts");
+        if (n < 0 || n > kMaxCuts) throw nb::value_error("cuts: a feature has too many cuts");
         first.push_back(first.back() + static_cast<std::size_t>(n));
     }
     return first;
@@ -180,7 +181,8 @@ auto py_renumber_cuts(const Vector<std::int64_t>& starts, const Slots& slots,
     const ForestView view = slots_alone(starts, slots);
     const FirstCuts first = first_cuts(n_cuts);
     const std::vector<std::int32_t> cuts = to_vector(new_cut);
-    if (cuts.size() != first.back()) throw nb::value_error("renumber_cuts: one cut each expected");
+    if (cuts.size() != first.back())
+        throw nb::value_error("renumber_cuts: one new number per cut expected");
     Unfilled<Slot> renumbered(slots.shape(0));
     run_released(n_jobs, [&](ThreadPool& pool) {
         if (!renumber_cuts(view, first, cuts, pool, renumbered.data())) raise_damaged();
@@ -205,7 +207,7 @@ auto py_score(const Vector<std::int64_t>& starts, const Slots& slots, const Vect
     return to_numpy(std::move(sums));
 }
 
-// A number for each tree and row.
+// Computes one number per tree and row.
 template <class Code, class Number,
           void (*Walk)(const ForestView&, const CodeMatrix<Code>&, ThreadPool&, Number*)>
 auto py_each(const Vector<std::int64_t>& starts, const Slots& slots, const Vector<float>& step,
@@ -220,7 +222,7 @@ auto py_each(const Vector<std::int64_t>& starts, const Slots& slots, const Vecto
     return to_numpy(std::move(numbers));
 }
 
-// Numbers of rows among those that are here, checked.
+// Returns the requested row indices, checked against the rows that are here.
 std::vector<std::uint32_t> asked_rows(const Vector<std::uint32_t>& rows, const DrawnFrom& from,
                                       std::size_t n_here) {
     std::vector<std::uint32_t> asked(rows.data(), rows.data() + rows.size());
@@ -228,7 +230,7 @@ std::vector<std::uint32_t> asked_rows(const Vector<std::uint32_t>& rows, const D
         if (row >= n_here) throw nb::value_error("score_out_of_bag: no such row");
     if (from.sampling.n_draws < 1 || from.sampling.n_draws > from.n_all ||
         from.first + n_here > from.n_all)
-        throw nb::value_error("score_out_of_bag: a sample of no rows");
+        throw nb::value_error("score_out_of_bag: rows or draws out of range");
     return asked;
 }
 
@@ -282,7 +284,7 @@ void bind_for_codes(nb::module_& m) {
           nb::arg("n_codes").noconvert(), nb::arg("categorical").noconvert(),
           nb::arg("monotonic").noconvert(), nb::arg("options"), nb::arg("n_jobs"),
           nb::arg("progress").none(), nb::arg("n_classes") = 2,
-          "Grows forests of trees on resampled rows, each by its options: (starts, slots, step, "
+          "Grows forests on resampled rows, one for each of the options: (starts, slots, step, "
           "weight, set of each slot, category sets, importance of each feature in each tree, share "
           "that each slot sends left).");
     const auto def = [&m](const char* name, auto function, const char* doc) {
@@ -291,25 +293,27 @@ void bind_for_codes(nb::module_& m) {
               nb::arg("category_sets").noconvert(), nb::arg("at_end").noconvert(),
               nb::arg("codes").noconvert(), nb::arg("n_jobs"), doc);
     };
-    def("score_forest", &py_score<Code>, "The sum over the trees, for each row.");
+    def("score_forest", &py_score<Code>, "Returns the sum over the trees for each row.");
     def("score_forest_each", &py_each<Code, float, score_each<Code>>,
-        "The value in each tree: trees x rows, flat.");
+        "Returns the value of each row in each tree (trees x rows, flat).");
     def("apply_forest", &py_each<Code, std::int32_t, apply_each<Code>>,
-        "The slot in which each row ends, in each tree: trees x rows, flat.");
+        "Returns the slot in which each row ends in each tree (trees x rows, flat).");
     m.def("score_out_of_bag", &py_score_out_of_bag<Code>, nb::arg("starts").noconvert(),
           nb::arg("slots").noconvert(), nb::arg("step").noconvert(), nb::arg("weight").noconvert(),
           nb::arg("set_of").noconvert(), nb::arg("category_sets").noconvert(),
           nb::arg("codes").noconvert(), nb::arg("sampling"), nb::arg("rows").noconvert(),
           nb::arg("lambdas"), nb::arg("n_jobs"), nb::arg("progress").none(), nb::arg("n_all"),
           nb::arg("first"),
-          "Sums over the trees that did not draw a row (rows x lambdas, flat), and their number.");
+          "Returns the sums over the trees that did not draw a row (rows x lambdas, flat), and the "
+          "number of those trees.");
     m.def("score_out_of_bag_by_feature", &py_score_out_of_bag_by_feature<Code>,
           nb::arg("starts").noconvert(), nb::arg("slots").noconvert(), nb::arg("step").noconvert(),
           nb::arg("weight").noconvert(), nb::arg("set_of").noconvert(),
           nb::arg("category_sets").noconvert(), nb::arg("codes").noconvert(), nb::arg("sampling"),
           nb::arg("rows").noconvert(), nb::arg("shrinkage"), nb::arg("n_jobs"), nb::arg("n_all"),
           nb::arg("first"),
-          "The same for one amount of shrinkage, by the feature of each step: rows x features.");
+          "The same for one amount of shrinkage, divided by the feature of each step (rows x "
+          "features).");
 }
 
 }  // namespace
@@ -321,14 +325,16 @@ void bind_forest(nb::module_& m) {
           nb::arg("slots").noconvert(), nb::arg("step").noconvert(), nb::arg("weight").noconvert(),
           nb::arg("set_of").noconvert(), nb::arg("category_sets").noconvert(), nb::arg("shrinkage"),
           nb::arg("scale"), nb::arg("n_jobs"),
-          "One number a slot, and for each tree whether only the slot at the end counts.");
-    m.def("used_cuts", &py_used_cuts, nb::arg("starts").noconvert(), nb::arg("slots").noconvert(),
-          nb::arg("n_cuts").noconvert(), nb::arg("n_jobs"),
-          "Whether a test of numbers is at each cut of each feature, feature after feature.");
+          "Returns one number per slot and, for each tree, whether only the slot at the end of a "
+          "walk counts.");
+    m.def(
+        "used_cuts", &py_used_cuts, nb::arg("starts").noconvert(), nb::arg("slots").noconvert(),
+        nb::arg("n_cuts").noconvert(), nb::arg("n_jobs"),
+        "Returns whether each cut of each feature is used by a numeric test, feature by feature.");
     m.def("renumber_cuts", &py_renumber_cuts, nb::arg("starts").noconvert(),
           nb::arg("slots").noconvert(), nb::arg("n_cuts").noconvert(),
           nb::arg("new_cut").noconvert(), nb::arg("n_jobs"),
-          "The slots with a new number for each cut.");
+          "Returns the slots with a new number for each cut.");
     m.def(
         "draw_counts",
         [](const nb::dict& sampling, std::size_t tree, std::size_t n_all, std::size_t first,
@@ -345,7 +351,7 @@ void bind_forest(nb::module_& m) {
             return to_numpy(std::move(counts));
         },
         nb::arg("sampling"), nb::arg("tree"), nb::arg("n_all"), nb::arg("first"), nb::arg("n"),
-        "How often each of some rows was drawn for a tree.");
+        "Returns how often each of the given rows was drawn for a tree.");
     m.def(
         "pack_forest",
         [](const nb::list& trees, std::size_t n_classes, const nb::dict& options,
@@ -360,12 +366,14 @@ void bind_forest(nb::module_& m) {
             return to_arrays(std::move(kept), 1);
         },
         nb::arg("trees"), nb::arg("n_classes"), nb::arg("options"), nb::arg("n_features"),
-        "Trees that were grown one by one, as the arrays of a forest.");
-    nb::class_<PackedTrees>(m, "PackedTrees", "Trees as a forest keeps them, batch after batch.")
+        "Converts trees that were grown one by one to the arrays of a forest.");
+    nb::class_<PackedTrees>(m, "PackedTrees",
+                            "Trees in the form that a forest stores, collected in batches.")
         .def(nb::init<>())
         .def("add", &pack_growths, nb::arg("growths"), nb::arg("options"), nb::arg("n_features"),
-             nb::arg("n_jobs"), "Adds trees that have grown; their growths are used up.")
-        .def("arrays", &packed_arrays, nb::arg("n_jobs"), "All of them as the arrays of a forest.");
+             nb::arg("n_jobs"), "Adds finished trees; their growths cannot be used afterwards.")
+        .def("arrays", &packed_arrays, nb::arg("n_jobs"),
+             "Returns all trees as the arrays of a forest.");
     m.attr("ROWS_PER_BLOCK") = kRowsPerBlock;
 }
 

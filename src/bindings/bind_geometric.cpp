@@ -23,7 +23,7 @@ nb::tuple py_find_boundary(const Records& nodes, const Records& sets,
     if (scale.size() != matrix.features)
         throw nb::value_error("find_boundary: a scale for each feature expected");
     if (!is_sound(tree, matrix.features, side_of_leaf.size()))
-        throw nb::value_error("find_boundary: the tree is damaged, or is of other features");
+        throw nb::value_error("find_boundary: the tree is damaged, or has other features");
     Boundary found;
     run_released(n_jobs, [&](ThreadPool& pool) {
         found = find_boundary(tree, to_vector(side_of_leaf), matrix, to_vector(scale), pool);
@@ -35,15 +35,15 @@ nb::tuple py_find_boundary(const Records& nodes, const Records& sets,
 }  // namespace
 
 void bind_geometric(nb::module_& m) {
-    m.def(
-        "expand_boxes", &py_expand, nb::arg("nodes").noconvert(), nb::arg("sets").noconvert(),
-        nb::arg("n_codes").noconvert(), nb::arg("max_nodes"),
-        "The nodes of an axis-parallel tree or graph as a tree in preorder, without empty boxes.");
+    m.def("expand_boxes", &py_expand, nb::arg("nodes").noconvert(), nb::arg("sets").noconvert(),
+          nb::arg("n_codes").noconvert(), nb::arg("max_nodes"),
+          "Returns the nodes of an axis-parallel tree or graph as a tree in preorder, without "
+          "empty boxes.");
     m.def("find_boundary", &py_find_boundary, nb::arg("nodes").noconvert(),
           nb::arg("sets").noconvert(), nb::arg("side_of_leaf").noconvert(),
           nb::arg("rows").noconvert(), nb::arg("scale").noconvert(), nb::arg("n_jobs"),
-          "For each row: (its leaf, the distance to the nearest box of the other side, the node "
-          "of that box).");
+          "Returns for each row: (its leaf, the distance to the nearest box of the other side, the "
+          "node of that box).");
 }
 
 }  // namespace treerank

@@ -109,12 +109,12 @@ void bind_for_codes(nb::module_& m) {
           nb::arg("code_values").noconvert().none() = nb::none(), nb::arg("n_classes") = 2,
           "Grows one tree for each row of `repeats` (how often each row of the table counts), or "
           "one on all rows: [(cells, weights, tests, category sets, weights of tests)]. With "
-          "`code_values` missing "
-          "counts as the mean of its cell.");
+          "`code_values`, missing values are imputed with the mean of their cell.");
     m.def("histogram", &py_histogram<Code>, nb::arg("codes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("rows").noconvert(),
           nb::arg("n_codes").noconvert(), nb::arg("repetitions") = 1,
-          "Counters of all features, negatives in the low half of a word, positives in the high.");
+          "Returns the counters of all features, with negatives in the low half of a word and "
+          "positives in the high half.");
 }
 
 }  // namespace
@@ -124,11 +124,12 @@ void bind_grow(nb::module_& m) {
     bind_for_codes<std::uint16_t>(m);
     m.def("vus_gains", &py_vus_gains, nb::arg("cells").noconvert(), nb::arg("place"),
           nb::arg("left").noconvert(), nb::arg("total").noconvert(),
-          "What splitting one of the cells (weights by class, best cell first) adds to VUS, for "
-          "each better side given.");
+          "Returns the increase of VUS if one of the cells (weights by class, best cell first) is "
+          "split, for each better side given.");
     m.def("best_cut", &py_best_cut, nb::arg("codes").noconvert(), nb::arg("weights").noconvert(),
           nb::arg("criterion"), nb::arg("cell"), nb::arg("min_weight_leaf"), nb::arg("monotonic"),
-          "The best cut of one feature: (gain, last code on the left, missing goes left).");
+          "Returns the best cut of one feature: (gain, last code on the left, whether missing goes "
+          "left).");
 }
 
 }  // namespace treerank

@@ -45,8 +45,8 @@ void finish_level(LevelGrowth& growth, const Units& weights) {
     growth.finish_level({data_of(weights), weights ? weights->size() : 0});
 }
 
-// Trials of several trees whose tests were found elsewhere, tree by tree. Of two classes the level
-// is over then.
+// Grafts the trials of several trees whose tests were found elsewhere. With two classes, this
+// finishes the level.
 void graft_splits(const std::vector<LevelGrowth*>& growths, const std::vector<Records>& records,
                   const Records& sets, std::size_t n_jobs) {
     if (growths.size() != records.size() || sets.shape(1) != sizeof(CategorySet))
@@ -71,7 +71,7 @@ nb::tuple to_tuple(GrownTrials&& grown) {
                           to_records(std::move(grown.category_sets)));
 }
 
-// What the LeafRank trees of a level ask for, or answer.
+// Returns one of the frontier's lists as records.
 template <auto Get>
 auto frontier_records(LevelGrowth& growth) {
     return to_records((growth.frontier().*Get)());
@@ -150,8 +150,8 @@ void bind_level_growth(nb::module_& m) {
     bind_growth(m);
     m.def("graft_splits", &graft_splits, nb::arg("growths"), nb::arg("records"),
           nb::arg("sets").noconvert(), nb::arg("n_jobs"),
-          "Puts the LeafRank trees of a level together, of which records say node by node what "
-          "became of it; of two classes this ends the level.");
+          "Assembles the LeafRank trees of a level from records of the outcome for each node. With "
+          "two classes, this finishes the level.");
 }
 
 }  // namespace treerank

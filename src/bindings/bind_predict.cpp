@@ -75,7 +75,8 @@ auto py_leaf_weights(const Records& slots, const Vector<std::int32_t>& target,
     return to_numpy(std::move(weights));
 }
 
-// The weights of the rows of each fold in the cells of the tree of its number.
+// Returns the weights of the rows of each fold, in the cells of the tree with the number of the
+// fold.
 template <class Code>
 nb::list py_held_out_weights(const std::vector<Records>& slots,
                              const std::vector<Vector<std::int32_t>>& target,
@@ -94,7 +95,7 @@ nb::list py_held_out_weights(const std::vector<Records>& slots,
     for (std::size_t t = 0; t < n_trees; ++t) {
         trees.push_back(flat_tree(slots[t], target[t], category_sets[t], codes.shape(0)));
         if (static_cast<std::size_t>(last_cell(trees[t])) >= n_cells[t])
-            throw nb::value_error("held_out_weights: a tree of more cells");
+            throw nb::value_error("held_out_weights: a tree has more cells than n_cells");
     }
     std::vector<std::vector<std::int64_t>> weights(n_trees);
     run_released(n_jobs, [&](ThreadPool& pool) {
@@ -111,7 +112,7 @@ nb::list py_held_out_weights(const std::vector<Records>& slots,
 
 Varied varied_of(std::int32_t feature, const Vector<std::uint16_t>& codes) {
     if (codes.size() == 0 || codes.size() > kMaxGrid)
-        throw nb::value_error("sum_over_rows: 1 to 64 codes a feature expected");
+        throw nb::value_error("sum_over_rows: 1 to 64 codes per feature expected");
     return {feature, std::vector<std::uint16_t>(codes.data(), codes.data() + codes.size())};
 }
 
@@ -139,26 +140,26 @@ template <class Code>
 void bind_for_codes(nb::module_& m) {
     m.def("apply", &py_apply<Code>, nb::arg("slots").noconvert(), nb::arg("target").noconvert(),
           nb::arg("category_sets").noconvert(), nb::arg("codes").noconvert(), nb::arg("n_jobs"),
-          "The cell in which each row ends.");
+          "Returns the cell in which each row ends.");
     m.def("leaf_weights", &py_leaf_weights<Code>, nb::arg("slots").noconvert(),
           nb::arg("target").noconvert(), nb::arg("category_sets").noconvert(),
           nb::arg("codes").noconvert(), nb::arg("labels").noconvert(),
           nb::arg("repeats").noconvert().none(), nb::arg("units").noconvert().none(),
           nb::arg("n_cells"), nb::arg("n_classes"), nb::arg("n_jobs"),
-          "Weight of each class in each cell in which rows end (cells x classes).");
+          "Returns the weight of each class in each cell in which rows end (cells x classes).");
     m.def("held_out_weights", &py_held_out_weights<Code>, nb::arg("slots").noconvert(),
           nb::arg("target").noconvert(), nb::arg("category_sets").noconvert(),
           nb::arg("codes").noconvert(), nb::arg("labels").noconvert(),
           nb::arg("repeats").noconvert().none(), nb::arg("units").noconvert().none(),
           nb::arg("folds").noconvert(), nb::arg("n_cells"), nb::arg("n_classes"), nb::arg("n_jobs"),
-          "The same of the rows of each fold, in the tree of its number.");
+          "The same for the rows of each fold, in the tree with the number of the fold.");
     m.def("sum_over_rows", &py_sum_over_rows<Code>, nb::arg("slots").noconvert(),
           nb::arg("target").noconvert(), nb::arg("category_sets").noconvert(),
           nb::arg("codes").noconvert(), nb::arg("weights").noconvert().none(),
           nb::arg("cell_values").noconvert(), nb::arg("first"), nb::arg("first_codes").noconvert(),
           nb::arg("second"), nb::arg("second_codes").noconvert(), nb::arg("n_jobs"),
-          "For each pair of codes of two features (-1: none), the sum over rows of the value of "
-          "the cell in which a row ends with these codes.");
+          "Returns, for each pair of codes of two features (-1: none), the sum over rows of the "
+          "value of the cell in which a row ends with these codes.");
 }
 
 }  // namespace
@@ -168,7 +169,7 @@ void bind_predict(nb::module_& m) {
         "compile_tree", &py_compile_tree, nb::arg("cells").noconvert(),
         nb::arg("tests").noconvert(), nb::arg("category_sets").noconvert(),
         nb::arg("is_split").noconvert(),
-        "Freezes a subtree for scoring: (slots, the target of each slot, the number of its test).");
+        "Compiles a subtree for scoring: (slots, the target of each slot, the index of its test).");
     bind_for_codes<std::uint8_t>(m);
     bind_for_codes<std::uint16_t>(m);
 }

@@ -9,8 +9,8 @@
 #include "bindings/options.hpp"
 #include "core/data/types.hpp"
 #include "core/prune/cost_complexity.hpp"
-#include "core/prune/held_out_auc.hpp"
 #include "core/prune/held_out_path.hpp"
+#include "core/prune/ranking_quality.hpp"
 
 namespace treerank {
 
@@ -18,7 +18,7 @@ namespace {
 
 using Cube = nb::ndarray<const double, nb::numpy, nb::ndim<3>, nb::c_contig>;
 
-// Children come after their parent and collapse no later.
+// Checks that children come after their parent and collapse no later.
 void check_nested(const HeldOutTree& tree) {
     const auto n = static_cast<std::int32_t>(tree.n_cells);
     const auto below = [&](std::int32_t child, std::int32_t cell) {
@@ -68,7 +68,7 @@ nb::list py_held_out_paths(const std::vector<Vector<std::int32_t>>& left,
         if (value[t].shape(1) != n_cells ||
             (with_shares && (share[t].shape(0) != n_ways || share[t].shape(1) != n_cells ||
                              share[t].shape(2) != trees[t].n_classes - 1)))
-            throw nb::value_error("held_out_paths: scores of another shape");
+            throw nb::value_error("held_out_paths: scores of the wrong shape");
         scores.push_back({value[t].data(), with_shares ? share[t].data() : nullptr, n_ways});
     }
     std::vector<PathWorth> worth;
@@ -103,18 +103,20 @@ nb::list py_cost_complexities(const std::vector<Vector<std::int32_t>>& left,
     return result;
 }
 
-auto py_held_out_auc(const Matrix<double>& scores, const Vector<std::uint8_t>& labels,
-                     const Units& units, std::size_t n_jobs) {
+auto py_ranking_quality(const Matrix<double>& scores, const Vector<std::uint8_t>& labels,
+                        const Units& units, std::size_t n_jobs, const nb::tuple& focus) {
+    const Focus parsed = focus_of(focus);
     const std::size_t n = scores.shape(0);
     if (labels.size() != n || (units && units->size() != n))
-        throw nb::value_error("held_out_auc: arrays of different lengths");
+        throw nb::value_error("ranking_quality: arrays of different lengths");
     if (std::any_of(scores.data(), scores.data() + scores.size(),
                     [](double score) { return std::isnan(score); }))
-        throw nb::value_error("held_out_auc: NaN among the scores");
-    std::vector<double> auc(scores.shape(1));
-    const ScoredRows rows{scores.data(), n, auc.size(), labels.data(), data_of(units)};
-    run_released(n_jobs, [&](ThreadPool& pool) { held_out_auc(rows, pool, auc.data()); });
-    return to_numpy(std::move(auc));
+        throw nb::value_error("ranking_quality: NaN among the scores");
+    std::vector<double> quality(scores.shape(1));
+    const ScoredRows rows{scores.data(), n, quality.size(), labels.data(), data_of(units)};
+    run_released(n_jobs,
+                 [&](ThreadPool& pool) { ranking_quality(rows, parsed, pool, quality.data()); });
+    return to_numpy(std::move(quality));
 }
 
 }  // namespace
@@ -128,10 +130,10 @@ void bind_prune(nb::module_& m) {
             return nb::cast<nb::tuple>(found[0]);
         },
         nb::arg("left").noconvert(), nb::arg("right").noconvert(), nb::arg("gain").noconvert(),
-        "The nested subtrees: (lambdas, the step at which each cell is collapsed).");
+        "Returns the nested subtrees: (lambdas, the step at which each cell collapses).");
     m.def("cost_complexities", &py_cost_complexities, nb::arg("left").noconvert(),
           nb::arg("right").noconvert(), nb::arg("gain").noconvert(), nb::arg("n_jobs"),
-          "The same of several trees.");
+          "The same for several trees.");
     m.def(
         "penalised_subtree",
         [](const Vector<std::int32_t>& left, const Vector<std::int32_t>& right,
@@ -146,8 +148,8 @@ void bind_prune(nb::module_& m) {
         },
         nb::arg("left").noconvert(), nb::arg("right").noconvert(), nb::arg("gain").noconvert(),
         nb::arg("penalty").noconvert(),
-        "The subtree of largest gain less penalty[leaves - 1]: (largest gain by leaves, whether "
-        "each cell is split).");
+        "Returns the subtree that maximises gain - penalty[leaves - 1]: (largest gain by number of "
+        "leaves, whether each cell is split).");
     m.def(
         "vus_complexity",
         [](const Vector<std::int32_t>& left, const Vector<std::int32_t>& right,
@@ -161,22 +163,20 @@ void bind_prune(nb::module_& m) {
                                   to_numpy(std::move(sequence.collapsed_at)));
         },
         nb::arg("left").noconvert(), nb::arg("right").noconvert(), nb::arg("weight").noconvert(),
-        "The nested subtrees by VUS: (lambdas, the step at which each cell is collapsed).");
-    m.def(
-        "held_out_auc", &py_held_out_auc, nb::arg("scores").noconvert(),
-        nb::arg("labels").noconvert(), nb::arg("units").noconvert().none(), nb::arg("n_jobs"),
-        "The AUC of each column of scores (rows x columns, without NaN); labels are 0 and 1, both "
-        "with weight.");
+        "Returns the nested subtrees by VUS: (lambdas, the step at which each cell collapses).");
+    m.def("ranking_quality", &py_ranking_quality, nb::arg("scores").noconvert(),
+          nb::arg("labels").noconvert(), nb::arg("units").noconvert().none(), nb::arg("n_jobs"),
+          nb::arg("focus"),
+          "Returns the AUC of each column of scores (rows x columns, without NaN), or with a focus "
+          "the local or partial AUC. Labels are 0 and 1; both classes must have weight.");
     m.def("held_out_paths", &py_held_out_paths, nb::arg("left").noconvert(),
           nb::arg("right").noconvert(), nb::arg("collapsed_at").noconvert(),
           nb::arg("weight").noconvert(), nb::arg("value").noconvert(), nb::arg("share").noconvert(),
           nb::arg("n_jobs"), nb::arg("focus"),
-          "For each tree, what its nested subtrees are worth on the rows of `weight` (cells x "
-          "classes) "
-          "by several scores of its cells (`value`: ways x cells; `share`: ways x cells x classes "
-          "less one, or of no ways): (AUC or VUS, Brier score), each ways x subtrees. `focus`: "
-          "\"all\", \"rows\" or "
-          "\"negatives\", and two rates.");
+          "Evaluates the nested subtrees of each tree on the rows counted in `weight` (cells x "
+          "classes), for several ways to score its cells (`value`: ways x cells; `share`: ways x "
+          "cells x (classes - 1), or without ways): (AUC or VUS, Brier score), each ways x "
+          "subtrees. `focus`: \"all\", \"rows\" or \"negatives\", and two rates.");
 }
 
 }  // namespace treerank

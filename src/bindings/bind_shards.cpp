@@ -78,7 +78,7 @@ nb::tuple py_step_rows(const Matrix<Code>& codes, const Vector<std::uint32_t>& r
     return from_placed(std::move(next));
 }
 
-// Counters of packed rows are widened where the sum over all shards would not fit.
+// Packed counters are widened (`wide`) if the sum over all shards would not fit.
 template <class Code>
 nb::object py_count_slots(const Matrix<Code>& codes, const Units& weights,
                           const Vector<std::uint32_t>& rows, const Vector<std::int64_t>& starts,
@@ -193,26 +193,28 @@ void bind_for_codes(nb::module_& m) {
           nb::arg("weights").noconvert().none(), nb::arg("rows").noconvert(),
           nb::arg("starts").noconvert(), nb::arg("slots").noconvert(),
           nb::arg("n_codes").noconvert(), nb::arg("wide"),
-          "Histograms of slots: one packed word per code, or two words where `wide` or weighted.");
+          "Counts the histograms of slots: one packed word per code, or two words if `wide` or "
+          "weighted.");
     m.def("trial_weights", &py_trial_weights<Code>, nb::arg("codes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("repeats").noconvert().none(),
           nb::arg("weights").noconvert().none(), nb::arg("cell_of_row").noconvert(),
           nb::arg("cells").noconvert(), nb::arg("starts").noconvert(), nb::arg("nodes").noconvert(),
           nb::arg("sets").noconvert(), nb::arg("n_classes"),
-          "Weights of all classes in the leaves of every trial: nodes x classes.");
-    m.def(
-        "grow_node", &py_grow_node<Code>, nb::arg("codes").noconvert(), nb::arg("rows").noconvert(),
-        nb::arg("weights").noconvert().none(), nb::arg("n_codes").noconvert(),
-        nb::arg("categorical").noconvert(), nb::arg("monotonic").noconvert(), nb::arg("options"),
-        nb::arg("code_values").noconvert().none(), nb::arg("node").noconvert(),
-        nb::arg("features").noconvert(),
-        "The LeafRank tree below a node whose rows are all here: (nodes, category sets, values).");
+          "Returns the weights of all classes in the leaves of every trial (nodes x classes).");
+    m.def("grow_node", &py_grow_node<Code>, nb::arg("codes").noconvert(),
+          nb::arg("rows").noconvert(), nb::arg("weights").noconvert().none(),
+          nb::arg("n_codes").noconvert(), nb::arg("categorical").noconvert(),
+          nb::arg("monotonic").noconvert(), nb::arg("options"),
+          nb::arg("code_values").noconvert().none(), nb::arg("node").noconvert(),
+          nb::arg("features").noconvert(),
+          "Grows the LeafRank tree below a node whose rows are all here: (nodes, category sets, "
+          "values).");
     m.def("grow_cell", &py_grow_cell<Code>, nb::arg("codes").noconvert(),
           nb::arg("rows").noconvert(), nb::arg("weights").noconvert().none(),
           nb::arg("n_codes").noconvert(), nb::arg("categorical").noconvert(),
           nb::arg("monotonic").noconvert(), nb::arg("options"),
           nb::arg("code_values").noconvert().none(), nb::arg("cell").noconvert(), nb::arg("total"),
-          "The ranking tree below a cell of two classes whose rows are all here.");
+          "Grows the ranking tree below a cell of two classes whose rows are all here.");
 }
 
 }  // namespace
@@ -221,7 +223,7 @@ void bind_shards(nb::module_& m) {
     m.def("place_rows", &py_place_rows, nb::arg("labels").noconvert(),
           nb::arg("repeats").noconvert().none(), nb::arg("weights").noconvert().none(),
           nb::arg("cell_of_row").noconvert(), nb::arg("roots").noconvert(),
-          "Rows of a shard by the slot of each trial: (rows, starts).");
+          "Puts the rows of a shard into the slots of the trials: (rows, starts).");
     bind_for_codes<std::uint8_t>(m);
     bind_for_codes<std::uint16_t>(m);
 }

@@ -110,15 +110,15 @@ void bind_for_codes(nb::module_& m) {
           nb::arg("gradients").noconvert(), nb::arg("weights").noconvert().none(),
           nb::arg("rows").noconvert(), nb::arg("starts").noconvert(), nb::arg("slots").noconvert(),
           nb::arg("n_codes").noconvert(), nb::arg("chosen").noconvert(), nb::arg("square_shift"),
-          "Sums of gradient, curvature and weight by slot, chosen feature and code, and the sums "
-          "of squares by slot; none of these with a shift below 0.");
+          "Returns the sums of gradient, hessian and weight by slot, chosen feature and code, and "
+          "the sums of squares by slot (empty if the shift is negative).");
 }
 
 }  // namespace
 
 void bind_summed_boosting(nb::module_& m) {
     nb::class_<PySummedBoosting>(m, "SummedBoosting",
-                                 "A tree of boosting that is grown from sums over shards.")
+                                 "A boosted tree that is grown from sums over shards.")
         .def(nb::init<const Vector<std::int32_t>&, const Vector<std::uint8_t>&,
                       const Vector<std::int8_t>&, const Vector<std::int32_t>&, const nb::dict&,
                       double, double, std::int64_t, std::size_t>(),
@@ -127,11 +127,13 @@ void bind_summed_boosting(nb::module_& m) {
              nb::arg("gradient_unit"), nb::arg("hessian_unit"), nb::arg("weight"),
              nb::arg("histogram_bytes"))
         .def("request", &PySummedBoosting::request,
-             "What is asked of all shards; None when the tree is done. (steps of the rows or None, "
-             "category sets, slots from now on, slots to be counted, shift of the squares).")
+             "Returns the next request to all shards, or None if the tree is done: (steps of the "
+             "rows or None, category sets, number of new slots, slots to be counted, shift of the "
+             "squares).")
         .def("answer", &PySummedBoosting::answer, nb::arg("sums").noconvert(),
-             nb::arg("squares").noconvert().none(), "Sums over all shards of what was asked.")
-        .def("tree", &PySummedBoosting::tree, "The tree, as BoostingRounds gives it.");
+             nb::arg("squares").noconvert().none(), "Takes the requested sums over all shards.")
+        .def("tree", &PySummedBoosting::tree,
+             "Returns the tree in the form that BoostingRounds returns.");
     bind_for_codes<std::uint8_t>(m);
     bind_for_codes<std::uint16_t>(m);
 }

@@ -1,4 +1,4 @@
-// How options, features and progress cross from Python to the core.
+// Converts options, features and progress callbacks from Python to the core.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,15 @@
 
 namespace treerank {
 
-// `code_values`: means and upper ends of all codes, feature after feature, where a missing value
-// counts as the mean of its cell.
+// `code_values`: the means and upper ends of all codes, feature by feature, if missing values are
+// imputed with the mean of their cell.
 using CodeValues = std::optional<Matrix<double>>;
 inline Features make_features(const Vector<std::int32_t>& n_codes,
                               const Vector<std::uint8_t>& categorical,
                               const Vector<std::int8_t>& monotonic,
                               const CodeValues& code_values = std::nullopt) {
     if (categorical.size() != n_codes.size() || monotonic.size() != n_codes.size())
-        throw nb::value_error("features: one entry a feature expected");
+        throw nb::value_error("features: one entry per feature expected");
     Features features;
     features.n_codes = to_vector(n_codes);
     features.categorical = to_vector(categorical);
@@ -38,7 +38,7 @@ inline Features make_features(const Vector<std::int32_t>& n_codes,
     return features;
 }
 
-// A table whose rows carry their labels.
+// A table whose rows carry label bits.
 template <class Code>
 Table<Code> table_of(const Matrix<Code>& codes, const Units& weights, Features features) {
     const std::size_t n = codes.shape(1);
@@ -51,7 +51,7 @@ Table<Code> table_of(const Matrix<Code>& codes, const Units& weights, Features f
     return table;
 }
 
-// Class numbers below n_classes, one per row; the core indexes arrays by them.
+// Checks that class numbers are below n_classes, since the core uses them as indices.
 inline void check_classes(const Vector<std::uint8_t>& labels, std::size_t n_classes) {
     if (n_classes < 2 || n_classes > kMaxClasses)
         throw nb::value_error("labels: from 2 to 32 classes expected");
@@ -70,7 +70,7 @@ Table<Code> table_of(const Matrix<Code>& codes, const Vector<std::uint8_t>& labe
     return table;
 }
 
-// A choice by its name; names are in the order of the enum.
+// Returns the enumerator with the given name; `names` are in the order of the enum.
 template <class Enum, std::size_t N>
 Enum choice_of(const nb::handle& given, const char* what, const std::array<const char*, N>& names) {
     const auto name = nb::cast<std::string>(given);
@@ -130,8 +130,8 @@ inline TreeRankOptions treerank_options(const nb::dict& d) {
     return options;
 }
 
-// Asks Python for pending signals and shows it the progress. The error, if any,
-// stays set in this thread until it is raised.
+// Checks for pending signals and reports the progress to Python. An error, if any, stays set in
+// this thread until it is raised.
 inline ProgressMonitor::Report reporter(const nb::object& progress) {
     return [progress](double done) {
         nb::gil_scoped_acquire acquire;
@@ -147,13 +147,13 @@ inline ProgressMonitor::Report reporter(const nb::object& progress) {
     };
 }
 
-// Calls work(pool, monitor) without Python's lock. A signal, or an error in `progress`, ends it,
-// and is raised in the caller.
+// Calls work(pool, monitor) without the GIL. A signal or an error in `progress` ends it and is
+// raised in the caller.
 template <class Work>
 void run_released(std::size_t n_jobs, const nb::object& progress, const Work& work) {
     try {
         ProgressMonitor monitor(
-            reporter(progress));  // holds a Python object: made and ended under the lock
+            reporter(progress));  // holds a Python object: created and destroyed under the GIL
         nb::gil_scoped_release release;
         ThreadPool pool(n_jobs, &monitor);
         work(pool, monitor);

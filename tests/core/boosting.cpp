@@ -1,4 +1,4 @@
-// Boosting: a few rounds on gradients that are rounded to whole numbers.
+// Boosting: a few rounds on gradients that are rounded to integers.
 #include "core/grow/boosting.hpp"
 
 #include <stdexcept>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kUnit = 0x1p-20;
 
-// A curve from 0 to 1 that needs no exponential.
+// A sigmoid-shaped curve from 0 to 1 that needs no exponential.
 RowGradient gradient_of(double score, std::uint8_t label) {
     const double share = 0.5 + 0.5 * score / (1 + (score < 0 ? -score : score));
     const auto rounded = [](double x) {
@@ -38,7 +38,7 @@ double score_of(const BoostedTree& tree, const CodeMatrix<std::uint8_t>& codes, 
         const std::uint32_t next = slot.next & kNextMask;
         if (next == at) return tree.value[at];
         const std::uint8_t code = codes.column(slot.feature)[row];
-        // Missing (code 0) wraps to the largest code when it is to go right.
+        // If missing values go right, code 0 wraps around to the largest code.
         const int shift = (slot.next & kMissingRight) != 0 ? 1 : 0;
         bool left = static_cast<std::uint16_t>(code - shift) <= slot.cut;
         if ((slot.next & kCategorical) != 0)
@@ -47,7 +47,7 @@ double score_of(const BoostedTree& tree, const CodeMatrix<std::uint8_t>& codes, 
     }
 }
 
-// The tree grown from sums over two shards of the rows, few histograms at a time.
+// Grows the tree from sums over two shards of the rows, with few histograms at a time.
 BoostedTree grow_from_sums(const BoostingTable<std::uint8_t>& table,
                            const std::vector<RowGradient>& gradients,
                            const std::vector<std::uint32_t>& rows,
@@ -122,7 +122,7 @@ Digest boost(const CodedTable<std::uint8_t>& coded, const BoostingOptions& optio
         rounds->add_to(moved.data(), pool);
         for (const std::uint32_t row : rows)
             if (moved[row] != scores[row])
-                throw std::logic_error("leaf by leaf scores move otherwise than by walking");
+                throw std::logic_error("adding leaf values differs from walking the rows");
     }
     digest.add(scores);
     return digest;

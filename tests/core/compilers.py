@@ -2,9 +2,9 @@
 
     python tests/core/compilers.py [NAME ...]
 
-GCC and Clang are looked for by name, and so are what can build for other systems: the cross
-compiler for ARM64 (run by qemu-user) and zig, from the package ziglang (musl, macOS, Windows). What
-is not there is skipped and listed; what is there must pass without a warning.
+GCC and Clang are looked up by name, and so are compilers for other systems: the cross compiler for
+ARM64 (run by qemu-user) and zig, from the package ziglang (musl, macOS, Windows). Those that are
+not installed are skipped and listed; the others must pass without a warning.
 """
 
 import os
@@ -27,7 +27,7 @@ ARM64 = ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu")
 
 @dataclass(frozen=True)
 class Compiler:
-    """A compiler, and how its programs are run: as they are, by an emulator, or not at all."""
+    """A compiler, and how its programs are run: directly, by an emulator, or not at all."""
 
     name: str
     command: str
@@ -82,7 +82,7 @@ def _zig_compilers() -> list[Compiler]:
 
 
 def build(compiler: Compiler) -> Path:
-    """Build the core and its test program; return where that is."""
+    """Build the core and its test program; return the path of the program."""
     folder = ROOT / "build" / "compilers" / compiler.name
     shutil.rmtree(folder, ignore_errors=True)
     settings = ["-DTREERANK_PYTHON=OFF", "-DTREERANK_CORE_TEST=ON", "-DTREERANK_WERROR=ON"]
@@ -96,7 +96,7 @@ def build(compiler: Compiler) -> Path:
 
 
 def check_bits(compiler: Compiler, program: Path) -> str:
-    """Compare what the program prints with what is expected; return what it was run with."""
+    """Compare the output of the program with expected.txt; return the instruction sets tried."""
     assert compiler.runner is not None
     command = [*compiler.runner, program]
     tried = []
@@ -128,7 +128,7 @@ def _run(command: list[object], **options: object) -> str:
 
 
 def main() -> int:
-    """Build and run with all compilers, or those that are named."""
+    """Build and run with all compilers, or with those that are named."""
     compilers, missing = find_compilers()
     wanted = sys.argv[1:]
     failed = [name for name in wanted if name not in [c.name for c in compilers]]

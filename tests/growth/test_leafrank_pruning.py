@@ -172,6 +172,14 @@ def test_missing_values_and_categories_are_counted_where_they_go(missing, n_jobs
     assert np.array_equal(counts, model.partition_.counts)
 
 
+def test_the_noise_of_equal_rows_is_not_learned():
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        x, y = rng.integers(0, 40, (2_000, 1)), rng.integers(0, 2, 2_000)
+        model = LeafRank(max_depth=6, pruning="cv").fit(x, y)
+        assert len(model.tree_.tests) <= 3  # the simplest split, or none
+
+
 def test_monotone_constraints_hold_in_pruned_trees():
     rng = np.random.default_rng(6)
     x = rng.normal(size=(1_000, 3))

@@ -92,11 +92,16 @@ def folds(hashes, labels, units, n_folds, seed):
         order = sorted(rows.tolist(), key=lambda i: (hashes[i], weight[i], i))
         places = range(len(order))
         if len(set(hashes[rows].tolist())) < len(rows):
-            key = _key(_key(seed, 0x73687566666C65), int(k))
+            key = shuffle_key(seed, int(k))
             places = [shuffled(place, len(order), key) for place in places]
             assert sorted(places) == list(range(len(order)))
         fold[order] = np.array(places) % n_folds
     return fold
+
+
+def shuffle_key(seed, label):
+    """The key by which the rows of a class are shuffled before they are assigned to folds."""
+    return _key(_key(seed, 0x73687566666C65), label)
 
 
 def shuffled(number, size, key):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .draws import shuffle_key, shuffled
 from .metrics import top_of_cells, vus_of_cells
 from .splits import class_weight
 from .trees import goes_left
@@ -66,8 +67,8 @@ def prune_leafrank(grow, codes, labels, units, n_folds=5):
     """Tests that pruning keeps of a LeafRank tree, by trying every subtree at every lambda.
 
     `grow(units)` grows the tree of one cell and returns it, or None; a row counts as often as
-    `units` says. Rows are assigned to the folds in their order, each with all its units, each
-    class alone.
+    `units` says. Rows of each class are assigned to the folds in a shuffled order, each with all
+    its units.
     """
     tree = grow(units)
     if tree is None:
@@ -143,11 +144,12 @@ def _smallest_best(subtrees):
 
 def _held_out(labels, units, n_folds, fold):
     """Units of each row that a fold holds out."""
-    out, turn = np.zeros_like(units), [0, 0]
-    for row in np.flatnonzero(units):
-        if turn[labels[row]] % n_folds == fold:
-            out[row] = units[row]
-        turn[labels[row]] += 1
+    out = np.zeros_like(units)
+    for label in (0, 1):
+        rows = np.flatnonzero((units > 0) & (labels == label))
+        for place, row in enumerate(rows):
+            if shuffled(place, len(rows), shuffle_key(0, label)) % n_folds == fold:
+                out[row] = units[row]
     return out
 
 

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from hypothesis_examples import examples
 
 from treerank import _core
-from treerank._input.focus import Focus
-from treerank._select.quality import held_out_qualities, ranking_quality
+from treerank._input.focus import WHOLE, Focus
+from treerank._select.quality import held_out_qualities, quality_of_scores, ranking_quality
+from treerank.metrics import local_auc_score, partial_auc_score
 
 
 def some_rows(n, n_values, n_classes, weighted, seed):
@@ -22,19 +23,35 @@ def some_rows(n, n_values, n_classes, weighted, seed):
 
 @given(
     n=st.integers(2, 60), n_values=st.integers(1, 40), n_classes=st.integers(2, 3),
-    weighted=st.booleans(), focused=st.booleans(), seed=st.integers(0, 10_000),
+    weighted=st.booleans(), seed=st.integers(0, 10_000),
 )  # fmt: skip
-@examples(100)
+@examples(60)
 def test_quality_of_sound_rows_is_the_quality_of_checked_ones(
-    n, n_values, n_classes, weighted, focused, seed
+    n, n_values, n_classes, weighted, seed
 ):
     labels, scores, weight = some_rows(n, n_values, n_classes, weighted, seed)
-    focus = Focus("rows", 0.0, 0.3) if focused and n_classes == 2 else None
-    found = held_out_qualities(labels, scores, n_classes, weight, focus, 1)
-    wanted = [
-        ranking_quality(labels, column, np.arange(n_classes), weight, focus) for column in scores.T
-    ]
+    found = held_out_qualities(labels, scores, n_classes, weight, None, 1)
+    numbers = np.arange(n_classes)
+    wanted = [ranking_quality(labels, column, numbers, weight) for column in scores.T]
     assert found == pytest.approx(wanted, abs=1e-12)
+
+
+@given(
+    n=st.integers(2, 60), n_values=st.integers(1, 40), weighted=st.booleans(),
+    rates=st.tuples(st.floats(0, 0.9), st.floats(0.01, 0.1)), seed=st.integers(0, 10_000),
+)  # fmt: skip
+@examples(60)
+def test_quality_at_the_top_is_local_or_partial_auc(n, n_values, weighted, rates, seed):
+    labels, scores, weight = some_rows(n, n_values, 2, weighted, seed)
+    low, high = rates[0], rates[0] + rates[1]
+    by_rows, by_rates = Focus("rows", 0.0, high), Focus("negatives", low, high)
+    for column in scores.T:
+        local = local_auc_score(labels, column, rate=high, sample_weight=weight)
+        area = {"min_fpr": low, "max_fpr": high, "sample_weight": weight}
+        partial = partial_auc_score(labels, column, **area)
+        for focus, wanted in ((by_rows, local), (by_rates, partial)):
+            found = quality_of_scores(column, labels.astype(np.intp), weight, 2, focus)
+            assert found == pytest.approx(wanted, abs=1e-10)
 
 
 @given(
@@ -46,8 +63,8 @@ def test_auc_of_columns_is_that_of_all_pairs_for_any_number_of_threads(
     n, n_values, weighted, n_jobs, seed
 ):
     labels, scores, weight = some_rows(n, n_values, 2, weighted, seed)
-    found = _core.held_out_auc(scores, labels, weight, n_jobs)
-    np.testing.assert_array_equal(found, _core.held_out_auc(scores, labels, weight, 1))
+    found = _core.ranking_quality(scores, labels, weight, n_jobs, WHOLE)
+    np.testing.assert_array_equal(found, _core.ranking_quality(scores, labels, weight, 1, WHOLE))
     wanted = [oracles.auc(labels, column, weight) for column in scores.T]
     assert found == pytest.approx(wanted, abs=1e-12)
 
@@ -58,7 +75,7 @@ def test_auc_of_large_weights_is_exact():
     weight = np.array([3, 2**40 + 1, 2**40 - 1, 5])
     positive, negative = 2**40 + 2, 2**40 + 6
     won = 3 * (2**40 + 1) + 2 * (2**40 - 1) * (2**40 + 1)
-    [found] = _core.held_out_auc(scores, labels, weight, 1)
+    [found] = _core.ranking_quality(scores, labels, weight, 1, WHOLE)
     assert found == won / (2 * positive * negative)
 
 
@@ -67,4 +84,4 @@ def test_auc_refuses_other_lengths_and_missing_scores(n_labels):
     labels = np.arange(n_labels, dtype=np.uint8) % 2
     scores = np.array([[0.0], [np.nan], [1.0], [2.0]])
     with pytest.raises(ValueError, match="lengths" if n_labels == 2 else "NaN"):
-        _core.held_out_auc(scores, labels, None, 1)
+        _core.ranking_quality(scores, labels, None, 1, WHOLE)

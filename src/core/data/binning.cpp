@@ -15,8 +15,8 @@ constexpr std::size_t kRowsPerTask = 2048;
 constexpr std::size_t kRowsPerSampling = 1 << 16;
 constexpr int kInterleaved = 8;
 
-// Number of thresholds below each of eight values. `table` is padded with +inf to
-// a power of two, so that every search takes the same steps and none can stray.
+// Counts the thresholds below each of eight values. `table` is padded with +inf to a power of two,
+// so that all searches take the same number of steps and stay inside the table.
 inline void search8(const double* table, std::uint32_t half, const double* values,
                     std::uint32_t* below) {
     for (int k = 0; k < kInterleaved; ++k) below[k] = 0;
@@ -49,8 +49,8 @@ void encode_block(const NumberMatrix<Value>& numbers, std::size_t column, std::s
 
 }  // namespace
 
-// Hashes are spread evenly, so that about limit + margin of them lie below a first guess:
-// only these are kept.
+// Hashes are uniform, so somewhat more than `limit` of them lie below a first guess, and only these
+// are kept. Should they be too few after all, the margin is doubled.
 std::uint64_t sample_bound(std::size_t n_rows, std::size_t limit) {
     constexpr std::uint64_t everything = std::numeric_limits<std::uint64_t>::max();
     if (n_rows <= limit) return everything;
@@ -71,12 +71,11 @@ std::uint64_t sample_bound(std::size_t n_rows, std::size_t limit) {
 
 std::vector<std::uint32_t> sampled_rows(std::uint64_t first_row, std::size_t n_rows,
                                         std::uint64_t bound, ThreadPool& pool) {
-    const std::size_t tasks = (n_rows + kRowsPerSampling - 1) / kRowsPerSampling;
-    std::vector<std::vector<std::uint32_t>> found(tasks);
-    pool.run(tasks, [&](std::size_t t) {
-        const std::size_t last = std::min(n_rows, (t + 1) * kRowsPerSampling);
-        for (std::size_t i = t * kRowsPerSampling; i < last; ++i)
-            if (mix(first_row + i) <= bound) found[t].push_back(static_cast<std::uint32_t>(i));
+    std::vector<std::vector<std::uint32_t>> found(n_rows / kRowsPerSampling + 1);
+    run_blocks(pool, n_rows, kRowsPerSampling, [&](std::size_t first, std::size_t last) {
+        std::vector<std::uint32_t>& some = found[first / kRowsPerSampling];
+        for (std::size_t i = first; i < last; ++i)
+            if (mix(first_row + i) <= bound) some.push_back(static_cast<std::uint32_t>(i));
     });
     std::vector<std::uint32_t> sample;
     for (const auto& some : found) sample.insert(sample.end(), some.begin(), some.end());
@@ -88,10 +87,7 @@ void encode(const NumberMatrix<Value>& numbers, const std::vector<std::vector<do
             Code* codes, std::size_t stride, ThreadPool& pool) {
     std::vector<std::vector<double>> tables;
     for (const auto& column : thresholds) tables.push_back(padded(column));
-    const std::size_t tasks = (numbers.rows + kRowsPerTask - 1) / kRowsPerTask;
-    pool.run(tasks, [&](std::size_t t) {
-        const std::size_t first = t * kRowsPerTask;
-        const std::size_t last = std::min(numbers.rows, first + kRowsPerTask);
+    run_blocks(pool, numbers.rows, kRowsPerTask, [&](std::size_t first, std::size_t last) {
         for (std::size_t column = 0; column < numbers.columns; ++column)
             encode_block(numbers, column, first, last, tables[column], codes + column * stride);
     });

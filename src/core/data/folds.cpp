@@ -4,27 +4,28 @@
 #include <utility>
 
 #include "core/data/random.hpp"
+#include "core/histogram/kernels.hpp"
 
 namespace treerank {
 
 namespace {
 
-constexpr std::size_t kRowsPerHashing = 2048;  // their hashes stay in the cache
+constexpr std::size_t kRowsPerHashing = 2048;  // their hashes fit in the cache
 constexpr std::size_t kRowsPerBlock = 1 << 16;
-constexpr int kBucketBits = 8;  // of a hash, for the first round of sorting ...
-constexpr int kSubBits = 8;     // ... and for the second
+constexpr int kBucketBits = 8;  // hash bits of the first sorting pass
+constexpr int kSubBits = 8;     // hash bits of the second pass
 constexpr std::size_t kBuckets = std::size_t{1} << kBucketBits;
 constexpr std::size_t kSubBuckets = std::size_t{1} << kSubBits;
 
-constexpr std::uint64_t kShuffleBranch = 0x73687566666c65;  // of the seed
+constexpr std::uint64_t kShuffleBranch = 0x73687566666c65;  // key branch of the shuffle
 
 struct HashedRow {
     std::uint64_t hash;
     std::uint32_t row;
 };
 
-// Puts the rows of one bucket in order: by further bits of the hash first, after which next to
-// nothing is left to compare.
+// Sorts the rows of one bucket: first by further bits of the hash (a counting sort), which leaves
+// almost nothing to compare.
 class BucketSort {
   public:
     explicit BucketSort(const std::int64_t* units) : units_(units) {}
@@ -39,7 +40,7 @@ class BucketSort {
         for (std::size_t& end : ends) sum = end += sum;
         room_.resize(n);
         for (std::size_t i = n; i-- > 0;) room_[--ends[sub_bucket(rows[i])]] = rows[i];
-        for (std::size_t b = 0; b < kSubBuckets; ++b) {  // each now begins at ends[b]
+        for (std::size_t b = 0; b < kSubBuckets; ++b) {  // sub-bucket b now begins at ends[b]
             const auto last = b + 1 < kSubBuckets ? ends[b + 1] : n;
             std::sort(room_.begin() + static_cast<std::ptrdiff_t>(ends[b]),
                       room_.begin() + static_cast<std::ptrdiff_t>(last),
@@ -60,7 +61,8 @@ class BucketSort {
     std::vector<HashedRow> room_;
 };
 
-// Rows by class and the first bits of their hashes; `starts`: where each bucket begins.
+// Groups rows by class and by the leading bits of their hashes. Sets `starts` to the position at
+// which each bucket begins.
 Unfilled<HashedRow> into_buckets(const std::uint64_t* hashes, std::size_t n,
                                  const std::uint8_t* labels, std::size_t n_classes,
                                  std::vector<std::size_t>& starts, ThreadPool& pool) {
@@ -69,13 +71,10 @@ Unfilled<HashedRow> into_buckets(const std::uint64_t* hashes, std::size_t n,
     const auto bucket_of = [&](std::size_t row) {
         return labels[row] * kBuckets + (hashes[row] >> (64 - kBucketBits));
     };
-    const auto each_row = [&](std::size_t block, const auto& visit) {
-        const std::size_t last = std::min(n, (block + 1) * kRowsPerBlock);
-        for (std::size_t row = block * kRowsPerBlock; row < last; ++row) visit(row);
-    };
     std::vector<std::size_t> next(n_blocks * n_buckets);  // by block, then bucket
-    pool.run(n_blocks, [&](std::size_t block) {
-        each_row(block, [&](std::size_t row) { ++next[block * n_buckets + bucket_of(row)]; });
+    run_blocks(pool, n, kRowsPerBlock, [&](std::size_t first, std::size_t last) {
+        std::size_t* of_block = next.data() + first / kRowsPerBlock * n_buckets;
+        for (std::size_t row = first; row < last; ++row) ++of_block[bucket_of(row)];
     });
     starts.assign(n_buckets + 1, 0);
     std::size_t sum = 0;
@@ -86,11 +85,10 @@ Unfilled<HashedRow> into_buckets(const std::uint64_t* hashes, std::size_t n,
     }
     starts[n_buckets] = sum;
     Unfilled<HashedRow> rows(n);
-    pool.run(n_blocks, [&](std::size_t block) {
-        each_row(block, [&](std::size_t row) {
-            rows[next[block * n_buckets + bucket_of(row)]++] = {hashes[row],
-                                                                static_cast<std::uint32_t>(row)};
-        });
+    run_blocks(pool, n, kRowsPerBlock, [&](std::size_t first, std::size_t last) {
+        std::size_t* of_block = next.data() + first / kRowsPerBlock * n_buckets;
+        for (std::size_t row = first; row < last; ++row)
+            rows[of_block[bucket_of(row)]++] = {hashes[row], static_cast<std::uint32_t>(row)};
     });
     return rows;
 }
@@ -101,15 +99,11 @@ template <class Code>
 Unfilled<std::uint64_t> row_hashes(const CodeMatrix<Code>& codes, const std::uint8_t* labels,
                                    std::uint64_t seed, ThreadPool& pool) {
     Unfilled<std::uint64_t> hashes(codes.rows);
-    pool.run((codes.rows + kRowsPerHashing - 1) / kRowsPerHashing, [&](std::size_t t) {
-        const std::size_t first = t * kRowsPerHashing;
-        const std::size_t last = std::min(codes.rows, first + kRowsPerHashing);
+    run_blocks(pool, codes.rows, kRowsPerHashing, [&](std::size_t first, std::size_t last) {
         for (std::size_t row = first; row < last; ++row) hashes[row] = key_of(seed, labels[row]);
-        for (std::size_t f = 0; f < codes.features; ++f) {
-            const Code* column = codes.column(f);
-            for (std::size_t row = first; row < last; ++row)
-                hashes[row] = mix(hashes[row] ^ column[row]);
-        }
+        for (std::size_t f = 0; f < codes.features; ++f)
+            kernels<Code, PackedCount>().hash(codes.column(f) + first, last - first,
+                                              hashes.data() + first);
     });
     return hashes;
 }
@@ -122,13 +116,11 @@ std::uint64_t place_in_class(std::uint64_t place, std::uint64_t class_size, bool
 
 std::vector<std::int64_t> rows_up_to(const std::uint64_t* hashes, const std::uint8_t* labels,
                                      std::size_t n, const std::uint64_t* bounds, ThreadPool& pool) {
-    const std::size_t n_blocks = (n + kRowsPerBlock - 1) / kRowsPerBlock;
-    std::vector<std::vector<std::int64_t>> found(n_blocks);
-    pool.run(n_blocks, [&](std::size_t block) {
-        const std::size_t last = std::min(n, (block + 1) * kRowsPerBlock);
-        for (std::size_t row = block * kRowsPerBlock; row < last; ++row)
-            if (hashes[row] <= bounds[labels[row]])
-                found[block].push_back(static_cast<std::int64_t>(row));
+    std::vector<std::vector<std::int64_t>> found(n / kRowsPerBlock + 1);
+    run_blocks(pool, n, kRowsPerBlock, [&](std::size_t first, std::size_t last) {
+        std::vector<std::int64_t>& some = found[first / kRowsPerBlock];
+        for (std::size_t row = first; row < last; ++row)
+            if (hashes[row] <= bounds[labels[row]]) some.push_back(static_cast<std::int64_t>(row));
     });
     std::vector<std::int64_t> rows;
     for (const auto& some : found) rows.insert(rows.end(), some.begin(), some.end());
@@ -153,9 +145,8 @@ Unfilled<std::int32_t> assign_folds(const std::uint64_t* hashes, std::size_t n_r
         const auto of_class = copies.begin() + static_cast<std::ptrdiff_t>(k * kBuckets);
         const bool has_copies = std::find(of_class, of_class + kBuckets, 1) != of_class + kBuckets;
         const std::size_t first = starts[k * kBuckets], n = starts[(k + 1) * kBuckets] - first;
-        pool.run((n + kRowsPerBlock - 1) / kRowsPerBlock, [&](std::size_t block) {
-            const std::size_t last = std::min(n, (block + 1) * kRowsPerBlock);
-            for (std::size_t i = block * kRowsPerBlock; i < last; ++i)
+        run_blocks(pool, n, kRowsPerBlock, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin; i < end; ++i)
                 fold[rows[first + i].row] =
                     static_cast<std::int32_t>(place_in_class(i, n, has_copies, seed, k) %
                                               static_cast<std::uint64_t>(n_folds));

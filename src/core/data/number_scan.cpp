@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kRowsPerBlock = 4096;
 constexpr std::size_t kBlocksPerTask = 4;
 
-// Whether all of n values, one after another, are neither infinite nor missing: their exponents
-// are not the largest. Whole numbers, so that the loop becomes vectors.
+// Whether n consecutive values are all finite, that is, none has the largest exponent. Uses integer
+// operations so that the loop is vectorised.
 template <class Value>
 bool all_finite(const Value* values, std::size_t n) {
     using Bits = std::conditional_t<sizeof(Value) == 8, std::uint64_t, std::uint32_t>;
@@ -35,7 +35,7 @@ void scan_column(const NumberMatrix<Value>& numbers, std::size_t column, std::si
     }
 }
 
-// Value by value only where a quick look finds something.
+// Looks at single values only if they are not contiguous or a quick test of all finds something.
 template <class Value>
 void scan_block(const NumberMatrix<Value>& numbers, std::size_t first, std::size_t last,
                 NumberScan& found) {
@@ -64,10 +64,9 @@ NumberScan scan_numbers(const NumberMatrix<Value>& numbers, ThreadPool& pool) {
     const NumberScan nothing{std::vector<std::uint8_t>(numbers.columns), false};
     constexpr std::size_t size = kRowsPerBlock * kBlocksPerTask;
     std::vector<NumberScan> found((numbers.rows + size - 1) / size, nothing);
-    pool.run(found.size(), [&](std::size_t task) {
-        const std::size_t last = std::min(numbers.rows, (task + 1) * size);
-        for (std::size_t first = task * size; first < last; first += kRowsPerBlock)
-            scan_block(numbers, first, std::min(last, first + kRowsPerBlock), found[task]);
+    run_blocks(pool, numbers.rows, size, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t first = begin; first < end; first += kRowsPerBlock)
+            scan_block(numbers, first, std::min(end, first + kRowsPerBlock), found[begin / size]);
     });
     NumberScan whole = nothing;
     for (const NumberScan& some : found) whole.take(some);

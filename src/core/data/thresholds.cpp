@@ -1,5 +1,5 @@
-// Thresholds of a column without sorting it: values are put into ascending
-// ranges, and only the ranges that a threshold may fall into are cut further.
+// Finds the thresholds of a column without sorting it: values are distributed over ascending
+// ranges, and only the ranges that may contain a threshold are divided further.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -14,17 +14,17 @@ namespace treerank {
 namespace {
 
 constexpr std::size_t kRowsPerTask = 4096;
-constexpr std::size_t kRowsInCache = 128;  // gathered for one column after another
-constexpr std::size_t kColumnsAtOnce = 4;  // half a cache line; more would cost more in fresh pages
+constexpr std::size_t kRowsInCache = 128;  // rows gathered for one column before the next
+constexpr std::size_t kColumnsAtOnce = 4;  // half a cache line; more would cost more page faults
 constexpr std::size_t kMostColumnsAtOnce = 32;
-constexpr std::size_t kSortBelow = 64;       // a range this small is sorted outright
-constexpr std::size_t kFewValuesPerBin = 4;  // up to here all values are told apart at once
-constexpr int kBucketBits = 5;               // buckets are to hold 2^5 values
+constexpr std::size_t kSortBelow = 64;       // a range this small is sorted directly
+constexpr std::size_t kFewValuesPerBin = 4;  // up to here, all distinct values are listed
+constexpr int kBucketBits = 5;               // a bucket should hold 2^5 values
 constexpr int kFewBits = 9;                  // 2^9 buckets fit on the stack
 constexpr int kMostBits = 16;
 constexpr std::uint64_t kNoValue = std::numeric_limits<std::uint64_t>::max();
 
-// Unsigned keys in the order of the doubles; kNoValue for NaN.
+// Returns an unsigned key that sorts like the double; kNoValue for NaN.
 std::uint64_t key_of_double(double value) {
     const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);  // -0.0 becomes 0.0
     const auto sign = static_cast<std::uint64_t>(static_cast<std::int64_t>(bits) >> 63);
@@ -35,7 +35,7 @@ double double_of_key(std::uint64_t key) {
     return std::bit_cast<double>(key ^ ((key >> 63) ? std::uint64_t{1} << 63 : ~std::uint64_t{0}));
 }
 
-// One value of the column: its key alone, or with a weight.
+// A value of the column: its key, with or without a weight.
 struct PlainValue {
     std::uint64_t key;
 };
@@ -50,18 +50,18 @@ double weight_of(const WeightedValue* values, std::size_t n) {
     return static_cast<double>(sum);
 }
 
-// Neighbouring values of the column, not in order among themselves. All values of
-// one range lie below all values of the next.
+// A group of values of the column, in no particular order. All values of one range are below all
+// values of the next.
 template <class Value>
 struct Range {
     Value* values;
     Value* spare;  // a buffer of the same size
     std::size_t n;
     double weight;
-    bool one_value;  // cannot be cut further
+    bool one_value;  // known to have one distinct value: cannot be divided
 
-    std::size_t n_lowest;   // the lowest value is among these at the front
-    std::size_t n_highest;  // and the highest among these at the back
+    std::size_t n_lowest;   // the lowest value is among the first n_lowest
+    std::size_t n_highest;  // the highest value is among the last n_highest
 
     void append(const Range& next) {
         n += next.n;
@@ -89,7 +89,7 @@ Range<Value> make_range(Value* values, Value* spare, std::size_t n, bool one_val
     return {values, spare, n, weight_of(values, n), one_value, n, n};
 }
 
-// Calls visit(part) for each distinct value of a range, in ascending order.
+// Sorts a range and calls visit(part) for each distinct value, in ascending order.
 template <class Value, class Visit>
 void sort_range(const Range<Value>& whole, Visit& visit) {
     const auto less = [](const Value& a, const Value& b) { return a.key < b.key; };
@@ -101,8 +101,9 @@ void sort_range(const Range<Value>& whole, Visit& visit) {
     }
 }
 
-// Partitions a range by the highest bits in which its values differ: values and spare
-// buffer change places. `ends` has a counter for each bucket.
+// Distributes a range over buckets by the highest bits in which its values differ, and calls
+// visit(part) for each bucket that is not empty. The parts have values and spare buffer swapped.
+// `ends` has one counter per bucket.
 template <class Value, class Visit>
 void partition_range(const Range<Value>& whole, std::uint64_t differing, int bits,
                      std::uint32_t* ends, Visit& visit) {
@@ -125,7 +126,8 @@ void partition_range(const Range<Value>& whole, std::uint64_t differing, int bit
     }
 }
 
-// Cuts a range into parts, unless all of its values are equal.
+// Divides a range and calls visit(part) for each part. A range of equal values is passed on
+// undivided.
 template <class Value, class Visit>
 void cut_range(const Range<Value>& whole, Visit& visit) {
     if (whole.n <= kSortBelow) return sort_range(whole, visit);
@@ -142,8 +144,8 @@ void cut_range(const Range<Value>& whole, Visit& visit) {
     partition_range(whole, differing, std::min(bits, kMostBits), ends.data(), visit);
 }
 
-// Cuts a range for which `wanted` holds, and its parts, as far as they go; `keep`
-// is given what remains. Both see ranges in ascending order.
+// Divides a range for which `wanted` holds, and its parts recursively, as far as possible. The
+// remaining ranges are passed to `keep`. Both functions see ranges in ascending order.
 template <class Value, class Wanted, class Keep>
 void refine(const Range<Value>& range, const Wanted& wanted, const Keep& keep) {
     if (range.one_value || !wanted(range)) return keep(range);
@@ -151,16 +153,16 @@ void refine(const Range<Value>& range, const Wanted& wanted, const Keep& keep) {
     cut_range(range, visit);
 }
 
-// How the weight is distributed. A value heavier than two bins gets one of its own; it
-// may cut the light values around it once more, hence the second bin that it is
-// charged with.
+// How the weight is distributed over the bins. A value as heavy as two bins or more gets a bin of
+// its own. It may separate the light values around it once more, so it is charged with a second
+// bin.
 struct Shares {
     double heavy = 0;
     double light_total = 0;
     double light_bins = 0;
 
     double bins(double cumulated) const { return std::floor(cumulated * light_bins / light_total); }
-    // bins(cumulated) > done, mostly known without a division.
+    // Whether bins(cumulated) > done; usually decided without a division.
     bool bins_exceed(double done, double cumulated) const {
         const bool close = cumulated * light_bins >= (done + 1) * light_total * (1 - 1e-9);
         return close && bins(cumulated) > done;
@@ -184,7 +186,7 @@ Shares share_out(const Ranges<Value>& ranges, std::size_t max_bins) {
     return shares;
 }
 
-// Positions i such that a threshold lies between ranges i and i + 1.
+// Returns the positions i such that a threshold lies between ranges i and i + 1.
 template <class Value>
 std::vector<std::size_t> choose_boundaries(const Ranges<Value>& ranges, std::size_t max_bins) {
     const std::size_t n = ranges.size();
@@ -206,8 +208,9 @@ std::vector<std::size_t> choose_boundaries(const Ranges<Value>& ranges, std::siz
     return boundaries;
 }
 
-// Cuts a column just so fine that choose_boundaries finds what it would find among
-// its distinct values. First the values that may be heavy are set apart ...
+// set_heavy_apart and cut_at_boundaries divide a column just finely enough for choose_boundaries to
+// find the boundaries that it would find among the distinct values. First, values that may be heavy
+// are set apart.
 template <class Value>
 Ranges<Value> set_heavy_apart(const Range<Value>& column, std::size_t max_bins) {
     Ranges<Value> ranges;
@@ -218,8 +221,8 @@ Ranges<Value> set_heavy_apart(const Range<Value>& column, std::size_t max_bins) 
     return ranges;
 }
 
-// ... then a range is cut if a boundary lies inside. Its parts between two boundaries
-// are joined again: together they weigh less than a bin, so they do not look heavy.
+// Then each range with a boundary inside is divided. Its parts between two boundaries are joined
+// again: together they weigh less than a bin, so they are not mistaken for a heavy value.
 template <class Value>
 Ranges<Value> cut_at_boundaries(const Ranges<Value>& ranges, std::size_t max_bins) {
     const Shares shares = share_out(ranges, max_bins);
@@ -250,7 +253,7 @@ Ranges<Value> ranges_of(const Range<Value>& column, std::size_t max_bins) {
     if (column.n > kFewValuesPerBin * max_bins)
         ranges = cut_at_boundaries(set_heavy_apart(column, max_bins), max_bins);
     if (ranges.size() > max_bins) return ranges;
-    Ranges<Value> finest;  // few values: each may have a bin
+    Ranges<Value> finest;  // few values: each may get a bin of its own
     for (const auto& range : ranges)
         refine(
             range, [](const auto&) { return true; },
@@ -258,7 +261,7 @@ Ranges<Value> ranges_of(const Range<Value>& column, std::size_t max_bins) {
     return finest;
 }
 
-// A number t with low <= t < high, halfway where doubles allow.
+// Returns t with low <= t < high, the midpoint if doubles allow.
 double between(double low, double high) {
     const double middle = low / 2 + high / 2;
     return middle >= low && middle < high ? middle : low;
@@ -275,7 +278,7 @@ std::vector<double> thresholds_of(Value* values, Value* spare, std::size_t n,
     return thresholds;
 }
 
-// Buffers are left as they come: the thread that writes first pays for the pages.
+// Buffers are left uninitialised: the thread that first writes to a page pays for the page fault.
 template <class Value>
 using Buffer = std::unique_ptr<Value[]>;
 template <class Value>
@@ -284,7 +287,7 @@ Value* ensure(Buffer<Value>& buffer, std::size_t n) {
     return buffer.get();
 }
 
-// Buffers for one column, used again for the next.
+// Buffers for one column, reused for the next.
 struct ColumnBuffers {
     Buffer<PlainValue> spare;
     Buffer<WeightedValue> weighted, weighted_spare;
@@ -311,16 +314,14 @@ std::vector<double> thresholds_of_column(PlainValue* column,
     return thresholds_of(weighted, ensure(buffers.weighted_spare, sample.size()), n, max_bins);
 }
 
-// Keys of neighbouring columns, gathered together: in a table stored by rows they
-// share cache lines.
+// Gathers the keys of neighbouring columns together: in a row-major table they share cache lines.
 template <class Number>
 void gather(const NumberMatrix<Number>& numbers, std::size_t first_column,
             const std::vector<std::uint32_t>& sample, std::vector<Buffer<PlainValue>>& columns,
             std::size_t n_columns, ThreadPool& pool) {
     for (std::size_t c = 0; c < n_columns; ++c) ensure(columns[c], sample.size());
-    pool.run((sample.size() + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t t) {
-        const std::size_t end = std::min(sample.size(), (t + 1) * kRowsPerTask);
-        for (std::size_t first = t * kRowsPerTask; first < end; first += kRowsInCache) {
+    run_blocks(pool, sample.size(), kRowsPerTask, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t first = begin; first < end; first += kRowsInCache) {
             const std::size_t last = std::min(end, first + kRowsInCache);
             for (std::size_t c = 0; c < n_columns; ++c) {
                 PlainValue* keys = columns[c].get();

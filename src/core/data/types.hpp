@@ -1,10 +1,10 @@
-// The plain structs that the stages hand to each other.
+// The plain structs that the stages pass to each other.
 //
 // Conventions, stated once:
 //   code 0 is "missing"; code i >= 1 means t[i-2] < x <= t[i-1] for a numeric
 //   feature with thresholds t, or the i-th level of a categorical one;
 //   left is better: a cell's left child is ranked above its right child;
-//   weights are sums of sample weights, held as integers ("units"), so that a
+//   weights are sums of sample weights, stored as integers ("units"), so that a
 //   sum does not depend on its order, on threads or on row blocks.
 #pragma once
 
@@ -17,8 +17,8 @@
 
 namespace treerank {
 
-// A row inside a cell, packed into 32 bits so that one load brings all that a
-// histogram needs: 27 bits row number, 1 bit label, 4 bits repeat count.
+// A row of a cell, packed into 32 bits so that one load gives a histogram all it needs: 27 bits of
+// row number, 1 bit of label, 4 bits of repeat count.
 using Row = std::uint32_t;
 inline constexpr int kRowShift = 5;
 inline constexpr std::size_t kMaxRows = std::size_t{1} << (32 - kRowShift);
@@ -37,7 +37,7 @@ constexpr Row renumbered(Row row, std::uint32_t id) {
 // Ordered classes, worst first: class 0 is ranked below class 1, and so on.
 inline constexpr std::size_t kMaxClasses = 32;
 
-// Weight of the two classes that a split tells apart.
+// The weights of the two classes that a split separates.
 struct ClassWeight {
     double negative = 0;
     double positive = 0;
@@ -77,8 +77,8 @@ inline WideCount widened(PackedCount count) {
             static_cast<std::int64_t>(count >> 32)};
 }
 
-// 2^52 in the exponent turns an integer below 2^52 into a double by bit
-// operations alone, which every instruction set can do in vectors.
+// Setting the exponent bits of 2^52 converts an integer below 2^52 to a double with a bit operation
+// and a subtraction, which every instruction set can vectorise.
 inline double small_integer_to_double(std::uint64_t value) {
     return std::bit_cast<double>(value | 0x4330000000000000ULL) - 4503599627370496.0;
 }
@@ -91,8 +91,8 @@ inline ClassWeight weight_of(WideCount count) {
 inline bool is_empty(PackedCount count) { return count == 0; }
 inline bool is_empty(WideCount count) { return (count.negative | count.positive) == 0; }
 
-// Codes of the table: code of row i in feature f is data[f * stride + i * step]. Column by
-// column (step 1), but for a copy row by row (stride 1) that small nodes are read from.
+// The codes of the table: row i has code data[f * stride + i * step] in feature f. The matrix is
+// column-major (step 1), except for a row-major copy (stride 1) from which small nodes are read.
 template <class Code>
 struct CodeMatrix {
     const Code* data = nullptr;
@@ -104,20 +104,20 @@ struct CodeMatrix {
     const Code* column(std::size_t feature) const { return data + feature * stride; }
 };
 
-// What the grower must know of the features.
+// What the grower needs to know about the features.
 struct Features {
-    std::vector<std::int32_t> n_codes;  // missing included
+    std::vector<std::int32_t> n_codes;  // including the code for missing
     std::vector<std::uint8_t> categorical;
     std::vector<std::int8_t> monotonic;  // -1, 0, +1
-    std::vector<std::size_t> offset;     // where a feature's counters start in a histogram
-    // Where a missing value counts as the mean of its cell (else both are empty), by
-    // offset + code: the mean of the values that have the code, and the largest that can.
+    std::vector<std::size_t> offset;     // where each feature starts in a histogram
+    // Empty unless missing values are imputed with the mean of their cell. Indexed by offset +
+    // code: the mean of the values with this code, and the largest value that can have it.
     std::vector<double> code_mean;
     std::vector<double> code_upper;
 
     std::size_t size() const { return n_codes.size(); }
     std::size_t histogram_size() const { return offset.back(); }
-    // The numbers of all features.
+    // The indices of all features.
     std::vector<std::int32_t> all() const {
         std::vector<std::int32_t> numbers(size());
         std::iota(numbers.begin(), numbers.end(), 0);
@@ -137,7 +137,7 @@ inline std::vector<std::size_t> offsets_of(const std::vector<std::int32_t>& n_co
     return offset;
 }
 
-// Left set of a categorical test: one bit per code.
+// The left set of a categorical test, one bit per code.
 inline constexpr int kMaxCategoryCodes = 256;
 struct CategorySet {
     std::uint64_t words[kMaxCategoryCodes / 64] = {};
@@ -147,7 +147,7 @@ struct CategorySet {
     void erase(std::uint32_t code) { words[code >> 6] &= ~(std::uint64_t{1} << (code & 63)); }
 };
 
-// One test of a LeafRank tree: "code <= cut" or "code in set number cut".
+// A test of a LeafRank tree: "code <= cut" or, if categorical, "code in category set number cut".
 struct SplitCondition {
     std::int32_t feature = -1;  // -1: a leaf
     std::int32_t cut = 0;
@@ -165,35 +165,37 @@ inline bool goes_left(const SplitCondition& condition, std::uint32_t code,
 enum class Criterion : int;  // core/split/gain.hpp
 
 struct LeafRankOptions {
-    Criterion criterion{};             // the first: Gini
+    Criterion criterion{};             // the first enumerator: Gini
     std::int32_t max_depth = 2;        // < 0: no limit
     std::int32_t max_leaf_nodes = -1;  // < 0: depth first; else best first
     double min_weight_leaf = 1;        // in units
     double min_weight_split = 2;
-    std::int32_t max_features = -1;  // drawn in every node; < 0: all
+    std::int32_t max_features = -1;  // drawn at every node; < 0: all
     bool random_cuts = false;        // one random cut per feature instead of the best one
     bool pruning = false;            // by cross-validation inside the cell
-    double row_weight = 1;           // units of weight that make one row
-    // Units of weight that count as one row when chance is judged: more than `row_weight` where
-    // weights are uneven or rows are drawn several times.
+    double row_weight = 1;           // units of weight per row
+    // Units of weight that count as one independent row in estimates of sampling noise. More than
+    // `row_weight` if weights are uneven or rows are drawn several times.
     double independent_weight = 1;
 };
 
-// Beyond two classes, a cell's candidates are the best splits of pairs of classes.
+// With more than two classes, the candidate splits of a cell are the best splits for pairs of
+// classes.
 enum class Tournament { kAdjacent, kAll };
-// What a candidate is worth: the growth of the volume under the ROC surface of the whole
-// ordered partition, or of the cell's own.
+// The value of a candidate: the increase of the volume under the ROC surface (VUS) of the whole
+// ordered partition, or of the cell alone.
 enum class TournamentGain { kVus, kLocal };
 
-// What counts of a ranking: all of it, its top share of the rows (local AUC), or a range of false
-// positive rates (partial AUC). The last two are for two classes.
+// The part of a ranking that counts: all of it, the top share of the rows (local AUC), or a range
+// of false positive rates (partial AUC). The last two require two classes.
 struct Focus {
     enum class Of { kAll, kRows, kNegatives };
     Of of = Of::kAll;
     double low = 0;
     double high = 1;
 
-    // What of these weights, negatives first, is counted on the way from the top.
+    // The part of `weight` (negatives, positives) that `low` and `high` refer to: the negatives, or
+    // all rows.
     template <class Weight>
     double counted(const Weight* weight) const {
         const auto negative = static_cast<double>(weight[0]);
@@ -209,14 +211,14 @@ struct TreeRankOptions {
     double min_weight_leaf = 1;
     double min_weight_split = 2;
     double min_auc_gain = 0;
-    std::int32_t max_features = -1;  // drawn in every cell; < 0: all
+    std::int32_t max_features = -1;  // drawn at every cell; < 0: all
     std::uint64_t seed = 0;
-    std::uint64_t first_tree = 0;  // number of the first tree grown: draws are keyed by it
-    Focus focus;                   // cells below it are not split
+    std::uint64_t first_tree = 0;  // index of the first tree; random draws are keyed by it
+    Focus focus;                   // cells below it are split at small depths only
 };
 
-// A node of a LeafRank tree inside its cell. `left` and `right` number nodes of
-// the same LeafRank tree; a leaf says to which side of the cell it belongs.
+// A node of the LeafRank tree of a cell. `left` and `right` are indices in the same LeafRank tree;
+// a leaf stores the side of the cell to which it belongs.
 struct LeafRankNode {
     SplitCondition condition;
     std::int32_t left = -1;
@@ -224,7 +226,7 @@ struct LeafRankNode {
     std::int32_t side = -1;  // leaves only: 0 left (better), 1 right
     ClassWeight weight;
 };
-static_assert(sizeof(LeafRankNode) == 40, "crosses to NumPy as it is");
+static_assert(sizeof(LeafRankNode) == 40, "shared with NumPy byte for byte");
 
 // A node of the ranking tree: a cell of the feature space, split or not.
 struct Cell {
@@ -232,18 +234,18 @@ struct Cell {
     std::int32_t left = -1;
     std::int32_t right = -1;
     std::int32_t depth = 0;
-    std::int32_t first_test = -1;  // its LeafRank tree: nodes [first_test, last_test)
+    std::int32_t first_test = -1;  // its LeafRank tree is [first_test, last_test)
     std::int32_t last_test = -1;
-    std::int32_t worse_class = -1;  // the pair of classes that its split tells apart
+    std::int32_t worse_class = -1;  // the pair of classes that its split separates
     std::int32_t better_class = -1;
-    double auc_gain = 0;  // Delta / 2 of its split; beyond two classes the gain of VUS
+    double auc_gain = 0;  // Delta / 2 of its split; with more than two classes, the VUS gain
 };
-static_assert(sizeof(Cell) == 40, "crosses to NumPy as it is");
+static_assert(sizeof(Cell) == 40, "shared with NumPy byte for byte");
 
-// The LeafRank trees by which cells are split, one after another.
+// The LeafRank trees that split the cells, concatenated.
 struct CellTests {
     std::vector<LeafRankNode> tests;
-    std::vector<double> test_weight;  // tests x classes; empty for two, which the tests hold
+    std::vector<double> test_weight;  // tests x classes; empty for two classes (see tests)
     std::vector<CategorySet> category_sets;
 };
 

@@ -11,11 +11,11 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kRowsPerTask = 512;
-// Tests that are walked past for each box that may be written: where paths meet, a graph can have
-// long runs of answered tests on very many of them.
+// The limit on tests that are visited per node of the result. Where paths meet again, a graph can
+// have long runs of already decided tests on very many paths.
 constexpr std::size_t kTestsPerBox = 64;
 
-// What a feature may be inside a box: low < x <= high, or one of some codes; and missing.
+// The values that a feature may have inside a box: low < x <= high or a set of codes; and missing.
 struct Range {
     double low = -kInfinity;
     double high = kInfinity;
@@ -81,7 +81,8 @@ class Expander {
     }
 
   private:
-    // Go into a child, whose box is narrower in one feature; or, with node -1, come back.
+    // Enters a child, whose box is narrower in one feature; or, with node -1, leaves it and
+    // restores the range of the feature.
     struct Step {
         std::int32_t node = 0;
         std::int32_t feature = -1;
@@ -197,10 +198,10 @@ bool is_sound(const AxisTree& tree, std::size_t n_features, std::size_t n_leaves
 
 namespace {
 
-// Which sides have leaves below a node, as bits.
+// Bit mask of the sides that have leaves below a node.
 constexpr std::uint8_t kBothSides = 3;
 
-// A node made ready for one table.
+// A node prepared for one assignment of leaves to sides and one scale per feature.
 struct ReadyNode {
     double threshold;
     double inverse_scale;
@@ -230,9 +231,9 @@ std::vector<ReadyNode> make_ready(const AxisTree& tree,
     return ready;
 }
 
-// Branch and bound. A box deeper down is narrower, so the distance to it can only grow; a
-// branch is dropped once it is as far as the best box so far, or when all of its leaves are
-// on the row's own side. Where all are on the other side, their union is one box.
+// Branch and bound. Boxes further down are narrower, so the distance to them can only grow. A
+// branch is dropped once it is as far as the best box so far, or if all of its leaves are on the
+// row's own side. If all leaves are on the other side, their union is one box.
 class Search {
   public:
     Search(const AxisTree& tree, const std::vector<ReadyNode>& nodes, std::size_t n_features)
@@ -243,7 +244,7 @@ class Search {
         best_ = kInfinity;
         nearest_ = -1;
         leaf = tree_.nodes[walk_to_own_leaf()].leaf;
-        // The last test on the way first: its far side tends to be the nearest box.
+        // Start with the last test on the path: its far side tends to be the nearest box.
         while (!pending_.empty()) {
             const Branch branch = pending_.back();
             pending_.pop_back();
@@ -257,8 +258,8 @@ class Search {
     }
 
   private:
-    // A box to be looked into and the square of the distance to it; `offset` is the distance in
-    // the feature of the last test. With node -1: the offset to put back on leaving a box.
+    // A box to be explored and the squared distance to it; `offset` is the distance in the feature
+    // of the last test. With node -1: the offset to restore on leaving a box.
     struct Branch {
         std::int32_t node;
         std::int32_t feature;
@@ -267,7 +268,7 @@ class Search {
     };
     struct Outcome {
         std::int32_t near, far;
-        double offset;  // of the far side
+        double offset;  // distance to the far side
     };
 
     Outcome test(const ReadyNode& node) const {
@@ -288,7 +289,8 @@ class Search {
                     : Outcome{node.right, node.left, offset};
     }
 
-    // Leaves the far sides of the tests on the way as branches, if the boundary can be there.
+    // Descends to the row's leaf. Pushes the far side of each test on the path as a branch if the
+    // boundary can be there.
     std::int32_t walk_to_own_leaf() {
         std::int32_t at = 0;
         while (nodes_[at].left >= 0) {
@@ -311,7 +313,8 @@ class Search {
         do {
             const ReadyNode& node = nodes_[at];
             const Outcome outcome = test(node);
-            // Squares of growing offsets: only positive numbers are added, no digits are lost.
+            // The difference of the squared offsets, as a product of non-negative numbers: no
+            // cancellation.
             const double old = offset_[node.feature];
             const double grown = std::max(outcome.offset, old);
             const double squared = branch.squared + (grown - old) * (grown + old);
@@ -321,7 +324,8 @@ class Search {
         } while (!settle(at, branch.squared));
     }
 
-    // Whether a node needs no further look: all leaves below are on one side.
+    // Whether a node need not be explored because all leaves below it are on one side. If that is
+    // the other side, the node may become the nearest box.
     bool settle(std::int32_t node, double squared) {
         const std::uint8_t sides = nodes_[node].sides;
         if (sides == kBothSides) return false;
@@ -334,7 +338,7 @@ class Search {
 
     const AxisTree& tree_;
     const std::vector<ReadyNode>& nodes_;
-    std::vector<double> offset_;  // from the row to the current box, in each feature
+    std::vector<double> offset_;  // distance from the row to the current box, by feature
     std::vector<Branch> pending_;
     const double* x_ = nullptr;
     std::uint8_t wanted_ = 0;
@@ -351,10 +355,9 @@ Boundary find_boundary(const AxisTree& tree, const std::vector<std::uint8_t>& si
     found.leaf.resize(rows.rows);
     found.distance.resize(rows.rows);
     found.nearest.resize(rows.rows);
-    pool.run((rows.rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t t) {
+    run_blocks(pool, rows.rows, kRowsPerTask, [&](std::size_t first, std::size_t last) {
         Search search(tree, nodes, rows.features);
-        const std::size_t first = t * kRowsPerTask;
-        for (std::size_t i = first; i < std::min(rows.rows, first + kRowsPerTask); ++i) {
+        for (std::size_t i = first; i < last; ++i) {
             pool.check();
             search.find(rows.data + i * rows.features, found.leaf[i], found.distance[i],
                         found.nearest[i]);

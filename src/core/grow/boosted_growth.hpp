@@ -1,12 +1,13 @@
-// The driver of a boosted tree: which cells are opened, which nodes of the trees inside them are
-// searched, which histogram is counted and which is the rest, where rows go. Where these are is
-// known to a source, which does what is said here, step by step: rows in memory (boosting.cpp), on
-// a device (_device/boosting.py), or in shards (summed_boosting.cpp).
+// The driver that grows a boosted tree. It decides which cells are opened, which nodes of their
+// inner trees are searched, which histograms are counted or obtained by subtraction, and where rows
+// go. A cell's inner tree is the LeafRank tree that splits it. The driver does not know where the
+// data is: a source carries out its requests, step by step, for rows in memory (boosting.cpp), on a
+// device (_device/boosting.py) or in shards (summed_boosting.cpp).
 //
-// Cells are split depth by depth, or the best first: by the Newton gain of the tests inside them,
-// and of equal ones the one made first, so that the tree does not depend on the source. A source
-// with several threads has some of the next best cells halved together with the best one, ahead of
-// their turn; those whose turn does not come are left whole in the end.
+// Cells are split level by level, or best first by the Newton gain of the tests inside them. On
+// ties, the cell created first is split first, so that the tree does not depend on the source. A
+// source with several threads may have some of the next best cells halved together with the best
+// one, ahead of their turn; if their turn never comes, they are left unsplit in the end.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +21,26 @@
 
 namespace treerank {
 
-// Rows lie in four buffers on a device. Those of a cell are in one of the first two, by its depth;
-// the tree inside it partitions them from one of the other two to the other, and its leaves are
-// then moved to the next of the first two, in their order. So a cell that stays whole has its rows
-// where they were. In memory they are partitioned in place, and the numbers of buffers mean
+// On a device, rows are in four buffers. The rows of a cell are in one of the first two, depending
+// on its depth. Its inner tree partitions them into the other two buffers in turn, and its leaves
+// are then moved, in their order, to the next of the first two. So the rows of a cell that stays
+// whole are still in place. In memory, rows are partitioned in place, and the buffer numbers mean
 // nothing.
 //
-// Records cross as they are: all numbers take 64 bits, histograms are numbered from 0.
+// Moves, counts and open nodes are passed to a device without conversion: all their numbers take 64
+// bits. Histograms are numbered from 0.
+
 // A node whose rows are to be partitioned by its test.
 struct NodePartition : RowSegment {
     SplitCondition condition;
-    CategorySet set;            // of a categorical test
-    bool passing_last = false;  // which come first: those that pass the test, or the others
+    CategorySet set;            // categorical tests only
+    bool passing_last = false;  // rows that pass the test come last, not first
 };
 struct BoostedRowMove {
     std::int64_t from, to, n, from_buffer, to_buffer;
 };
-// A histogram to be counted, and what follows from it: the rest of the whole. -1: nothing does.
+// A histogram to be counted, and one that follows by subtraction: rest = whole - counted. `whole`
+// and `rest` are -1 if nothing is subtracted.
 struct BoostedCount {
     std::int64_t first, n, buffer, counted, whole, rest;
 };
@@ -45,15 +49,15 @@ struct BoostedOpenNode {
     GradientSum sum;
     Bounds bounds;
 
-    bool is_cell() const { return buffer < 2; }  // not a node below
+    bool is_cell() const { return buffer < 2; }  // else a node below it
 };
-// The best cut of a node (feature -1: none), by which its rows are partitioned already.
+// The best cut of a node (feature -1: none); its rows have already been partitioned by it.
 struct BoostedFoundCut {
     NewtonCut cut;
     std::uint32_t n_left, n_right;
 };
-static_assert(sizeof(BoostedFoundCut) == 88, "crosses from the device as it is");
-// A node of the tree inside a cell; 0 is its root.
+static_assert(sizeof(BoostedFoundCut) == 88, "copied from a device byte for byte");
+// A node of the inner tree of a cell; node 0 is its root.
 struct NodeOfCell {
     std::int32_t cell, node;
 };
@@ -61,63 +65,65 @@ struct NodeOfCell {
 class BoostedGrowth {
   public:
     explicit BoostedGrowth(Features features);
-    // It refers to its own features.
+    // Not copyable: members refer to its own features.
     BoostedGrowth(const BoostedGrowth&) = delete;
     BoostedGrowth& operator=(const BoostedGrowth&) = delete;
 
-    // Begins a tree of `n_rows` rows, all in buffer 0, their histogram being number 0. At most
-    // `most_open` nodes are searched together, and `most_ahead` cells are halved together where
-    // the best comes first.
+    // Starts a tree of `n_rows` rows, all of them in buffer 0, whose histogram is number 0. At most
+    // `most_open` nodes are searched together. In best-first growth, at most `most_ahead` cells are
+    // halved together.
     void start(const BoostingOptions& options, std::int64_t n_rows, const GradientSum& sum,
                std::size_t most_open, std::size_t most_ahead = 1);
 
-    // What to do next. Nodes whose rows are to be partitioned; the source sets their `n_left`
-    // before it calls `partitioned`. None for a source that says with the cuts how many rows go
-    // left.
+    // The next requests. First, nodes whose rows are to be partitioned; the source sets their
+    // `n_left` and calls partitioned(). Empty for sources that return the number of left rows
+    // together with the cuts.
     std::vector<NodePartition>& partitions() { return partitions_; }
     void partitioned();
-    // Else, in this order: rows of cells that are put back as they were when the cell was opened
-    // (they need not be where they were not partitioned in place), rows that are moved, histograms
-    // that are counted, nodes whose cuts are searched. No nodes: growth is over.
+    // If there are no partitions, the source processes in this order: cells whose rows are restored
+    // to their state when the cell was opened (unnecessary unless rows are partitioned in place),
+    // rows to move, histograms to count, nodes to search. If there are no nodes, growth is
+    // complete.
     const std::vector<Segment>& restored() const { return restored_; }
     const std::vector<BoostedRowMove>& moves() const { return moves_; }
     const std::vector<BoostedCount>& counts() const { return counts_; }
     const std::vector<BoostedOpenNode>& nodes() const { return nodes_; }
     std::int64_t n_histograms() const { return n_histograms_; }
-    // The cuts of the nodes; rows on the left of each, or nothing where these are yet to be
-    // partitioned.
+    // Takes the cuts of the nodes and the number of rows to the left of each. `n_left` is empty if
+    // the rows have not been partitioned yet.
     void take(const std::vector<NewtonCut>& cuts, const std::vector<std::int64_t>& n_left);
     void take(const std::vector<BoostedFoundCut>& cuts);
 
-    // The tree, once; then what it adds to the scores of its rows.
+    // finish() returns the tree and may be called once; steps() is then what the tree adds to the
+    // scores of its rows.
     BoostedTree finish();
     const std::vector<BoostedStep>& steps() const { return steps_; }
 
-    // Looks for the cut of a node; `row_variance` as NewtonSearch has it.
+    // Returns the search for the cut of a node; `row_variance` as for NewtonSearch.
     NewtonSearch search(const BoostedOpenNode& node, double row_variance) const;
     double row_variance(const BoostedOpenNode& node, const GradientSquares& squares) const;
-    // Digits that squares of gradients leave out.
+    // The number of low bits that are dropped from gradients before they are squared.
     int square_shift() const { return square_shift_; }
     const std::vector<BoostedCell>& cells() const { return cells_; }
-    // Whose rows the histograms are counted of.
+    // The node whose rows each requested histogram counts.
     const std::vector<NodeOfCell>& counted() const { return counted_; }
     const Features& features() const { return features_; }
 
   private:
-    // A node that may be split; or a cell, by its root.
+    // A node that may be split; or a cell, represented by the root of its inner tree.
     struct Open {
         NodeOfCell at;
         std::int32_t histogram;
-        bool owns_histogram;    // else it is that of its cell, which goes on to need it
-        double gain = 0;        // of a cell: that of the tests inside
-        std::int32_t turn = 0;  // of a cell: when it was made, if cells are split the best first
+        bool owns_histogram;    // else it is the cell's, which still needs it
+        double gain = 0;        // cells only: total gain of the tests inside
+        std::int32_t turn = 0;  // cells only: order of creation in best-first growth
 
         bool operator<(const Open& other) const {
             return gain != other.gain ? gain < other.gain : turn > other.turn;
         }
     };
-    // Cells to be opened, nodes to be searched, cells whose inner trees are done, nodes with a cut
-    // whose children are to be opened, cells to be halved.
+    // Cells to open, nodes to search, cells whose inner trees are finished, nodes with a cut whose
+    // children are to be opened, cells to halve.
     struct Work {
         enum Kind { kCells, kNodes, kGrown, kChildren, kHalves } kind;
         std::vector<Open> open;
@@ -128,8 +134,8 @@ class BoostedGrowth {
     bool is_best_first() const { return growing_.options.max_leaf_nodes > 0; }
     std::int32_t take_histogram();
     void give_back(std::int32_t histogram) { free_histograms_.push_back(histogram); }
-    // The histograms of two siblings: the smaller one is counted, the larger one takes the place of
-    // the whole, if that is free.
+    // Plans the histograms of two siblings: the smaller one is counted, the larger one overwrites
+    // the parent's (`whole`) if `owns_whole`.
     std::pair<std::int32_t, std::int32_t> plan_histograms(NodeOfCell a, NodeOfCell b,
                                                           std::int32_t whole, bool owns_whole);
     void advance();
@@ -155,9 +161,9 @@ class BoostedGrowth {
     int square_shift_ = 0;
     std::vector<BoostedCell> cells_;
     std::int32_t n_strata_ = 1;
-    std::vector<Work> work_;     // the last comes first
-    std::vector<Open> waiting_;  // a heap of cells that may be halved, the best first
-    std::vector<Open> ready_;    // the same below cells that were halved ahead of their turn
+    std::vector<Work> work_;     // a stack
+    std::vector<Open> waiting_;  // a heap of cells that may be halved, best first
+    std::vector<Open> ready_;    // the same below cells halved ahead of their turn
     std::vector<Open> open_;
     std::vector<NodeOfCell> partitioned_;
     std::vector<std::int32_t> free_histograms_;

@@ -13,18 +13,18 @@ namespace treerank {
 
 namespace {
 
-// Work that is worth calling the pool: rows to count, rows to move, bins to search.
+// The least work for which the pool pays: rows to count, rows to move, bins to search.
 constexpr std::size_t kCountForTeam = std::size_t{1} << 12;
 constexpr std::size_t kRowsForTeam = std::size_t{1} << 13;
 constexpr std::size_t kBinsForTeam = std::size_t{1} << 13;
-constexpr std::size_t kRowsPerTask = 4096;
-// Nodes that are grown together, so that their work fills the pool and its threads seldom wait for
-// each other: several for each thread, as long as their histograms are no larger than this.
+constexpr std::size_t kRowsPerTask = 1024;
+// Nodes are grown together to fill the pool, so that threads seldom wait for each other: several
+// per thread, as long as their histograms do not exceed this size.
 constexpr std::size_t kNodesPerThread = 4;
 constexpr std::size_t kHistogramBytes = std::size_t{1} << 23;
 constexpr std::size_t kTasksPerThread = 4;
 
-// Does on rows in memory what the driver asks for.
+// Carries out the driver's requests for rows in memory.
 template <class Code, bool Weighted>
 class RowsInMemory : public BoostingRounds {
   public:
@@ -59,11 +59,11 @@ class RowsInMemory : public BoostingRounds {
         }
     }
 
-    // The rows of a leaf are mostly in order: the first part of each lies among the first rows of
-    // the table, whose scores stay in the cache, and so on.
+    // The rows of a leaf are mostly in ascending order. Each task takes one part of every leaf, so
+    // that its rows are close together in the table and their scores stay in the cache.
     void add_to(double* scores, ThreadPool& pool) const override {
         const auto n_parts = static_cast<std::int64_t>(n_rows_ / kRowsPerTask + 1);
-        pool.run(static_cast<std::size_t>(n_parts), [&](std::size_t task) {
+        pool.run_with_affinity(static_cast<std::size_t>(n_parts), [&](std::size_t task) {
             const auto part = static_cast<std::int64_t>(task);
             for (const BoostedStep& step : growth_.steps()) {
                 const Row* first = rows_.data() + step.first;
@@ -82,14 +82,13 @@ class RowsInMemory : public BoostingRounds {
         n_rows_ = drawn != nullptr ? drawn->size() : table_.codes.rows;
         chosen_ = chosen;
         counter_.choose(chosen_);
-        pool_->run((n_rows_ + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
-            const std::size_t last = std::min(n_rows_, (task + 1) * kRowsPerTask);
-            for (std::size_t i = task * kRowsPerTask; i < last; ++i)
+        run_blocks(*pool_, n_rows_, kRowsPerTask, [&](std::size_t first, std::size_t last) {
+            for (std::size_t i = first; i < last; ++i)
                 rows_[i] = pack_row(drawn != nullptr ? (*drawn)[i] : static_cast<std::uint32_t>(i),
                                     false, 1);
         });
         many_levels_ = needs_row_variance(table_.features, chosen_);
-        // Else no cell stays whole after its rows were partitioned.
+        // Otherwise no cell stays whole after its rows have been partitioned.
         const bool may_stay_whole = table_.features.any_monotonic() || options.max_leaf_nodes > 0;
         kept_.resize(options.leafrank_depth > 1 && may_stay_whole ? table_.codes.rows : 0);
     }
@@ -100,7 +99,7 @@ class RowsInMemory : public BoostingRounds {
         return std::clamp<std::size_t>(fitting, 1, wanted);
     }
 
-    // Counts all rows; their sum.
+    // Counts all rows and returns their sum.
     GradientSum count_root() {
         GradientSum* histogram = histogram_of(0);
         counter_.count({{rows_.data(), n_rows_, histogram}}, pool_for(n_rows_, kCountForTeam));
@@ -108,7 +107,7 @@ class RowsInMemory : public BoostingRounds {
                         table_.features.n_codes[chosen_[0]]);
     }
 
-    // By number; null for -1. Kept for the next tree.
+    // Returns the histogram with this number, null for -1. Histograms are kept for the next tree.
     GradientSum* histogram_of(std::int64_t number) {
         if (number < 0) return nullptr;
         while (std::ssize(histograms_) <= number)
@@ -120,7 +119,8 @@ class RowsInMemory : public BoostingRounds {
         return pool_->size() > 1 && n >= least ? pool_ : nullptr;
     }
 
-    // The sum of what rows [first, first + n) give: whole numbers, in any order.
+    // Sums of(row) over rows [first, first + n). The terms are integers, so their order does not
+    // matter.
     template <class Of>
     auto sum_over(std::size_t first, std::size_t n, const Of& of) const {
         using Sum = decltype(of(Row{}));
@@ -148,7 +148,8 @@ class RowsInMemory : public BoostingRounds {
         counter_.count(jobs, pool_for(n, kCountForTeam));
     }
 
-    // How much the gradients of rows vary about the node's mean, where levels are judged by it.
+    // The variance of the rows' gradients about the node's mean, by which levels of categories are
+    // judged; 0 if it is not needed.
     double row_variance(const BoostedOpenNode& node) const {
         if (!many_levels_) return 0;
         const int shift = growth_.square_shift();
@@ -170,14 +171,14 @@ class RowsInMemory : public BoostingRounds {
         }
         const std::size_t p = chosen_.size(), n = open.size() * p;
         std::vector<NewtonCut> cuts(n), best;
-        // Two threads would hardly save the time to call the second for a single node.
+        // For a single node, two threads would hardly save the time it takes to wake the second.
         const bool pays = open.size() * counter_.size() * (pool_->size() - 1) >= kBinsForTeam;
         const std::size_t n_tasks = pays ? std::min(n, kTasksPerThread * pool_->size()) : 1;
         run_in(pays ? pool_ : nullptr, n_tasks, [&](std::size_t task) {
             double to_beat = 0;
             for (std::size_t i = task * n / n_tasks; i < (task + 1) * n / n_tasks; ++i) {
                 const std::int32_t feature = chosen_[i % p];
-                if (i % p == 0) to_beat = 0;  // another node
+                if (i % p == 0) to_beat = 0;  // the next node
                 cuts[i] = searches[i / p].best(histograms[i / p] + counter_.offset(feature),
                                                table_.features, feature, to_beat);
                 to_beat = std::max(to_beat, cuts[i].gain);
@@ -219,7 +220,7 @@ class RowsInMemory : public BoostingRounds {
         });
     }
 
-    // Rows are partitioned in place: those of a cell that may stay whole are copied before.
+    // Rows are partitioned in place, so the rows of cells that may stay whole are saved first.
     void keep_rows() {
         if (kept_.empty()) return;
         for (const BoostedOpenNode& node : growth_.nodes())
@@ -233,17 +234,17 @@ class RowsInMemory : public BoostingRounds {
     }
 
     const BoostingTable<Code>& table_;
-    std::vector<Row> rows_;  // of the tree: those of a node are a range of them
+    std::vector<Row> rows_;  // the rows of the tree; each node is a range of them
     std::vector<Row> scratch_, kept_;
     BoostedGrowth growth_;
     GradientCounter<Code, CountedRows> counter_;
     const std::size_t histogram_size_;
     std::vector<std::unique_ptr<GradientSum[]>> histograms_;
-    // The current round.
+    // State of the current round.
     ThreadPool* pool_ = nullptr;
     std::size_t n_rows_ = 0;
     std::vector<std::int32_t> chosen_;
-    bool many_levels_ = false;  // of some chosen feature
+    bool many_levels_ = false;  // some chosen feature has many levels
 };
 
 }  // namespace

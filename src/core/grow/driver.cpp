@@ -4,6 +4,7 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "core/data/random.hpp"
@@ -16,43 +17,41 @@ namespace {
 
 // The whole pool works on a cell only from this size on.
 constexpr std::size_t kTeamCellRows = 16384;
-// Below this a cell and all that it is cut into are grown by one thread.
+// Smaller cells, with everything below them, are grown by one thread.
 constexpr std::size_t kSharedCellRows = 4096;
 
-// Grows one tree: finds the candidates of open cells, lets the winners be chosen, opens the
-// children. Of two classes the split of a cell depends on no other cell, and cells are grown depth
-// first; beyond that what a split adds depends on how the other cells are cut, and all cells of a
-// depth are grown together (`descend`). Large cells are worked on by the whole pool, the others by
-// a thread each.
+// Grows one tree: finds candidates for open cells, has the winners chosen, opens the children. With
+// two classes, the split of a cell does not depend on other cells, and cells are grown depth first.
+// With more, the gain of a split depends on how the other cells are split, and all cells of a level
+// are grown together (`descend`). Large cells are processed by the whole pool, the others by one
+// thread each.
 template <class Code, class Count>
 class Driver {
   public:
     using Open = OpenCell<Code, Count>;
     using Splitter = CellSplitter<Code, Count>;
 
-    // `total`: weights of the classes in the whole sample.
+    // `total`: the class weights of the whole sample.
     Driver(const Table<Code>& table, const TreeRankOptions& options, RowBuffers& buffers,
            Weights total, ThreadPool* pool, ProgressMonitor& monitor)
         : options_(options),
           total_(std::move(total)),
-          pool_(pool != nullptr && pool->size() > 1 ? pool : nullptr),
+          table_(table),
+          buffers_(buffers),
+          pool_(pool),
           monitor_(monitor),
-          large_(std::max(kTeamCellRows, buffers.rows.size() / (pool_ ? pool_->size() : 1))),
-          together_(table, options, buffers, monitor, pool) {
-        for (std::size_t i = 0; pool_ && i < pool_->size(); ++i)
-            alone_.emplace_back(table, options, buffers, monitor, nullptr);
-    }
+          together_(table, options, buffers, monitor, pool) {}
 
     void grow_depth_first(Open root) {
         TaskQueue<Open> queue;
-        const std::size_t large = pool_ ? large_ : 0;
+        bool is_empty = true;
         grow_below(std::move(root), together_, [&](Open& open) {
-            if (open.size() >= large) return false;
+            if (!is_for_one_thread(open)) return false;
             queue.put(std::move(open));
+            is_empty = false;
             return true;
         });
-        if (!pool_) return;
-        pool_->run(alone_.size(), [&](std::size_t i) { grow_from(queue, alone_[i]); });
+        if (!is_empty) each_thread([&](const auto& splitter) { grow_from(queue, splitter); });
     }
 
     void grow_level_wise(Open root) {
@@ -74,7 +73,7 @@ class Driver {
     }
 
   private:
-    // Grows a cell of two classes to the end, but for what is passed on.
+    // Grows a cell of two classes to the end, except for cells that `pass_on` takes.
     template <class PassOn>
     void grow_below(Open root, Splitter& splitter, const PassOn& pass_on) {
         std::vector<Open> stack;
@@ -94,12 +93,39 @@ class Driver {
         }
     }
 
-    // Grows the cells of a queue, to which large ones below them are added.
-    void grow_from(TaskQueue<Open>& queue, Splitter& splitter) {
+    // Whether a team leaves a cell, and everything below it, to one of its threads.
+    bool is_for_one_thread(const Open& open) const {
+        const std::size_t n = buffers_.rows.size();
+        if (pool_ == nullptr || pool_->size() == 1 || n < 2 * kSharedCellRows) return false;
+        return open.size() < std::max(kTeamCellRows, n / pool_->size());
+    }
+
+    // Calls job(splitter) in every thread of the pool, including threads that join later.
+    // splitter() returns the thread's own splitter, which is created at the first call because it
+    // may not be needed.
+    template <class Job>
+    void each_thread(const Job& job) {
+        pool_->run(pool_->most(), [&](std::size_t) {
+            Splitter* own = nullptr;
+            job([&]() -> Splitter& {
+                if (own == nullptr) own = &add_splitter();
+                return *own;
+            });
+        });
+    }
+
+    Splitter& add_splitter() {
+        std::lock_guard lock(mutex_);
+        return alone_.emplace_back(table_, options_, buffers_, monitor_, nullptr);
+    }
+
+    // Grows the cells of a queue and adds large cells below them to it.
+    template <class OwnSplitter>
+    void grow_from(TaskQueue<Open>& queue, const OwnSplitter& splitter) {
         try {
             while (auto taken = queue.take()) {
                 bool is_taken = true;
-                grow_below(std::move(*taken), splitter, [&](Open& open) {
+                grow_below(std::move(*taken), splitter(), [&](Open& open) {
                     if (std::exchange(is_taken, false) || open.size() < kSharedCellRows)
                         return false;
                     queue.put(std::move(open));
@@ -117,29 +143,30 @@ class Driver {
     void each(const std::vector<Open>& level, const Job& job) {
         std::vector<std::size_t> small;
         for (std::size_t i = 0; i < level.size(); ++i) {
-            if (pool_ == nullptr || level[i].size() >= large_)
-                job(i, together_);
-            else
+            if (is_for_one_thread(level[i]))
                 small.push_back(i);
+            else
+                job(i, together_);
         }
         if (small.empty()) return;
         std::atomic<std::size_t> next{0};
-        pool_->run(alone_.size(), [&](std::size_t thread) {
-            for (std::size_t i = next++; i < small.size(); i = next++)
-                job(small[i], alone_[thread]);
+        each_thread([&](const auto& splitter) {
+            for (std::size_t i = next++; i < small.size(); i = next++) job(small[i], splitter());
         });
     }
 
     const TreeRankOptions& options_;
     const Weights total_;
+    const Table<Code>& table_;
+    RowBuffers& buffers_;
     ThreadPool* pool_;
     ProgressMonitor& monitor_;
-    const std::size_t large_;
     Splitter together_;
-    std::deque<Splitter> alone_;
+    std::mutex mutex_;
+    std::deque<Splitter> alone_;  // one per thread
 };
 
-// Which bit of a row says its class, or the labels, where there are more than two.
+// Sums the weights by class. With two classes, the label bit of a row is its class.
 template <class Code>
 Weights class_weights(const std::vector<Row>& rows, const Table<Code>& table) {
     std::int64_t units[kMaxClasses] = {};

@@ -12,8 +12,8 @@ namespace treerank {
 
 namespace {
 constexpr std::size_t kRowsPerCheck = 2048;
-constexpr std::size_t kCountsPerCode = 4;    // rows for each code that outweigh a subtraction
-constexpr std::size_t kRowsToPassOn = 8192;  // fewer are not worth a team
+constexpr std::size_t kCountsPerCode = 4;    // rows per code that outweigh a subtraction
+constexpr std::size_t kRowsToPassOn = 8192;  // fewer rows are not worth a team
 }  // namespace
 
 template <class Code, class Count>
@@ -21,10 +21,10 @@ LeafRank<Code, Count>::LeafRank(const Features& features, const LeafRankOptions&
                                 ProgressMonitor& monitor, ThreadPool* pool)
     : LeafRankTree(features, options),
       monitor_(monitor),
-      pool_(pool != nullptr && pool->size() > 1 ? pool : nullptr),
+      pool_(pool),
       kernels_(kernels<Code, Count>()),
-      // Scanning a histogram costs as many steps as there are codes; below a
-      // quarter of that many rows, walking the occupied codes is cheaper.
+      // Scanning a histogram takes as many steps as there are codes. With fewer rows than a quarter
+      // of that, walking over the occupied codes is cheaper.
       sparse_rows_(features.histogram_size() / features.size() / 4),
       split_search_(features, options, pool_),
       histograms_(features.histogram_size()) {}
@@ -61,9 +61,10 @@ Split LeafRank<Code, Count>::find_split(Open& open) {
     });
 }
 
-// Whether a node's histogram is to be of all features of the cell, so that its children's follow
-// from one another. Where features are drawn, counting all of the smaller child must cost less
-// than counting the drawn ones of both, and subtracting must not outweigh it.
+// Whether the histogram of a node should cover all features of the cell, so that one child's
+// histogram follows from the other's. If features are drawn, counting all features of the smaller
+// child must cost less than counting the drawn ones of both, and the subtraction must not cost more
+// than that saves.
 template <class Code, class Count>
 bool LeafRank<Code, Count>::shares_histogram(std::size_t n) const {
     if (uses_all_features()) return true;
@@ -72,7 +73,7 @@ bool LeafRank<Code, Count>::shares_histogram(std::size_t n) const {
            n * features_.size() >= kCountsPerCode * features_.histogram_size();
 }
 
-// The larger child inherits the parent's histogram less the smaller child's.
+// The larger child gets the parent's histogram minus that of the smaller child.
 template <class Code, class Count>
 void LeafRank<Code, Count>::propagate_histograms(const Open& parent, Open& left, Open& right) {
     Count* histogram = parent.histogram;
@@ -147,21 +148,24 @@ void LeafRank<Code, Count>::grow_dense(const Open& root) {
     {
         const DenseRows<Code> dense(*outer, rows_ + root.first, root.size());
         view_ = &dense.view();
+        is_dense_ = true;
         split_search_.look_at(*view_);
         grow_depth_first(root);
     }
     view_ = outer;
+    is_dense_ = false;
     split_search_.look_at(*view_);
 }
 
 template <class Code, class Count>
 void LeafRank<Code, Count>::grow_depth_first(Open root) {
     std::vector<Open> stack{root};
-    // Missing values that count as the cell's mean need the rows of the cell as they were.
+    // Imputing missing values with the cell's mean needs the rows of the cell as they were.
     const bool may_move = !features_.missing_by_cell_mean();
     while (!stack.empty()) {
         Open open = stack.back();
         stack.pop_back();
+        if (rows_to_pass_on_ == 0) rows_to_pass_on_ = rows_to_pass_on(n_rows_ - open.first);
         if (open.size() <= rows_to_pass_on_ && may_split(open)) {
             passed_on_.push_back(open);
             continue;
@@ -171,7 +175,7 @@ void LeafRank<Code, Count>::grow_depth_first(Open root) {
             continue;
         }
         rows_since_check_ += open.size();
-        if (rows_since_check_ >= kRowsPerCheck) {  // reading the clock outweighs a small node
+        if (rows_since_check_ >= kRowsPerCheck) {  // reading the clock costs more than a small node
             monitor_.check();
             rows_since_check_ = 0;
         }
@@ -183,19 +187,19 @@ void LeafRank<Code, Count>::grow_depth_first(Open root) {
     }
 }
 
-// Large nodes are searched by the team together. Rows that are laid side by side for the nodes
-// below stay with one thread: nodes that are worth it are small enough to be passed on.
+// Large nodes are searched by the whole team. Nodes whose rows are copied by DenseRows stay with
+// one thread: they are small enough to be passed on.
 template <class Code, class Count>
-std::size_t LeafRank<Code, Count>::rows_to_pass_on(const View<Code>& view, std::size_t n) const {
-    const bool pays = pool_ != nullptr && n >= 2 * kRowsToPassOn;
-    // Missing values that count as the cell's mean need the rows of the whole cell.
-    if (!pays || features_.missing_by_cell_mean()) return 0;
-    return std::max({kRowsToPassOn, n / pool_->size(), view.codes.rows / kScattered});
+std::size_t LeafRank<Code, Count>::rows_to_pass_on(std::size_t n_left) const {
+    // Imputing missing values with the cell's mean needs the rows of the whole cell.
+    const bool may_pass_on = !is_dense_ && !features_.missing_by_cell_mean();
+    if (!may_pass_on || n_left < 2 * kRowsToPassOn || pool_for(n_left) == nullptr) return 0;
+    return std::max({kRowsToPassOn, n_left / pool_->size(), view_->codes.rows / kScattered});
 }
 
 template <class Code, class Count>
 void LeafRank<Code, Count>::grow_passed_on(ClassWeight cell) {
-    // The largest first, so that no thread is left with a large one at the end.
+    // Start with the largest nodes, so that no thread is left with a large one at the end.
     std::stable_sort(passed_on_.begin(), passed_on_.end(),
                      [](const Open& a, const Open& b) { return a.size() > b.size(); });
     std::vector<std::unique_ptr<LeafRank>> grown(passed_on_.size());
@@ -256,6 +260,8 @@ void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t 
                                  const OpenNode& root, ClassWeight weight, Count* histogram) {
     view_ = &view;
     rows_ = rows;
+    n_rows_ = n;
+    rows_to_pass_on_ = 0;
     scratch_rows_ = scratch;
     cell_features_ = features;
     given_ = histogram;
@@ -267,7 +273,6 @@ void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t 
     const bool known = histogram != nullptr && uses_all_features() && !is_sparse(n);
     const Open open{root, 0, n, known ? histogram : nullptr, known};
     if (grows_best_first()) return grow_best_first(open);
-    rows_to_pass_on_ = rows_to_pass_on(view, n);
     grow_depth_first(open);
     if (!passed_on_.empty()) grow_passed_on(cell);
 }
@@ -279,7 +284,7 @@ bool LeafRank<Code, Count>::is_better(std::int32_t node) const {
     return weight.positive * cell_.negative >= weight.negative * cell_.positive;
 }
 
-// A node's rows are one range, so those of the leaves below it make up one.
+// The rows of a node are one range, the union of the ranges of the leaves below it.
 template <class Code, class Count>
 void LeafRank<Code, Count>::collapse(const std::vector<std::uint8_t>& keep_split) {
     std::vector<LeafRows> range(nodes.size());
@@ -287,7 +292,7 @@ void LeafRank<Code, Count>::collapse(const std::vector<std::uint8_t>& keep_split
     for (std::size_t i = nodes.size(); i-- > 0;)
         if (nodes[i].left >= 0)
             range[i] = {0, range[nodes[i].left].first, range[nodes[i].right].last};
-    std::vector<std::int32_t> kept{0}, number(nodes.size(), -1);  // children beside each other
+    std::vector<std::int32_t> kept{0}, number(nodes.size(), -1);  // siblings are adjacent
     leaves.clear();
     for (std::size_t i = 0; i < kept.size(); ++i) {
         const std::int32_t old = kept[i];

@@ -1,5 +1,5 @@
-// LeafRank: a small axis-parallel tree inside one cell, whose leaves are then put
-// in order and cut into a left (better) and a right side.
+// LeafRank: a small axis-parallel tree inside one cell, whose leaves are then ordered and divided
+// into a left (better) and a right side.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace treerank {
 
-// The rows that ended up in a leaf: a range.
+// The range of rows in a leaf.
 struct LeafRows {
     std::int32_t node;
     std::size_t first;
@@ -30,23 +30,22 @@ class LeafRank : public LeafRankTree {
     LeafRank(const Features& features, const LeafRankOptions& options, ProgressMonitor& monitor,
              ThreadPool* pool);
 
-    // Grows a tree on rows[0, n), which it permutes: each leaf ends up as one
-    // range of rows, in their old order. Its root is that of a cell, or a node further down,
-    // of weight `weight`. `histogram` is the root's when it is known (it is overwritten), else
-    // null.
+    // Grows a tree on rows[0, n) and permutes them: each leaf becomes one range of rows, in their
+    // old order. The root is that of a cell, or a node further down, with class weights `weight`.
+    // `histogram` is the root's if it is known (it is overwritten), otherwise null.
     void grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassWeight cell,
               const std::vector<std::int32_t>& features, const OpenNode& root, ClassWeight weight,
               Count* histogram);
-    // Makes leaves of the nodes that are not to be split.
+    // Turns the nodes whose split is not kept into leaves.
     void collapse(const std::vector<std::uint8_t>& keep_split);
-    // Whether a node, taken as a leaf, belongs to the left side: positives are at least as
-    // frequent as negatives, the classes of the cell weighing the same.
+    // Whether a node, taken as a leaf, belongs to the left side: positives are at least as frequent
+    // as negatives if the classes of the cell are given equal weight.
     bool is_better(std::int32_t node) const;
 
-    // The histogram of some rows, all of `features`.
+    // Counts the histogram of the given rows and features.
     void count(const View<Code>& view, const Row* rows, std::size_t n,
                const std::vector<std::int32_t>& features, Count* histogram);
-    // The pool, if there is one and n rows are worth calling it; else null.
+    // Returns the pool if there is one and n rows are worth distributing; otherwise null.
     ThreadPool* pool_for(std::size_t n) const { return treerank::pool_for(pool_, n); }
     bool is_sparse(std::size_t n) const { return n <= sparse_rows_; }
 
@@ -57,7 +56,7 @@ class LeafRank : public LeafRankTree {
         std::size_t first = 0;
         std::size_t last = 0;
         Count* histogram = nullptr;  // null: not counted
-        bool complete = false;       // it is of all features of the cell
+        bool complete = false;       // covers all features of the cell
 
         std::size_t size() const { return last - first; }
     };
@@ -67,17 +66,18 @@ class LeafRank : public LeafRankTree {
     bool shares_histogram(std::size_t n) const;
     void propagate_histograms(const Open& parent, Open& left, Open& right);
     void close(const Open& open);
-    // The best split of a node; where none gains anything the node becomes a leaf.
+    // Returns the best split of a node. If no split gains anything, the node becomes a leaf.
     Split search_or_close(Open& open);
-    // Two orders of the same steps. Depth first a node is searched when it is its turn, so that
-    // few histograms are alive; best first all open nodes have been searched.
+    // Two orders of the same steps. Depth-first growth searches a node when its turn comes, so that
+    // few histograms are alive; best-first growth searches every node as soon as it is open.
     void grow_depth_first(Open root);
-    // The same with the rows laid side by side first.
+    // The same on a contiguous copy of the rows.
     void grow_dense(const Open& root);
     void grow_best_first(Open root);
-    // In a team, nodes of at most this many rows are passed on; then they are grown by a thread
-    // each, and put together as one thread would have grown them.
-    std::size_t rows_to_pass_on(const View<Code>& view, std::size_t n) const;
+    // In a team, nodes of at most this many rows are passed on: later they are grown by one thread
+    // each and put together as one thread would have grown them. 0 as long as there is no team, or
+    // if too few rows are left.
+    std::size_t rows_to_pass_on(std::size_t n_left) const;
     void grow_passed_on(ClassWeight cell);
 
     void release(Count* histogram);
@@ -88,14 +88,16 @@ class LeafRank : public LeafRankTree {
     std::size_t sparse_rows_ = 0;
     SplitSearch<Code, Count> split_search_;
 
-    // The current cell.
+    // State of the current cell.
     const View<Code>* view_ = nullptr;
     Row* rows_ = nullptr;
+    std::size_t n_rows_ = 0;
+    bool is_dense_ = false;  // the view has only the rows of one node
     Row* scratch_rows_ = nullptr;
     std::vector<std::int32_t> cell_features_;
     FeatureDraws draws_;
     std::size_t rows_since_check_ = 0;
-    Count* given_ = nullptr;  // the cell's histogram, which is not ours
+    Count* given_ = nullptr;  // the cell's histogram, owned by the caller
     std::size_t rows_to_pass_on_ = 0;
     std::vector<Open> passed_on_;
 

@@ -40,8 +40,8 @@ void LeafRankFrontier::add_tree(const TrialRoot& at, ClassWeight cell, std::uint
     }
 }
 
-// Best-first growth compares all nodes of a cell with each other, and the mean of a cell
-// needs all of its rows: then only whole trees are gathered.
+// Best-first growth compares all nodes of a tree, and the mean of a cell needs all of its rows:
+// then only whole trees are gathered.
 bool LeafRankFrontier::is_gathered(std::size_t trial, const OpenNode& open) const {
     const LeafRankTree& tree = trials_[trial].tree;
     return is_few(tree.nodes[open.node].weight.total()) &&
@@ -59,7 +59,7 @@ const std::vector<std::int32_t>& LeafRankFrontier::features_of(std::size_t trial
     return trials_[trial].features;
 }
 
-// Where the larger child can be had by subtraction only the smaller one is counted.
+// If the larger child can be obtained by subtraction, only the smaller one is requested.
 void LeafRankFrontier::want_all() {
     wanted_.clear();
     n_given_ = 0;
@@ -74,7 +74,7 @@ void LeafRankFrontier::want_all() {
 }
 
 void LeafRankFrontier::give(const WideCount* histograms, std::size_t n) {
-    check(n_given_ + n <= wanted_.size(), "give: more histograms than were wanted");
+    check(n_given_ + n <= wanted_.size(), "give: more histograms than requested");
     const std::size_t size = features_.histogram_size();
     for (std::size_t i = 0; i < n; ++i) {
         Waiting& waiting = waiting_[wanted_[n_given_++]];
@@ -113,8 +113,8 @@ void LeafRankFrontier::search(Waiting& waiting, const WideCount* histogram) {
     waiting.searched = true;
 }
 
-// By slot. Depth first: every node that gains something. Best first: the best node of each tree, as
-// long as it may have more leaves; the others wait.
+// Returns a flag per slot. Depth first: every node with a gain is split. Best first: the best node
+// of each tree, as long as the tree may have more leaves; its other nodes wait.
 std::vector<std::uint8_t> LeafRankFrontier::nodes_to_split() const {
     std::vector<std::uint8_t> chosen(waiting_.size());
     std::vector<std::int32_t> best(trials_.size(), -1);
@@ -163,7 +163,7 @@ void LeafRankFrontier::place_children(const Waiting& parent,
 }
 
 void LeafRankFrontier::advance() {
-    check(n_given_ == wanted_.size(), "advance: histograms are still wanted");
+    check(n_given_ == wanted_.size(), "advance: requested histograms are missing");
     search_by_subtraction();
     const std::vector<std::uint8_t> chosen = nodes_to_split();
     std::vector<std::pair<OpenNode, OpenNode>> children(waiting_.size());
@@ -172,7 +172,7 @@ void LeafRankFrontier::advance() {
             children[slot] =
                 trials_[waiting_[slot].trial].tree.split(waiting_[slot].open, waiting_[slot].split);
     std::vector<Waiting> next;
-    std::vector<std::int32_t*> gathered;  // slots in steps
+    std::vector<std::int32_t*> gathered;  // fields of steps_ to be filled in
     steps_.assign(waiting_.size(), SlotStep{});
     step_sets_.clear();
     for (std::size_t slot = 0; slot < waiting_.size(); ++slot) {

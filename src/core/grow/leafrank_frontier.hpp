@@ -1,10 +1,10 @@
-// LeafRank trees that grow together, from histograms of their open nodes.
+// LeafRank trees that are grown together, from histograms of their open nodes.
 //
-// The tree is the one that LeafRank grows of the same rows, and depth first and best first mean the
-// same. What differs is who waits: LeafRank has its rows in memory, counts a node and searches it
-// at once, on codes that are in the cache. Here the rows are elsewhere, and all trees ask together,
-// so that one pass over the shards answers them. So this is no loop but a machine: it says which
-// histograms it wants, and when it has them, where the rows go.
+// Each tree is the one that LeafRank grows on the same rows, depth first or best first. The
+// difference is who waits: LeafRank has its rows in memory and counts and searches a node at once,
+// while its codes are in the cache. Here the rows are elsewhere, and all trees make their requests
+// together, so that one pass over the shards answers them. So this is not a loop but a state
+// machine: it says which histograms it needs and, once it has them, where the rows go.
 #pragma once
 
 #include <cstdint>
@@ -21,56 +21,56 @@
 
 namespace treerank {
 
-// A LeafRank tree of a pair of classes is to grow in this cell (a leaf of the tree so far).
+// A LeafRank tree for a pair of classes is to be grown in this cell (a leaf of the tree so far).
 struct TrialRoot {
     std::int32_t cell;
     std::int32_t worse_class;
     std::int32_t better_class;
 };
 
-// A node whose rows were gathered, with all that its growth depends on.
+// A node whose rows are gathered, with everything that its growth depends on.
 struct GatheredNode : OpenNode {
     std::int32_t trial = 0;
     std::int32_t unused = 0;
     ClassWeight weight;
-    ClassWeight cell;  // of the pair of classes that the trial tells apart
+    ClassWeight cell;  // the cell's weights of the pair of classes
 };
-static_assert(sizeof(GatheredNode) == 72, "crosses to NumPy as it is");
+static_assert(sizeof(GatheredNode) == 72, "shared with NumPy byte for byte");
 
 class LeafRankFrontier {
   public:
-    // Nodes up to `gathered_weight` are gathered: their rows are brought to one place and grown
-    // there. Histograms are kept, for subtraction, up to `histogram_bytes`.
+    // Nodes of at most `gathered_weight` are gathered: their rows are brought to one place and
+    // grown there. Histograms are kept for subtraction up to a total of `histogram_bytes`.
     LeafRankFrontier(const Features& features, const LeafRankOptions& options,
                      double gathered_weight, std::size_t histogram_bytes);
 
     bool is_few(double weight) const { return weight <= gathered_weight_; }
 
-    // Begins anew, with trees to be added. The root of each is a leaf, or it waits in the next
-    // slot, or it is gathered and has none.
+    // clear() starts over; then trees are added. The root of a tree is a leaf, or waits in the next
+    // slot, or is gathered and has no slot.
     void clear();
     void add_tree(const TrialRoot& at, ClassWeight cell, std::uint64_t key,
                   std::vector<std::int32_t> features);
     void start() { want_all(); }
-    const std::vector<TrialRoot>& roots() const { return roots_; }  // that wait
+    const std::vector<TrialRoot>& roots() const { return roots_; }  // those that wait
     const std::vector<TrialRoot>& gathered_roots() const { return gathered_roots_; }
 
-    // Slots whose histograms are wanted, in this order.
+    // The slots whose histograms are needed, in the order in which give() expects them.
     const std::vector<std::int32_t>& wanted() const { return wanted_; }
     void give(const WideCount* histograms, std::size_t n);
-    // Once all are given: splits nodes, and decides where the rows of each slot go. Slots from
-    // n_slots() on hold rows that are gathered.
+    // Called once all histograms are given: splits nodes and decides where the rows of each slot
+    // go. Slots from n_slots() on have rows that are gathered.
     void advance();
     const std::vector<SlotStep>& steps() const { return steps_; }
     const std::vector<CategorySet>& step_sets() const { return step_sets_; }
     std::size_t n_slots() const { return waiting_.size(); }
     std::size_t n_step_slots() const { return n_step_slots_; }
 
-    // Nodes that are grown elsewhere, in the order in which they were gathered.
+    // Nodes to be grown elsewhere, in the order in which they were gathered.
     const std::vector<GatheredNode>& gathered_nodes() const { return gathered_; }
     const std::vector<std::int32_t>& features_of(std::size_t trial) const;
     void graft_node(const GatheredNode& at, const LeafRankNodes& grown);
-    // All gathered nodes at once, each from the record of its number on.
+    // Grafts all gathered nodes at once; record i is the root of gathered node i.
     void graft_splits(const SplitRecords& splits);
 
     std::size_t n_trees() const { return trials_.size(); }
@@ -80,15 +80,15 @@ class LeafRankFrontier {
     struct Trial {
         std::vector<std::int32_t> features;
         LeafRankTree tree;
-        std::vector<WideCount> cell_histogram{};  // where missing counts as the cell's mean
+        std::vector<WideCount> cell_histogram{};  // if missing values are imputed with the mean
     };
     using Histogram = std::shared_ptr<std::vector<WideCount>>;
     struct Waiting {  // an open node, by slot
         std::size_t trial;
         OpenNode open;
-        Histogram histogram{};      // its own, where it is kept
-        Histogram parent{};         // to subtract the sibling's from ...
-        std::int32_t sibling = -1;  // ... which is in this slot
+        Histogram histogram{};      // its own, if kept
+        Histogram parent{};         // the parent's, from which to subtract the sibling's
+        std::int32_t sibling = -1;  // the slot of the sibling
         bool searched = false;
         Split split{};
     };

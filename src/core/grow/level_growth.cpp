@@ -38,7 +38,7 @@ void LevelGrowth::resume(const RankTree& tree, std::int32_t depth,
 }
 
 RankTree LevelGrowth::take_tree() {
-    check(done(), "take_tree: the tree still grows");
+    check(done(), "take_tree: the tree is still growing");
     return to_preorder(root_, n_classes_);
 }
 
@@ -53,7 +53,7 @@ void LevelGrowth::start_level() {
     trials_.clear();
     preorder(root_);
     std::erase_if(level_, [&](const OpenSplit& open) {
-        // Two classes: what a cell is split into depends on nothing outside of it.
+        // With two classes, the splits below a cell depend on nothing outside of it.
         const bool gathered = gathers_cells_ && n_classes_ == 2 &&
                               frontier_.is_few(open.cell->weight()) &&
                               may_split(*open.cell, options_);

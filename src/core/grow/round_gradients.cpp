@@ -1,4 +1,4 @@
-// The gradients of a round of boosting, rounded to whole numbers.
+// The gradients of a boosting round, rounded to integers.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,10 +11,10 @@ namespace treerank {
 
 namespace {
 
-constexpr std::size_t kRowsPerTask = 4096;
-constexpr std::size_t kRowsPerBlock = 512;  // whose derivatives stay in the cache
+constexpr std::size_t kRowsPerTask = 1024;  // their derivatives stay in the cache
 
-// What 1 stands for when the largest of the values takes `bits` bits: a power of two.
+// Returns the value of the integer 1 if the largest value takes `bits` bits: a power of two, or 0
+// if all are 0.
 double unit_of(double largest, int bits) {
     if (largest == 0) return 0;
     int exponent = 0;
@@ -22,7 +22,7 @@ double unit_of(double largest, int bits) {
     return std::ldexp(1.0, exponent - bits);
 }
 
-// To the nearest whole number, of two to the even one; numbers are far below 2^51.
+// Rounds to the nearest integer, ties to even. Values must be far below 2^51.
 std::int32_t rounded(double value) {
     constexpr double shift = 0x1.8p52;
     return static_cast<std::int32_t>((value + shift) - shift);
@@ -54,12 +54,12 @@ struct ScoresOfRows : ExtremeScores {
     }
 };
 
-// What `of(first, last)` says of all rows, put together; the same for any pool.
+// Combines of(first, last) over blocks of all rows; the result does not depend on the pool.
 template <class Extreme, class Of>
 Extreme over_rows(std::size_t n, ThreadPool& pool, const Of& of) {
-    std::vector<Extreme> found((n + kRowsPerTask - 1) / kRowsPerTask);
-    pool.run(found.size(), [&](std::size_t task) {
-        found[task] = of(task * kRowsPerTask, std::min(n, (task + 1) * kRowsPerTask));
+    std::vector<Extreme> found(n / kRowsPerTask + 1);
+    run_blocks(pool, n, kRowsPerTask, [&](std::size_t first, std::size_t last) {
+        found[first / kRowsPerTask] = of(first, last);
     });
     Extreme whole;
     for (const Extreme& part : found) whole.take(part);
@@ -84,10 +84,8 @@ void BoostingRounds::set_gradients(const double* first, const double* second, in
                  return largest;
              }).units(bits);
     if (!has_gradients()) return;
-    pool.run((rows.size() + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
-        const std::size_t from = task * kRowsPerTask;
-        round_gradients(from, std::min(kRowsPerTask, rows.size() - from), first + from,
-                        second + from);
+    run_blocks(pool, rows.size(), kRowsPerTask, [&](std::size_t from, std::size_t to) {
+        round_gradients(from, to - from, first + from, second + from);
     });
 }
 
@@ -101,15 +99,10 @@ void BoostingRounds::set_logistic_gradients(const double* scores, const std::uin
                  .derivatives()
                  .units(bits);
     if (!has_gradients()) return;
-    const std::size_t n = rows.size();
-    pool.run((n + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
-        double first[kRowsPerBlock], second[kRowsPerBlock];
-        const std::size_t last = std::min(n, (task + 1) * kRowsPerTask);
-        for (std::size_t from = task * kRowsPerTask; from < last; from += kRowsPerBlock) {
-            const std::size_t size = std::min(kRowsPerBlock, last - from);
-            logistic_derivatives(scores + from, labels + from, size, first, second);
-            round_gradients(from, size, first, second);
-        }
+    run_blocks(pool, rows.size(), kRowsPerTask, [&](std::size_t from, std::size_t to) {
+        double first[kRowsPerTask], second[kRowsPerTask];
+        logistic_derivatives(scores + from, labels + from, to - from, first, second);
+        round_gradients(from, to - from, first, second);
     });
 }
 

@@ -20,15 +20,15 @@ struct RowState {
     }
 };
 
-// Where the rows of a slot go: to one slot, or to two by a test. The set of a categorical test is
-// that of the number `condition.cut`.
+// Where the rows of a slot go: to one slot, or to two by a test. The category set of a test is
+// number `condition.cut`.
 struct SlotStep {
     static constexpr std::int32_t kGone = -1;
-    SplitCondition condition;  // no feature: all go left
+    SplitCondition condition;  // feature -1: all rows go left
     std::int32_t left = kGone;
     std::int32_t right = kGone;
 
-    // Its test, whose set is added to `sets`.
+    // Sets the test and appends its category set, if any, to `sets`.
     void set_test(SplitCondition test, const CategorySet& set, std::vector<CategorySet>& sets) {
         condition = test;
         if (!test.categorical) return;
@@ -36,9 +36,10 @@ struct SlotStep {
         sets.push_back(set);
     }
 };
-static_assert(sizeof(SlotStep) == 20, "crosses to NumPy as it is");
+static_assert(sizeof(SlotStep) == 20, "shared with NumPy byte for byte");
 
-// Moves the rows of each slot as its step says, to `n_slots` slots; several may go to the same.
+// Moves the rows of each slot as its step says, to `n_slots` new slots. Several steps may lead to
+// the same slot.
 template <class Code>
 RowState step_rows(const CodeMatrix<Code>& codes, const RowState& placed,
                    const std::vector<SlotStep>& steps, const std::vector<CategorySet>& sets,

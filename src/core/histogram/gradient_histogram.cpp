@@ -10,27 +10,27 @@ namespace treerank {
 namespace {
 
 constexpr std::size_t kFeaturesPerPass = 8;
-constexpr std::size_t kRowsPerBlock = 1024;  // they stay in the cache for all features
-constexpr std::size_t kRowsAhead = 64;       // that are fetched while others are gathered
-constexpr std::size_t kLine = 64;            // bytes of a line of cache
+constexpr std::size_t kRowsPerBlock = 1024;  // stay in the cache for all features
+constexpr std::size_t kRowsAhead = 64;       // prefetch distance while gathering
+constexpr std::size_t kLine = 64;            // bytes per cache line
 constexpr std::size_t kRowsPerTask = 8192;
-// The least that is worth a histogram of its own: of all features, or of those of one pass.
+// The fewest rows worth a histogram of their own: of all features, or of the features of one pass.
 constexpr std::size_t kRowsPerPart = 8192, kRowsPerPass = 2048;
-constexpr std::size_t kPartsPerThread = 3;
+constexpr std::size_t kPartsPerThread = 4;
 constexpr std::size_t kBinsPerTask = 256;
 
-// Some of the rows to be counted, and all that come after the first of them.
+// A block of the rows to be counted, and how many rows there are from its first row on.
 struct RowBlock {
     const Row* rows;
     std::size_t n, n_ahead;
 
-    // So many rows further on, if there are as many.
+    // The row i places after the first row of the block, or the last row if there are fewer.
     std::uint32_t ahead(std::size_t i) const { return row_id(rows[std::min(i, n_ahead - 1)]); }
 };
 
-// Independent histograms keep several chains of load, addition and store in flight. `bins` are
-// those of the first of the features, and those of the others follow. `Fetch`: the rows of the next
-// block, meanwhile.
+// Independent histograms keep several chains of load, add and store in flight. `bins` begins with
+// the bins of the first feature; the bins of the others follow. With `Fetch`, the rows of the next
+// block are prefetched meanwhile.
 template <std::size_t K, bool Fetch, class Code, class Bin>
 void count_rows(const RowRecords& records, const std::int32_t* features, const RowBlock& block,
                 const Bin* gathered, const std::size_t* offset, Bin* bins) {
@@ -66,11 +66,10 @@ RowRecords::RowRecords(const CodeMatrix<Code>& codes, ThreadPool& pool)
     const auto address = reinterpret_cast<std::uintptr_t>(bytes_.get());
     first_ = bytes_.get() + (kLine - address % kLine) % kLine;
     ask_for_large_pages(first_, n_ * stride_);
-    pool.run((n_ + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
-        const std::size_t last = std::min(n_, (task + 1) * kRowsPerTask);
+    run_blocks(pool, n_, kRowsPerTask, [&](std::size_t first, std::size_t last) {
         for (std::size_t f = 0; f < codes.features; ++f) {
             const Code* column = codes.column(f);
-            for (std::size_t row = task * kRowsPerTask; row < last; ++row)
+            for (std::size_t row = first; row < last; ++row)
                 std::memcpy(record(row) + sizeof(RowGradient) + f * sizeof(Code),
                             column + row * codes.step, sizeof(Code));
         }
@@ -130,7 +129,7 @@ void GradientCounter<Code, Rows>::fill_bins(const Row* rows, std::size_t n, std:
 template <class Code, class Rows>
 void GradientCounter<Code, Rows>::sum_rows(const Row* rows, std::size_t n, const Group& group,
                                            GradientSum* sums) const {
-    // Of the thread, so that they stay in the cache of its core.
+    // Thread-local, so that the bins stay in the cache of the core.
     thread_local std::vector<Bin> bins;
     if (bins.size() < group.n_bins) bins.resize(group.n_bins);
     if (n == 0) std::fill_n(sums, group.n_bins, GradientSum{});
@@ -145,8 +144,8 @@ void GradientCounter<Code, Rows>::sum_rows(const Row* rows, std::size_t n, const
     }
 }
 
-// By a thread alone job after job. Else rows are distributed while each part has enough of them to
-// be worth a histogram; below that the features are distributed too.
+// One thread counts job after job. With several threads, rows are distributed as long as each part
+// has enough of them to be worth a histogram; below that, features are distributed as well.
 template <class Code, class Rows>
 auto GradientCounter<Code, Rows>::parts_of(const std::vector<HistogramJob>& jobs,
                                            std::size_t n_threads) -> std::vector<Part> {
@@ -179,14 +178,18 @@ void GradientCounter<Code, Rows>::count(const std::vector<HistogramJob>& jobs, T
     const std::vector<Part> parts = parts_of(jobs, pool != nullptr ? pool->size() : 1);
     std::vector<std::size_t> order(parts.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    // The largest first, so that no thread is left with a large one at the end.
-    if (pool != nullptr)
+    // Start with the largest parts, so that no thread is left with a large one at the end.
+    if (jobs.size() > 1 && pool != nullptr)
         std::stable_sort(order.begin(), order.end(),
                          [&](std::size_t a, std::size_t b) { return parts[a].n > parts[b].n; });
-    run_in(pool, parts.size(), [&](std::size_t at) {
+    const auto count_one = [&](std::size_t at) {
         const Part& part = parts[order[at]];
         count_part(jobs[part.job], part, order[at]);
-    });
+    };
+    if (jobs.size() > 1)
+        run_in(pool, parts.size(), count_one);
+    else
+        run_with_affinity(pool, parts.size(), count_one);
     add_parts(jobs, parts, pool);
 }
 
@@ -207,12 +210,12 @@ void GradientCounter<Code, Rows>::count_part(const HistogramJob& job, const Part
     sum_rows(rows, part.n, group, sums_[number].data());
 }
 
-// Adds up the histograms of jobs whose rows were distributed.
+// Sums the partial histograms of the jobs whose rows were distributed.
 template <class Code, class Rows>
 void GradientCounter<Code, Rows>::add_parts(const std::vector<HistogramJob>& jobs,
                                             const std::vector<Part>& parts, ThreadPool* pool) {
     struct Bins {
-        std::size_t part, first, last;  // of the first part of some bins
+        std::size_t part, first, last;  // `part` is the first part with these bins
     };
     std::vector<Bins> tasks;
     for (std::size_t i = 0; i < parts.size(); ++i) {

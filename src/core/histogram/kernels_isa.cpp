@@ -1,9 +1,10 @@
-// Compiled once for each instruction set, with TREERANK_ISA naming it.
+// Compiled once per instruction set, which TREERANK_ISA names.
 //
-// Everything here is forced inline or has internal linkage: a shared inline
-// function compiled for AVX-512 could be picked by the linker for all callers.
+// Everything here is forced inline or has internal linkage. Otherwise the linker might choose the
+// AVX-512 version of a shared inline function for all callers.
 #include "core/histogram/kernels_isa.hpp"
 
+#include "core/data/random.hpp"
 #include "core/histogram/few_rows_isa.hpp"
 #include "core/histogram/scan_isa.hpp"
 
@@ -28,7 +29,8 @@ TREERANK_INLINE void update(WideCount& counter, WideCount increment) {
     }
 }
 
-// Label and repeat count are the low five bits of a row: 32 possible increments.
+// The label and the repeat count are the low five bits of a row, so there are 32 possible
+// increments.
 struct IncrementTable {
     PackedCount of[32] = {};
     constexpr IncrementTable() {
@@ -63,8 +65,8 @@ struct IncrementsOf<WideCount> {
     using type = WideIncrements;
 };
 
-// Four independent histograms a pass keep four chains of load-add-store in
-// flight, and the row is decoded once for all of them.
+// Four independent histograms per pass keep four chains of load, add and store in flight, and each
+// row is decoded once for all of them.
 template <bool Add, int N, bool ByColumn, class Code, class Count>
 void count_pass(const Row* rows, std::size_t n, const std::int64_t* weights,
                 const Code* const* columns, std::size_t step, Count* const* histograms) {
@@ -159,8 +161,8 @@ void sum_sides(const Row* rows, std::size_t n, const std::int64_t* weights, cons
     }
 }
 
-// Writes every row to both sides and moves only one of the two pens: no branch
-// to mispredict, and the order within each side stays.
+// Writes every row to both sides and advances only one of the two positions: no branch to
+// mispredict, and the order within each side is preserved.
 template <class Code>
 std::size_t partition(Row* rows, std::size_t n, const Code* column, std::size_t step, Code shift,
                       Code cut, Row* scratch) {
@@ -177,6 +179,11 @@ std::size_t partition(Row* rows, std::size_t n, const Code* column, std::size_t 
     return left;
 }
 
+template <class Code>
+void hash(const Code* __restrict column, std::size_t n, std::uint64_t* __restrict hashes) {
+    for (std::size_t i = 0; i < n; ++i) hashes[i] = mix(hashes[i] ^ column[i]);
+}
+
 template <class Code, class Count>
 constexpr Kernels<Code, Count> table() {
     decltype(Kernels<Code, Count>::cut_few) few = nullptr;
@@ -188,7 +195,8 @@ constexpr Kernels<Code, Count> table() {
             &scan_gini<Count>,
             few,
             &sum_sides<Code, Count>,
-            &partition<Code>};
+            &partition<Code>,
+            &hash<Code>};
 }
 
 }  // namespace

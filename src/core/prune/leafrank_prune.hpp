@@ -1,9 +1,9 @@
-// Pruning of a LeafRank tree by cross-validation inside its own cell
-// (Clémençon, Depecker and Vayatis, "Adaptive partitioning schemes for bipartite ranking").
+// Prunes a LeafRank tree by cross-validation inside its own cell (Clémençon, Depecker and Vayatis,
+// "Adaptive partitioning schemes for bipartite ranking").
 //
-// The left part of a cell is made of the better leaves, so that its beta - alpha is a
-// sum over leaves of what each is worth as a leaf, and the weakest links of the tree
-// are those of CART. Each fold's tree is judged on rows that it has not seen.
+// The left part of a cell consists of the better leaves, so its beta - alpha is a sum over leaves,
+// and the weakest links of the tree are those of CART. Each fold's tree is evaluated on rows that
+// it has not seen.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/data/folds.hpp"
 #include "core/data/row_view.hpp"
 #include "core/data/types.hpp"
 #include "core/grow/leafrank.hpp"
@@ -22,13 +23,13 @@ namespace treerank {
 
 inline constexpr std::size_t kLeafRankFolds = 5;
 
-// The one-standard-error rule: where the best subtree of a flat curve lies is luck.
+// The one-standard-error rule: on a flat curve, which subtree is best is a matter of chance.
 inline constexpr double kSlack = 1;
-// A cell is cut in more than the simplest way only if that is this many standard errors better than
-// nothing: the best of many subtrees of noise is above 0 by chance.
+// A cell is split in more than the simplest way only if that is better than no split by this many
+// standard errors: the best of many subtrees of noise is above 0 by chance.
 inline constexpr double kNoiseLimit = 3;
 
-// Lambda is tried at the geometric means of neighbours, as in CART.
+// Lambda is tried at the geometric means of neighbouring values, as in CART.
 inline std::vector<double> tried_lambdas(const std::vector<double>& lambdas) {
     std::vector<double> tried(lambdas.size(), std::numeric_limits<double>::infinity());
     for (std::size_t k = 0; k + 1 < lambdas.size(); ++k)
@@ -36,11 +37,11 @@ inline std::vector<double> tried_lambdas(const std::vector<double>& lambdas) {
     return tried;
 }
 
-// A cell, and the tree that was grown in it.
+// A cell in which a tree was grown.
 template <class Code>
 struct GrownCell {
     const View<Code>& view;
-    const Row* rows;  // as before the growth; assigned to the folds in this order
+    const Row* rows;  // in the order before growth, by which they are assigned to folds
     std::size_t n;
     ClassWeight weight;
     const std::vector<std::int32_t>& features;
@@ -55,12 +56,13 @@ class LeafRankPruner {
                    ProgressMonitor& monitor, ThreadPool* pool)
         : options_(options), tree_(features, options, monitor, pool) {}
 
-    // Cuts the tree back as far as its held-out rows ask for; `scratch` is a buffer of n rows.
+    // Prunes the tree by the evidence of held-out rows; `scratch` is a buffer of n rows.
     void prune(LeafRank<Code, Count>& grown, const GrownCell<Code>& cell, Row* scratch) {
         if (grown.nodes.size() == 1) return;
         const PruningSequence sequence = sequence_of(grown, cell.weight);
         const std::vector<double> tried = tried_lambdas(sequence.lambdas);
         std::vector<ClassWeight> left(tried.size());
+        assign_folds(cell);
         for (std::size_t fold = 0; fold < kLeafRankFolds; ++fold) {
             const ClassWeight weight = hold_out(cell, fold);
             if (held_out_.empty()) continue;
@@ -76,8 +78,8 @@ class LeafRankPruner {
     }
 
   private:
-    // A node is worth beta - alpha if that makes it one of the better leaves, else nothing. Gains
-    // are kept in whole numbers while links are compared, so that equal ones are equal.
+    // A node is worth beta - alpha if that makes it one of the better leaves, otherwise nothing.
+    // Gains are integers while links are compared, so that equal gains are recognised as equal.
     PruningSequence sequence_of(const LeafRank<Code, Count>& tree, ClassWeight cell) {
         const std::size_t n = tree.nodes.size();
         left_.resize(n);
@@ -100,19 +102,32 @@ class LeafRankPruner {
         return sequence;
     }
 
-    // Splits the cell's rows into those that the fold holds out and the rest, whose weight it
-    // returns. Each class is assigned on its own; the order of the rows is that of a hash of their
-    // content, so that equal rows are spread evenly. A row goes to one fold with all its weight: it
-    // must not judge itself.
+    // Assigns the rows of each class to the folds, all weight of a row to one of them: a row must
+    // not be used to evaluate itself. Rows come in the order of a hash of their content. Their
+    // places are shuffled, because equal rows are neighbours: assigned in turn, they would give
+    // every fold the same noise (see place_in_class).
+    void assign_folds(const GrownCell<Code>& cell) {
+        std::uint64_t size[2] = {0, 0}, assigned[2] = {0, 0};
+        for (std::size_t i = 0; i < cell.n; ++i) ++size[(cell.rows[i] & kLabelBit) != 0];
+        fold_.resize(cell.n);
+        for (std::size_t i = 0; i < cell.n; ++i) {
+            const bool positive = (cell.rows[i] & kLabelBit) != 0;
+            const std::uint64_t place =
+                place_in_class(assigned[positive]++, size[positive], true, 0, positive);
+            fold_[i] = static_cast<std::uint8_t>(place % kLeafRankFolds);
+        }
+    }
+
+    // Divides the cell's rows into those that the fold holds out and the rest, whose weight it
+    // returns.
     ClassWeight hold_out(const GrownCell<Code>& cell, std::size_t fold) {
-        std::size_t assigned[2] = {0, 0};
         std::int64_t weight[2] = {0, 0};
         train_.clear();
         held_out_.clear();
         for (std::size_t i = 0; i < cell.n; ++i) {
             const Row row = cell.rows[i];
             const bool positive = (row & kLabelBit) != 0;
-            if (assigned[positive]++ % kLeafRankFolds == fold) {
+            if (fold_[i] == fold) {
                 held_out_.push_back(row);
             } else {
                 weight[positive] += units_of(row, cell.view.weights);
@@ -137,8 +152,9 @@ class LeafRankPruner {
         return weights;
     }
 
-    // Adds, for each lambda, the held-out rows that the fold's subtree puts on the left. A node is
-    // a leaf of the subtrees from the one it collapses in up to the one its parent does.
+    // Adds, for each lambda, the held-out weight that the fold's subtree puts on the left. A node
+    // is a leaf of the subtrees from the one in which it collapses up to the one in which its
+    // parent does.
     void add_held_out(const View<Code>& view, const PruningSequence& sequence,
                       const std::vector<double>& tried, std::vector<ClassWeight>& left) const {
         const std::vector<ClassWeight> weights = held_out_weights(view);
@@ -164,8 +180,9 @@ class LeafRankPruner {
         }
     }
 
-    // Chooses by what each subtree, from the whole tree to the root, puts on the left: the smallest
-    // that is split at all and hardly worse than the best; the root if none is better.
+    // Chooses a subtree by the held-out weight that each subtree, from the whole tree to the root,
+    // puts on the left: the smallest that has a split and is hardly worse than the best; the root
+    // if none is better.
     std::size_t choose(const std::vector<ClassWeight>& left, ClassWeight cell) const {
         const std::size_t root = left.size() - 1;
         const auto worth = [&](std::size_t k) {
@@ -187,7 +204,8 @@ class LeafRankPruner {
     }
 
     const LeafRankOptions options_;
-    LeafRank<Code, Count> tree_;  // the fold's
+    LeafRank<Code, Count> tree_;      // the tree of the current fold
+    std::vector<std::uint8_t> fold_;  // by place in the cell
     std::vector<Row> train_;
     std::vector<Row> held_out_;
     std::vector<std::int32_t> left_, right_;

@@ -8,33 +8,29 @@
 namespace treerank {
 
 namespace {
-constexpr std::size_t kParallelRows = 8192;   // below this a node is not worth calling the pool
-constexpr std::size_t kTeamCounters = 50000;  // nor is scanning so few counters
-// Feature draws and children take the small branches of a node's key, random cuts these.
+constexpr std::size_t kTeamCounters = 50000;  // fewer are not worth using the pool
+// Feature draws and children use the low branches of a node's key; random cuts use branches from
+// here on.
 constexpr std::uint64_t kRandomCutBranch = std::uint64_t{1} << 32;
 }  // namespace
-
-ThreadPool* pool_for(ThreadPool* pool, std::size_t n_rows) {
-    return n_rows >= kParallelRows ? pool : nullptr;
-}
 
 template <class Code, class Count>
 SplitSearch<Code, Count>::SplitSearch(const Features& features, const LeafRankOptions& options,
                                       ThreadPool* pool)
-    : features_(features),
-      options_(options),
-      pool_(pool),
-      kernels_(kernels<Code, Count>()),
-      scratch_(pool != nullptr ? pool->size() * 2 : 1) {
+    : features_(features), options_(options), pool_(pool), kernels_(kernels<Code, Count>()) {
+    add_scratch();
+}
+
+template <class Code, class Count>
+void SplitSearch<Code, Count>::add_scratch() {
     const std::int32_t widest =
         *std::max_element(features_.n_codes.begin(), features_.n_codes.end());
-    for (auto& scratch : scratch_) {
-        scratch.prefix.resize(widest + kLanes);
-        scratch.counters.resize(widest);
-        scratch.words.resize((widest + 63) / 64);
-        scratch.codes.resize(widest + 1);
-        scratch.counts.resize(widest + 1);
-    }
+    Scratch& scratch = scratch_.emplace_back();
+    scratch.prefix.resize(widest + kLanes);
+    scratch.counters.resize(widest);
+    scratch.words.resize((widest + 63) / 64);
+    scratch.codes.resize(widest + 1);
+    scratch.counts.resize(widest + 1);
 }
 
 template <class Code, class Count>
@@ -47,7 +43,7 @@ void SplitSearch<Code, Count>::enter(const View<Code>& view, const Row* rows, st
     if (features_.missing_by_cell_mean()) imputed_code_.assign(features_.size(), -1);
 }
 
-// Lists a feature's few codes into scratch.codes and scratch.counts.
+// Lists the codes of a feature in a node with few rows, into scratch.codes and scratch.counts.
 template <class Code, class Count>
 std::int32_t SplitSearch<Code, Count>::list_sparse(const Node& node, std::int32_t feature,
                                                    Scratch& scratch) {
@@ -57,7 +53,7 @@ std::int32_t SplitSearch<Code, Count>::list_sparse(const Node& node, std::int32_
                          scratch.codes.data(), scratch.counts.data());
 }
 
-// Puts the cut in the middle of the gap between the codes that it separates.
+// Stores a cut, moved to the middle of the gap between the codes that it separates.
 template <class Code, class Count>
 void SplitSearch<Code, Count>::take_cut(const BestCut& cut, std::int32_t feature, Split& best) {
     best.gain = cut.gain;
@@ -77,7 +73,7 @@ void SplitSearch<Code, Count>::take_levels(const BestLevels& levels, const Occup
     best.left = levels.left;
     best.condition.feature = feature;
     best.condition.categorical = true;
-    // Levels that the node has not seen follow the larger side.
+    // Levels that do not occur in the node follow the larger side.
     const bool others_left = 2 * levels.left.total() >= search.node.total();
     best.set = CategorySet{};
     std::vector<std::int8_t> place(features_.n_codes[feature], others_left ? 1 : 0);
@@ -93,7 +89,7 @@ const Count* SplitSearch<Code, Count>::histogram_of(const Node& node, std::int32
     return node.histogram + features_.offset[feature];
 }
 
-// The best Gini cut of a histogram, if it gains more than `gain`.
+// Returns the best Gini cut of a histogram if it gains more than `gain`.
 template <class Code, class Count>
 BestCut SplitSearch<Code, Count>::scan(const Count* histogram, std::int32_t n_codes, bool missing,
                                        const CutSearch& search, Scratch& scratch, double gain) {
@@ -102,12 +98,12 @@ BestCut SplitSearch<Code, Count>::scan(const Count* histogram, std::int32_t n_co
     kernels_.scan_gini(histogram, n_codes, true, search, scratch.prefix.data(), cut);
     if (missing)
         kernels_.scan_gini(histogram, n_codes, false, search, scratch.prefix.data(), cut);
-    else  // missing values to come go to the larger side
+    else  // later missing values go to the larger side
         cut.missing_left = 2 * cut.left.total() >= search.node.total();
     return cut;
 }
 
-// A node with few rows is scanned over the codes that occur in it.
+// Scans the histogram or, for a node with few rows, the codes that occur in it.
 template <class Code, class Count>
 BestCut SplitSearch<Code, Count>::best_gini_cut(const Node& node, std::int32_t feature,
                                                 const CutSearch& search, Scratch& scratch,
@@ -148,15 +144,15 @@ void SplitSearch<Code, Count>::list_occupied(const Node& node, std::int32_t feat
         occupied.add(scratch.codes[i], weight_of(scratch.counts[i]));
 }
 
-// Whether a missing value in the node has to be counted as the cell's mean.
+// Whether the node may have missing values that are imputed with the cell's mean.
 template <class Code, class Count>
 bool SplitSearch<Code, Count>::may_need_imputed_code(const Node& node, std::int32_t feature) const {
     return features_.missing_by_cell_mean() &&
            (node.histogram == nullptr || !is_empty(histogram_of(node, feature)[0]));
 }
 
-// The code that a missing value counts as in this cell. Threads own features, so
-// that each entry is written by one of them.
+// Returns the code with which missing values are imputed in this cell. Threads own features, so
+// each entry is written by one thread only.
 template <class Code, class Count>
 std::int32_t SplitSearch<Code, Count>::imputed_code(std::int32_t feature, Scratch& scratch) {
     std::int32_t& code = imputed_code_[feature];
@@ -178,7 +174,7 @@ void SplitSearch<Code, Count>::follow_imputed_code(Split& split) {
     }
 }
 
-// Needs no histogram where none was counted.
+// Uses the histogram if there is one, otherwise the rows.
 template <class Code, class Count>
 BestCut SplitSearch<Code, Count>::random_cut(const Node& node, std::int32_t feature,
                                              const CutSearch& search, Scratch& scratch) {
@@ -211,7 +207,8 @@ BestCut SplitSearch<Code, Count>::random_cut(const Node& node, std::int32_t feat
     return judge_cut(range, cut, weight_of(values), weight_of(missing), search);
 }
 
-// The cut of a numeric feature; one that gains no more than `gain` may be any.
+// Returns the cut of a numeric feature. If no cut gains more than `gain`, the result may be any
+// cut.
 template <class Code, class Count>
 BestCut SplitSearch<Code, Count>::cut_of(const Node& node, std::int32_t feature,
                                          const CutSearch& search, std::int32_t missing_as,
@@ -222,7 +219,7 @@ BestCut SplitSearch<Code, Count>::cut_of(const Node& node, std::int32_t feature,
     list_occupied(node, feature, scratch);
     scratch.occupied.fill_in(missing_as);
     BestCut cut = best_cut(scratch.occupied, search);
-    // Missing values to come go to the larger side.
+    // Later missing values go to the larger side.
     if (!scratch.occupied.has_missing())
         cut.missing_left = 2 * cut.left.total() >= search.node.total();
     return cut;
@@ -249,7 +246,7 @@ void SplitSearch<Code, Count>::consider(const Node& node, std::int32_t feature, 
     if (levels.gain > best.gain) take_levels(levels, scratch.occupied, feature, search, best);
 }
 
-// Whether all numeric features of a node can be searched at once.
+// Whether all numeric features of a node can be searched together.
 template <class Code, class Count>
 bool SplitSearch<Code, Count>::has_few_rows(const Node& node) const {
     return kernels_.cut_few != nullptr && node.histogram == nullptr && node.n <= kFewRows &&
@@ -257,8 +254,8 @@ bool SplitSearch<Code, Count>::has_few_rows(const Node& node) const {
            !features_.missing_by_cell_mean() && node.search.node.total() <= kFewWeight;
 }
 
-// Features that need more than a cut, categories and monotone constraints, or that have missing
-// values, are searched one by one. The first feature wins of those that gain the same.
+// Features that need more than a numeric cut (categories, monotone constraints) or have missing
+// values are searched one by one. Of equal gains, the first feature wins.
 template <class Code, class Count>
 Split SplitSearch<Code, Count>::best_of_few(const Node& node, const std::int32_t* features,
                                             std::size_t n) {
@@ -301,13 +298,15 @@ Split SplitSearch<Code, Count>::best_of(const Node& node, const std::int32_t* fe
     if (has_few_rows(node)) return best_of_few(node, features, n);
     Split best;
     const bool quick = n * features_.histogram_size() < kTeamCounters * features_.size();
-    if (quick || n < 2 || pool_for(pool_, node.n) == nullptr) {
+    ThreadPool* pool = quick || n < 2 ? nullptr : pool_for(pool_, node.n);
+    if (pool == nullptr) {
         for (std::size_t i = 0; i < n; ++i) consider(node, features[i], scratch_[0], best);
         return best;
     }
-    const std::size_t chunks = std::min(scratch_.size(), n);
+    const std::size_t chunks = std::min(2 * pool->size(), n);
+    while (scratch_.size() < chunks) add_scratch();
     std::vector<Split> bests(chunks);
-    pool_->run(chunks, [&](std::size_t c) {
+    pool->run(chunks, [&](std::size_t c) {
         for (std::size_t i = c * n / chunks; i < (c + 1) * n / chunks; ++i)
             consider(node, features[i], scratch_[c], bests[c]);
     });

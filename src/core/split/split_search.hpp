@@ -1,7 +1,8 @@
-// The search for the test of one node of a LeafRank tree, over some features.
+// The search for the test of one node of a LeafRank tree, over a given set of features.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "core/data/row_view.hpp"
@@ -12,10 +13,7 @@
 
 namespace treerank {
 
-// Small nodes are not worth calling the pool: null for them.
-ThreadPool* pool_for(ThreadPool* pool, std::size_t n_rows);
-
-// A node as the search sees it.
+// The search's view of a node.
 template <class Count>
 struct SearchedNode {
     const Row* rows = nullptr;
@@ -37,14 +35,14 @@ class SplitSearch {
   public:
     SplitSearch(const Features& features, const LeafRankOptions& options, ThreadPool* pool);
 
-    // The cell whose nodes are searched from now on; a missing value may count as its mean.
-    // `histogram` is the cell's where the rows are elsewhere.
+    // Sets the cell whose nodes are searched next; missing values may be imputed with its mean.
+    // `histogram` is the cell's histogram if its rows are not in memory.
     void enter(const View<Code>& view, const Row* rows, std::size_t n,
                const Count* histogram = nullptr);
-    // The same rows under other numbers.
+    // Switches to a view of the same rows under other numbers.
     void look_at(const View<Code>& view) { view_ = &view; }
     Split best_of(const SearchedNode<Count>& node, const std::int32_t* features, std::size_t n);
-    // Sends missing where the code goes that it counts as.
+    // Routes missing values to the side of the code they are imputed with.
     void follow_imputed_code(Split& split);
 
   private:
@@ -56,10 +54,11 @@ class SplitSearch {
         std::vector<std::int32_t> codes;
         std::vector<Count> counts;
         OccupiedCodes occupied;
-        std::vector<std::int32_t> numeric;  // features of a node of few rows, ...
-        std::vector<std::int32_t> others;   // ... and those that are searched one by one
+        std::vector<std::int32_t> numeric;  // numeric features of a node with few rows
+        std::vector<std::int32_t> others;   // features that are searched one by one
     };
 
+    void add_scratch();
     bool has_few_rows(const Node& node) const;
     Split best_of_few(const Node& node, const std::int32_t* features, std::size_t n);
     void consider(const Node& node, std::int32_t feature, Scratch& scratch, Split& best);
@@ -84,12 +83,12 @@ class SplitSearch {
     const LeafRankOptions options_;
     ThreadPool* pool_;
     const Kernels<Code, Count>& kernels_;
-    std::vector<Scratch> scratch_;
+    std::deque<Scratch> scratch_;
 
     const View<Code>* view_ = nullptr;
     Node cell_;
     std::vector<std::int32_t>
-        imputed_code_;  // by feature: code that missing counts as, -1: not known
+        imputed_code_;  // by feature: the code for missing values; -1: not known yet
 };
 
 }  // namespace treerank

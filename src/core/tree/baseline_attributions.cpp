@@ -1,10 +1,10 @@
-// Interventional attributions: the features of a row against those of the rows of a baseline.
+// Interventional attributions: the features of a row against those of baseline rows.
 //
-// For a row and a baseline row, a walk goes both ways where the two differ at a feature that has
-// not been decided, and decides it: for the row (S) or for the baseline row. An end that is
-// reached with a features of the row and b of the other has a Shapley value in closed form:
-// (a - 1)! b! / (a + b)! for each of the former, less a! (b - 1)! / (a + b)! for each of the
-// latter (Lundberg et al., 2020). Sixty-four baseline rows walk together while they agree.
+// For a row and a baseline row, a walk takes both branches where the two differ in a feature that
+// has not been decided, and decides it: for the row (S) or for the baseline row. An end that is
+// reached with a features of the row and b of the baseline row has a Shapley value in closed form:
+// (a - 1)! b! / (a + b)! for each of the former, minus a! (b - 1)! / (a + b)! for each of the
+// latter (Lundberg et al., 2020). Sixty-four baseline rows walk together for as long as they agree.
 #include <algorithm>
 #include <bit>
 
@@ -14,10 +14,10 @@ namespace treerank {
 
 namespace {
 
-using RowSet = std::uint64_t;  // rows of the baseline, one bit each
+using RowSet = std::uint64_t;  // baseline rows, one bit each
 constexpr std::size_t kSetSize = 64;
 
-// a! b! / (a + b + 1)!
+// A table of a! b! / (a + b + 1)!.
 class ShapleyWeights {
   public:
     explicit ShapleyWeights(std::size_t most) : size_(most + 1), table_(size_ * size_) {
@@ -40,7 +40,7 @@ class ShapleyWeights {
     std::vector<double> table_;
 };
 
-// One tree, and where the rows of a part of the baseline go in it.
+// One tree, and where up to 64 baseline rows go in it.
 template <class Code>
 struct BaselineTree {
     const Slot* slots;
@@ -49,7 +49,7 @@ struct BaselineTree {
     const CategorySet* sets;
     bool at_end;
     RowSet everyone;
-    std::vector<RowSet> left;  // by slot
+    std::vector<RowSet> left;  // by slot: the rows that go left
 
     BaselineTree(const AttributedForest& forest, std::size_t tree, const CodeMatrix<Code>& baseline,
                  std::size_t first)
@@ -79,7 +79,7 @@ struct BaselineTree {
 
 enum Decision : std::uint8_t { kOpen, kOfRow, kOfBaseline };
 
-// Walks one row with rows of the baseline through a tree.
+// Walks one row through a tree, together with baseline rows.
 template <class Code>
 class GroupWalk {
   public:
@@ -87,8 +87,8 @@ class GroupWalk {
               const ShapleyWeights& weights)
         : tree_(tree), codes_(codes), weights_(weights), decided_(codes.features, kOpen) {}
 
-    // Adds to `features`, and to `pairs` unless it is null. Returns the sum over the baseline of
-    // what the tree says of its rows.
+    // Adds to `features` and, unless it is null, to `pairs`. Returns the sum of the tree's values
+    // for the baseline rows.
     double walk(std::size_t row, double* features, double* pairs) {
         row_ = row;
         features_ = features;
@@ -183,7 +183,7 @@ class GroupWalk {
     std::vector<std::uint16_t> of_row_, of_baseline_;
 };
 
-// Tests on the longest path of any tree.
+// Returns the number of tests on the longest path of any tree.
 std::size_t longest_path(const ForestView& forest) {
     std::size_t longest = 0;
     for (std::size_t t = 0; t < forest.n_trees; ++t) {
@@ -200,7 +200,7 @@ std::size_t longest_path(const ForestView& forest) {
     return longest;
 }
 
-constexpr std::size_t kRowsPerTask = 256;  // pay for sending the baseline through the trees
+constexpr std::size_t kRowsPerTask = 256;  // amortise the walk of the baseline
 
 }  // namespace
 
@@ -214,8 +214,7 @@ Attributions attribute_baseline(const AttributedForest& forest, const CodeMatrix
     Attributions found;
     if (options.interactions) found.values.assign(n * p * p, 0.0);
     const double factor = 1.0 / static_cast<double>(baseline.rows);
-    pool.run((n + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
-        const std::size_t begin = task * kRowsPerTask, end = std::min(n, begin + kRowsPerTask);
+    run_blocks(pool, n, kRowsPerTask, [&](std::size_t begin, std::size_t end) {
         for (std::size_t t = 0; t < forest.walks.n_trees; ++t)
             for (std::size_t first = 0; first < baseline.rows; first += kSetSize) {
                 const BaselineTree<Code> tree(forest, t, baseline, first);

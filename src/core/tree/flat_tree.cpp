@@ -10,11 +10,11 @@ namespace treerank {
 namespace {
 
 constexpr std::size_t kRowsPerTask = 8192;
-constexpr int kInterleaved = 12;  // independent walks in flight, to hide the latency of memory
+constexpr int kInterleaved = 12;  // independent walks in flight, to hide memory latency
 constexpr int kStepsPerTest = 4;
 constexpr std::size_t kTasksPerThread = 4;
 
-// The side that all leaves below a node share; 2 when they differ.
+// Returns, by node, the side that all leaves below it share; 2 if they differ.
 std::vector<std::int8_t> common_sides(const RankTree& tree) {
     std::vector<std::int8_t> side(tree.tests.size());
     for (std::size_t i = tree.tests.size(); i-- > 0;) {
@@ -75,7 +75,7 @@ FlatTree compile_tree(const RankTree& tree, const std::uint8_t* is_split,
         std::int32_t test;
     };
     std::vector<std::vector<std::uint32_t>> entries(
-        tree.cells.size());  // slots that stand for a cell
+        tree.cells.size());  // slots that lead to a cell
     entries[0].push_back(0);
     std::vector<Pending> stack;
     for (std::size_t c = 0; c < tree.cells.size(); ++c) {
@@ -105,7 +105,7 @@ FlatTree compile_tree(const RankTree& tree, const std::uint8_t* is_split,
                 arrival->push_back(node.left);
                 arrival->push_back(node.right);
             }
-            // The heavier side comes next in memory: most walks then stay in a line of cache.
+            // The heavier side comes next in memory, so that most walks stay in a cache line.
             const bool left_last =
                 tree.tests[node.left].weight.total() >= tree.tests[node.right].weight.total();
             if (!left_last) stack.push_back({next, node.left});
@@ -133,7 +133,7 @@ bool is_sound(const FlatTree& tree, std::size_t n_features) {
             if (slot.cut != 0xffff || tree.target[i] < 0) return false;
             continue;
         }
-        if (next <= i || next + 1 >= n) return false;  // forward only: every walk ends
+        if (next <= i || next + 1 >= n) return false;  // forward only, so every walk ends
         if (categorical && (tree.target[i] < 0 ||
                             static_cast<std::size_t>(tree.target[i]) >= tree.category_sets.size()))
             return false;
@@ -143,7 +143,7 @@ bool is_sound(const FlatTree& tree, std::size_t n_features) {
 
 namespace {
 
-// A slot made ready for one table: nothing to unpack and no column to compute.
+// A slot prepared for one table: unpacked, with the offset of its column.
 struct ReadySlot {
     std::uint32_t next;
     std::uint16_t cut;
@@ -168,7 +168,7 @@ class Walker {
     Walker(const FlatTree& tree, const CodeMatrix<Code>& codes)
         : tree_(tree), codes_(codes.data), slots_(make_ready(tree, codes)) {}
 
-    // The cells of n rows, of which row_of(i) says the number.
+    // Finds the cells of n rows; row_of(i) is the index of the i-th.
     template <class RowOf>
     void walk(const RowOf& row_of, std::size_t n, std::int32_t* cells) const {
         std::size_t i = 0;
@@ -195,7 +195,7 @@ class Walker {
             if (tree_.slots[at].next & kCategorical)
                 return slot.next + !tree_.category_sets[tree_.target[at]].contains(code);
         }
-        // Missing (code 0) wraps to the largest code when it is to go right.
+        // If missing values go right, code 0 wraps around to the largest code.
         return slot.next + (static_cast<std::uint16_t>(code - slot.shift) > slot.cut);
     }
 
@@ -224,14 +224,13 @@ template <bool HasCategories, class Code>
 void walk_all(const FlatTree& tree, const CodeMatrix<Code>& codes, ThreadPool& pool,
               std::int32_t* cells) {
     const Walker<Code, HasCategories> walker(tree, codes);
-    pool.run((codes.rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t t) {
-        const std::size_t first = t * kRowsPerTask;
-        const std::size_t n = std::min(codes.rows - first, kRowsPerTask);
-        walker.walk([=](std::size_t i) { return first + i; }, n, cells + first);
+    run_blocks(pool, codes.rows, kRowsPerTask, [&](std::size_t first, std::size_t last) {
+        walker.walk([=](std::size_t i) { return first + i; }, last - first, cells + first);
     });
 }
 
-// Blocks count for themselves: their counters, being whole numbers, add up the same in any order.
+// Each task has counters of its own. They are integers, so they add up to the same sums in any
+// order.
 template <bool HasCategories, class Code>
 std::vector<std::int64_t> weigh_leaves(const FlatTree& tree, const CodeMatrix<Code>& codes,
                                        const WeightedRows& rows, std::size_t n_cells,
@@ -247,7 +246,7 @@ std::vector<std::int64_t> weigh_leaves(const FlatTree& tree, const CodeMatrix<Co
         const std::size_t last = (t + 1) * codes.rows / n_tasks;
         for (std::size_t first = t * codes.rows / n_tasks; first < last; first += kRowsPerTask) {
             pool.check();
-            std::size_t n = 0;  // no branch: which rows are chosen cannot be foreseen
+            std::size_t n = 0;  // branch-free: which rows are chosen is unpredictable
             for (std::size_t row = first; row < std::min(first + kRowsPerTask, last); ++row) {
                 chosen[n] = static_cast<std::uint32_t>(row);
                 n += rows.weight(row) > 0;

@@ -10,10 +10,10 @@ namespace treerank {
 
 namespace {
 
-constexpr float kNoParent = 1e30f;  // a weight that no shrinkage moves
+constexpr float kNoParent = 1e30f;  // a weight so large that shrinkage has no effect
 
-// Weights of all classes in a cell or a node, worst class first. There are many nodes: no
-// allocation.
+// The weights of all classes in a cell or a node, worst class first. Avoids allocations, because
+// there are many nodes.
 struct ClassWeights {
     std::array<double, kMaxClasses> of;
     std::size_t n = 0;
@@ -38,7 +38,7 @@ double sum_of(const ClassWeights& weight) {
     return sum;
 }
 
-// Share of the classes above the first `layer` + 1; of two classes that of the positives.
+// The share of the classes above class `layer`; with two classes, the share of positives.
 double share_above(const ClassWeights& weight, std::size_t layer) {
     double above = 0;
     for (std::size_t k = weight.size() - 1; k > layer; --k) above += weight[k];
@@ -62,8 +62,8 @@ ClassWeights test_weight(const RankTree& tree, std::size_t test) {
     return {tree.test_weight.data() + test * n, n};
 }
 
-// (Delta / 2)^2 of every test, Delta relative to the tree's sample of the two classes that the
-// cell's split tells apart.
+// Sums (Delta / 2)^2 over the tests of each feature. Delta is relative to the tree's sample of the
+// two classes that the cell's split separates.
 std::vector<double> importance_of(const RankTree& tree, std::size_t n_features) {
     std::vector<double> importance(n_features);
     const ClassWeights total = cell_weight(tree, 0);
@@ -98,8 +98,8 @@ void keep_flat(const RankTree& tree, FlatTree&& flat, ForestTree& kept) {
 
 double share_of(ClassWeight weight) { return weight.positive / weight.total(); }
 
-// `compile_path` for two classes: a test is looked at once for all that its slot and those of its
-// children keep, since trees of millions of nodes come from memory.
+// compile_path() for two classes. Each test is read once for everything that its slot and those of
+// its children store, because trees of millions of nodes come from main memory.
 ForestTree compile_two_classes(const RankTree& tree, double scale) {
     ForestTree kept;
     std::vector<std::int32_t> arrival;
@@ -129,8 +129,8 @@ ForestTree compile_two_classes(const RankTree& tree, double scale) {
     return kept;
 }
 
-// Steps of each slot: from the shares of its node's parent to those of the node, one layer
-// after another.
+// The steps of a slot are the changes from the shares of its node's parent to those of the node,
+// one layer after another.
 ForestTree compile_path(const RankTree& tree, double scale) {
     if (tree.n_classes == 2) return compile_two_classes(tree, scale);
     ForestTree kept;
@@ -156,7 +156,7 @@ ForestTree compile_path(const RankTree& tree, double scale) {
     return kept;
 }
 
-// Leaf cells from left (best) to right.
+// Returns the leaf cells from left (best) to right.
 std::vector<std::size_t> leaf_cells(const RankTree& tree) {
     std::vector<std::size_t> leaves;
     for (std::size_t c = 0; c < tree.cells.size(); ++c)
@@ -164,7 +164,8 @@ std::vector<std::size_t> leaf_cells(const RankTree& tree) {
     return leaves;
 }
 
-// Share of the tree's rows below a cell, half of its own counted.
+// Returns, for each leaf cell, the share of the tree's rows ranked below it, counting half of its
+// own rows.
 std::vector<double> mid_ranks(const RankTree& tree) {
     std::vector<double> rank(tree.cells.size());
     const double total = sum_of(cell_weight(tree, 0));
@@ -177,8 +178,8 @@ std::vector<double> mid_ranks(const RankTree& tree) {
     return rank;
 }
 
-// Shares shrunk along the cells, then pooled (by weight) until they fall along the strata: a
-// tree whose order keeps the constraints gets values that keep them.
+// Returns shares that are shrunk along the cells and then pooled (by weight) until they decrease
+// along the strata: a tree whose order satisfies the constraints gets values that satisfy them.
 std::vector<double> falling_shares(const RankTree& tree, std::size_t layer, double shrinkage,
                                    double scale) {
     std::vector<double> value(tree.cells.size());
@@ -213,13 +214,13 @@ std::vector<double> falling_shares(const RankTree& tree, std::size_t layer, doub
     return value;
 }
 
-// Values of the cells and what the root says; the walk adds up to the former at its end.
+// The values of the cells, and of the root. A walk adds up to the former at its end.
 struct StrataValues {
     std::vector<double> value;
     double root = 0;
 };
 
-// One value a cell; several sets of values one after another.
+// Compiles a tree with one value per cell; several sets of values are stored one after another.
 ForestTree compile_strata(const RankTree& tree, const std::vector<StrataValues>& sets) {
     ForestTree kept;
     FlatTree flat = compile_tree(tree, splits_of(tree).data());
@@ -248,10 +249,10 @@ ForestTree compile_monotone(const RankTree& tree, const std::vector<double>& shr
     return compile_strata(tree, sets);
 }
 
-// Codes beyond this do not fit a core's own cache.
+// Larger tables of codes do not fit in a core's own cache.
 constexpr std::size_t kCacheBytes = 512 * 1024;
 
-// The table once more row by row, for the small nodes; nothing where it would not help.
+// Adds a row-major copy of the codes to the table, for small nodes. Empty if it would not help.
 template <class Code>
 std::vector<Code> copy_by_row(Table<Code>& table, ThreadPool& pool) {
     const CodeMatrix<Code>& codes = table.codes;
@@ -259,10 +260,9 @@ std::vector<Code> copy_by_row(Table<Code>& table, ThreadPool& pool) {
     if (n * p * sizeof(Code) <= kCacheBytes || p == 1) return {};
     std::vector<Code> copy(n * p);
     constexpr std::size_t kBlock = 1024;
-    pool.run((n + kBlock - 1) / kBlock, [&](std::size_t b) {
-        const std::size_t last = std::min(n, (b + 1) * kBlock);
+    run_blocks(pool, n, kBlock, [&](std::size_t first, std::size_t last) {
         for (std::size_t f = 0; f < p; ++f)
-            for (std::size_t i = b * kBlock; i < last; ++i) copy[i * p + f] = codes.column(f)[i];
+            for (std::size_t i = first; i < last; ++i) copy[i * p + f] = codes.column(f)[i];
     });
     table.by_row = {copy.data(), n, p, 1, p};
     return copy;

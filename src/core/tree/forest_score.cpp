@@ -1,4 +1,4 @@
-// Rows walked through all trees of a forest.
+// Walks rows through all trees of a forest.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -11,11 +11,13 @@ namespace treerank {
 
 namespace {
 
-// A tree is fetched from memory once for this many rows; few tasks beat good balance.
+// Rows per task. A tree is loaded from memory once per task; few tasks matter more than load
+// balance.
 constexpr std::size_t kFewRows = 8192, kManyRows = 65536;
-constexpr std::size_t kTreesPerCopy = 8;  // trees that pay for doing so
+constexpr std::size_t kTreesPerCopy = 8;  // number of trees from which the copy pays
 
-// Calls take(tree, row, slot, value) for all trees and the rows of a block, from `first` on.
+// Calls take(tree, row, slot, value) for all trees and the n rows of a block, which are numbered
+// from `first` on.
 template <bool HasCategories, class Block, class Take>
 void walk_block(const ForestView& forest, const Block& block, std::size_t first, std::size_t n,
                 const ThreadPool& pool, const Take& take) {
@@ -41,8 +43,8 @@ void walk_block(const ForestView& forest, const Block& block, std::size_t first,
         walk_block<false>(forest, block, first, n, pool, take);
 }
 
-// Calls take(tree, row, slot, value) for all trees and rows, a block of rows at a time. Where
-// it pays, the codes of a row are laid side by side first: its path then stays in one place.
+// Calls take(tree, row, slot, value) for all trees and rows, one block of rows at a time. If it
+// pays, the codes are first copied row by row, so that the walk of a row reads from one place.
 template <class Code, class Take>
 void walk_forest(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadPool& pool,
                  const Take& take) {
@@ -50,8 +52,8 @@ void walk_forest(const ForestView& forest, const CodeMatrix<Code>& codes, Thread
     const bool by_row = p * sizeof(Code) <= kWideRow && forest.n_trees >= kTreesPerCopy;
     const std::size_t share = (codes.rows + pool.size() - 1) / pool.size();
     const std::size_t size = std::clamp(share, kFewRows, kManyRows);
-    pool.run((codes.rows + size - 1) / size, [&](std::size_t b) {
-        const std::size_t first = b * size, n = std::min(codes.rows - first, size);
+    run_blocks(pool, codes.rows, size, [&](std::size_t first, std::size_t last) {
+        const std::size_t n = last - first;
         if (!by_row) {
             const CodeBlock<Code, false> block{codes.data + first, codes.stride};
             return walk_block(forest, block, first, n, pool, take);
@@ -73,7 +75,7 @@ bool is_sound_slot(const ForestView& forest, std::size_t tree, std::int64_t at,
     if (slot.feature >= n_features) return false;
     if (slot.next == at) return slot.cut == 0xffff;
     const std::int64_t next = slot.next & kNextMask;
-    if (next <= at || next + 1 >= n) return false;  // forward only: every walk ends
+    if (next <= at || next + 1 >= n) return false;  // forward only, so every walk ends
     if (!(slot.next & kCategorical)) return true;
     if (forest.set_of == nullptr) return false;
     const std::int32_t set = forest.set_of[start + at];
@@ -87,10 +89,10 @@ struct TreeSlots {
     std::size_t n;
 };
 
-// Whether only the slot at the end of a walk counts.
+// Returns whether only the slot at the end of a walk counts.
 bool bake_tree(const TreeSlots& tree, double lambda, float scale, float* step) {
     std::vector<std::uint8_t> reached(tree.n);
-    bool shared = false, adds = false;  // two ways to a slot; something added before the end
+    bool shared = false, adds = false;  // a slot with two predecessors; a step before the end
     for (std::uint32_t s = 0; s < tree.n; ++s) {
         const float scaled = s == 0 ? tree.step[s] : tree.step[s] * scale;
         step[s] = static_cast<float>(scaled / (1 + lambda / tree.weight[s]));
@@ -100,7 +102,7 @@ bool bake_tree(const TreeSlots& tree, double lambda, float scale, float* step) {
         shared = shared || seen;
         seen = 1;
     }
-    for (std::uint32_t s = 0; !shared && s < tree.n; ++s) {  // successors lie further on
+    for (std::uint32_t s = 0; !shared && s < tree.n; ++s) {  // successors come later
         if (is_end(tree.slots, s)) continue;
         const std::uint32_t next = tree.slots[s].next & kNextMask;
         step[next] += step[s];

@@ -1,4 +1,4 @@
-// Rows scored by the trees that did not draw them: for several amounts of shrinkage at once, or for
+// Scores rows by the trees that did not draw them: for several amounts of shrinkage at once, or for
 // one of them feature by feature.
 #include <algorithm>
 #include <memory>
@@ -14,12 +14,12 @@ namespace {
 using Lambdas = float[kMaxLambdas];
 
 constexpr std::size_t kRowsPerTask = kRowsTogether;
-// Slots whose sums are kept at a time, unless one tree has more.
+// The number of slots whose sums are kept at a time, unless one tree has more.
 constexpr std::size_t kSlotsTogether = std::size_t{1} << 19;
-// A walk takes about this many steps, each as long as summing up a slot once and for all.
+// A walk takes about this many steps, each as long as computing the sum of a slot in advance.
 constexpr std::size_t kStepsOfWalk = 16;
 
-// The codes of the asked rows, some of which are walked: row by row where rows are short.
+// The codes of the requested rows; copied row by row if rows are short.
 template <class Code>
 struct AskedCodes {
     CodeMatrix<Code> codes;
@@ -32,27 +32,26 @@ struct AskedCodes {
         const std::size_t p = codes.features, n = rows.size();
         if (p * sizeof(Code) > kWideRow) return;
         copy = std::make_unique_for_overwrite<Code[]>(n * p);
-        pool.run((n + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
-            const std::size_t last = std::min(n, (task + 1) * kRowsPerTask);
+        run_blocks(pool, n, kRowsPerTask, [&](std::size_t first, std::size_t last) {
             for (std::size_t f = 0; f < p; ++f)
-                for (std::size_t i = task * kRowsPerTask; i < last; ++i)
+                for (std::size_t i = first; i < last; ++i)
                     copy[i * p + f] = codes.column(f)[rows[i]];
         });
     }
 };
 
-// Some of the rows of a task, for a walk.
+// Some rows of a task, as a block to walk.
 template <class Code, bool ByRow>
 struct ListedBlock : CodeBlock<Code, ByRow> {
-    const std::uint32_t* listed;  // numbers in the task
-    const std::uint32_t* rows;    // by number: the row of the table
+    const std::uint32_t* listed;  // indices within the task
+    const std::uint32_t* rows;    // by index: the row of the table
 
     std::size_t place(std::size_t i) const {
         return ByRow ? listed[i] * this->stride : rows[listed[i]];
     }
 };
 
-// Sums by lambda, row after row, of which the first are a task's.
+// Sums by lambda for each row, starting at the first row of a task.
 struct Sums {
     double* first;
     std::size_t n_lambdas;
@@ -63,8 +62,8 @@ struct Sums {
     }
 };
 
-// What a walk that ends in a slot has added, for every lambda; nothing where there are several
-// ways to a slot, which add different sums.
+// Returns, for each slot, what a walk that ends there has added, for every lambda. Empty if a slot
+// can be reached in several ways, which add different sums.
 std::vector<float> sums_by_slot(const ForestView& forest, std::size_t tree,
                                 const Lambdas& lambdas) {
     const std::size_t start = forest.starts[tree], n = forest.starts[tree + 1] - start;
@@ -73,7 +72,7 @@ std::vector<float> sums_by_slot(const ForestView& forest, std::size_t tree,
     const float* weight = forest.weight + start;
     std::vector<std::uint8_t> reached(n);
     std::vector<float> sums(n * kMaxLambdas);
-    for (std::uint32_t s = 0; s < n; ++s) {  // successors lie further on
+    for (std::uint32_t s = 0; s < n; ++s) {  // successors come later
         if (slots[s].next == s) continue;
         const std::uint32_t next = slots[s].next & kNextMask;
         if (reached[next] || reached[next + 1]) return {};
@@ -88,7 +87,7 @@ std::vector<float> sums_by_slot(const ForestView& forest, std::size_t tree,
     return sums;
 }
 
-// Adds up one walk for all lambdas at once.
+// Walks one row and adds its sums for all lambdas at once.
 template <class Steps>
 void walk_and_add(const ForestView& forest, std::size_t tree, const Steps& steps, std::size_t row,
                   const Lambdas& lambdas, const Sums& sums) {
@@ -103,7 +102,7 @@ void walk_and_add(const ForestView& forest, std::size_t tree, const Steps& steps
     sums.add(steps.block.listed[row], total);
 }
 
-// Adds what one tree says of some rows.
+// Adds the values of one tree for some rows.
 template <bool HasCategories, class Block>
 void add_tree(const ForestView& forest, std::size_t tree, const std::vector<float>& by_slot,
               const Block& block, std::size_t n, const Lambdas& lambdas, const Sums& sums) {
@@ -118,8 +117,8 @@ void add_tree(const ForestView& forest, std::size_t tree, const std::vector<floa
         });
 }
 
-// Adds what one tree says of some rows, each step to the feature whose test leads there. `sums` are
-// by feature, row after row of the task.
+// Adds the values of one tree for some rows, crediting each step to the feature that is tested
+// before it. `sums` are by feature, for each row of the task.
 template <bool HasCategories, class Block>
 void add_steps(const ForestView& forest, std::size_t tree, const Block& block, std::size_t n,
                float lambda, std::size_t n_features, double* sums) {
@@ -136,7 +135,7 @@ void add_steps(const ForestView& forest, std::size_t tree, const Block& block, s
     }
 }
 
-// Calls `add(has_categories, block)` with the `listed` rows of the task that starts with the asked
+// Calls add(has_categories, block) with the `listed` rows of the task that starts at the requested
 // row `first`.
 template <class Code, class Add>
 void with_block(const ForestView& forest, const AskedCodes<Code>& asked, std::size_t first,
@@ -156,7 +155,7 @@ void with_block(const ForestView& forest, const AskedCodes<Code>& asked, std::si
             ListedBlock<Code, false>{{asked.codes.data, asked.codes.stride}, listed.data(), rows});
 }
 
-// One bit a tree and row: drawn or not.
+// One bit per tree and row: whether the row was drawn.
 class DrawnRows {
   public:
     DrawnRows(const DrawnFrom& from, std::size_t n_trees, std::size_t n_rows,
@@ -203,9 +202,8 @@ void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
             if (static_cast<std::size_t>(start[1] - start[0]) <= kStepsOfWalk * rows.size())
                 by_slot[t] = sums_by_slot(forest, first + t, padded);
         });
-        pool.run((rows.size() + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
-            const std::size_t start = task * kRowsPerTask;
-            const std::size_t n = std::min(kRowsPerTask, rows.size() - start);
+        run_blocks(pool, rows.size(), kRowsPerTask, [&](std::size_t start, std::size_t end) {
+            const std::size_t n = end - start;
             const Sums own{sums + start * lambdas.size(), lambdas.size()};
             std::vector<std::uint32_t> unseen;
             for (std::size_t t = first; t < last; ++t) {
@@ -233,9 +231,8 @@ void score_out_of_bag_by_feature(const ForestView& forest, const CodeMatrix<Code
     const std::size_t p = codes.features;
     std::fill_n(sums, rows.size() * p, 0.0);
     std::fill_n(n_trees, rows.size(), 0);
-    pool.run((rows.size() + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
-        const std::size_t start = task * kRowsPerTask;
-        const std::size_t n = std::min(kRowsPerTask, rows.size() - start);
+    run_blocks(pool, rows.size(), kRowsPerTask, [&](std::size_t start, std::size_t end) {
+        const std::size_t n = end - start;
         std::vector<std::uint32_t> unseen;
         for (std::size_t t = 0; t < forest.n_trees; ++t) {
             pool.check();

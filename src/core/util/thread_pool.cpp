@@ -1,5 +1,6 @@
 #include "core/util/thread_pool.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <new>
 #include <system_error>
@@ -9,8 +10,8 @@ namespace treerank {
 namespace {
 constexpr long long kReportEveryNs = 50'000'000;
 
-// Waking a sleeping thread takes longer than many a job: look out for a while first, about as long
-// as what comes between two rounds of boosting.
+// Waking a sleeping thread takes longer than many jobs, so spin first, for about the time between
+// two rounds of boosting.
 template <class Condition>
 void look_out_for(const Condition& condition) {
     for (int looks = 0; looks < 1000 && !condition(); ++looks) std::this_thread::yield();
@@ -23,7 +24,7 @@ long long now_ns() {
 }
 }  // namespace
 
-// Libraries before Clang 18's have no fetch_add for numbers with a fraction.
+// libc++ before version 18 has no fetch_add for floating-point atomics.
 void ProgressMonitor::advance(double work) {
     double done = done_.load(std::memory_order_relaxed);
     while (!done_.compare_exchange_weak(done, done + work, std::memory_order_relaxed)) continue;
@@ -41,9 +42,10 @@ void ProgressMonitor::check() {
     }
 }
 
-ThreadPool::ThreadPool(std::size_t n_threads, ProgressMonitor* monitor) : monitor_(monitor) {
+ThreadPool::ThreadPool(std::size_t n_threads, ProgressMonitor* monitor, std::size_t most_guests)
+    : monitor_(monitor), shares_(std::max<std::size_t>(1, n_threads) + most_guests) {
     try {
-        for (std::size_t i = 1; i < n_threads; ++i) workers_.emplace_back([this] { work(); });
+        for (std::size_t i = 1; i < n_threads; ++i) workers_.emplace_back([this, i] { work(i); });
     } catch (const std::system_error&) {
     } catch (const std::bad_alloc&) {
     }
@@ -56,22 +58,34 @@ ThreadPool::~ThreadPool() {
     }
     wake_.notify_all();
     for (std::thread& worker : workers_) worker.join();
+    while (n_guests_.load() > 0) std::this_thread::yield();
 }
 
-void ThreadPool::drain() {
+void ThreadPool::work_as_guest() {
+    work(1 + workers_.size() + next_guest_++);
+    --n_guests_;  // the pool may be destroyed from here on
+}
+
+void ThreadPool::drain(std::size_t thread) {
     try {
-        for (std::size_t i; (i = next_.fetch_add(1)) < n_;) {
-            check();
-            (*job_)(i);
+        for (std::size_t k = 0; k < n_shares_; ++k) {
+            Share& share = shares_[(thread + k) % n_shares_];
+            while (share.next.load(std::memory_order_relaxed) < share.last) {
+                const std::size_t i = share.next.fetch_add(1);
+                if (i >= share.last) break;
+                check();
+                (*job_)(i);
+            }
         }
     } catch (...) {
-        next_.store(n_);  // let the others finish what they hold and stop
+        // Let the other threads finish their current jobs and take no more.
+        for (std::size_t k = 0; k < n_shares_; ++k) shares_[k].next.store(shares_[k].last);
         std::lock_guard lock(mutex_);
         if (!error_) error_ = std::current_exception();
     }
 }
 
-void ThreadPool::work() {
+void ThreadPool::work(std::size_t thread) {
     for (std::uint64_t seen = 0;;) {
         look_out_for([&] { return called(seen); });
         if (!called(seen)) {
@@ -82,18 +96,19 @@ void ThreadPool::work() {
         std::uint64_t state = state_.load();
         while ((state & kOpen) != 0 && !state_.compare_exchange_weak(state, state + 1)) continue;
         seen = state >> kRoundShift;
-        if ((state & kOpen) == 0) continue;  // too late
-        drain();
+        if ((state & kOpen) == 0) continue;  // the call closed before this thread joined it
+        drain(thread);
         state_.fetch_sub(1);
         if (idle()) {
-            std::lock_guard lock(mutex_);  // the caller is either before its test or asleep
+            std::lock_guard lock(mutex_);  // the caller has not tested idle() yet or is asleep
             done_.notify_one();
         }
     }
 }
 
-void ThreadPool::run(std::size_t n, const std::function<void(std::size_t)>& job) {
-    if (workers_.empty() || n <= 1) {
+void ThreadPool::run(std::size_t n, const std::function<void(std::size_t)>& job,
+                     std::size_t n_shares) {
+    if (n <= 1 || size() == 1) {
         for (std::size_t i = 0; i < n; ++i) {
             check();
             job(i);
@@ -103,13 +118,16 @@ void ThreadPool::run(std::size_t n, const std::function<void(std::size_t)>& job)
     {
         std::lock_guard lock(mutex_);
         job_ = &job;
-        n_ = n;
-        next_.store(0);
+        n_shares_ = n_shares;
+        for (std::size_t k = 0; k < n_shares; ++k) {
+            shares_[k].next.store(k * n / n_shares, std::memory_order_relaxed);
+            shares_[k].last = (k + 1) * n / n_shares;
+        }
         error_ = nullptr;
         state_.store((((state_.load() >> kRoundShift) + 1) << kRoundShift) | kOpen);
     }
     wake_.notify_all();
-    drain();
+    drain(0);
     state_.fetch_and(~kOpen);
     look_out_for([&] { return idle(); });
     std::unique_lock lock(mutex_);
@@ -117,20 +135,77 @@ void ThreadPool::run(std::size_t n, const std::function<void(std::size_t)>& job)
     if (error_) std::rethrow_exception(error_);
 }
 
+namespace {
+
+// The teams (one pool per running job, each started by a single thread).
+class Teams {
+  public:
+    explicit Teams(ThreadPool& pool) : pool_(pool) {}
+
+    template <class Job>
+    void lead(std::size_t i, const Job& job) {
+        ThreadPool team(1, pool_.monitor(), pool_.size() - 1);
+        const Entry entry(*this, team);
+        job(i, &team);
+    }
+
+    // Works for the smallest team until its job is done. Returns false if no job is running.
+    bool help() {
+        ThreadPool* smallest = nullptr;
+        {
+            std::lock_guard lock(mutex_);
+            for (ThreadPool* team : running_)
+                if (smallest == nullptr || team->size() < smallest->size()) smallest = team;
+            if (smallest == nullptr) return false;
+            smallest->add_guest();
+        }
+        smallest->work_as_guest();
+        return true;
+    }
+
+  private:
+    // Lists a team for as long as guests may join it.
+    struct Entry {
+        Teams& teams;
+        ThreadPool& team;
+        Entry(Teams& in, ThreadPool& listed) : teams(in), team(listed) {
+            std::lock_guard lock(teams.mutex_);
+            teams.running_.push_back(&team);
+        }
+        ~Entry() {
+            std::lock_guard lock(teams.mutex_);
+            std::erase(teams.running_, &team);
+        }
+        Entry(const Entry&) = delete;
+        Entry& operator=(const Entry&) = delete;
+    };
+
+    ThreadPool& pool_;
+    std::mutex mutex_;
+    std::vector<ThreadPool*> running_;
+};
+
+}  // namespace
+
 void run_in_teams(ThreadPool& pool, std::size_t n,
                   const std::function<void(std::size_t, ThreadPool*)>& job) {
     if (n == 1) return job(0, &pool);
-    // Jobs beyond a multiple of the threads come first, if teams can share them: at the end most
-    // threads would wait for the few that have one more.
-    const std::size_t beyond = n % pool.size();
-    const std::size_t n_shared = n < pool.size() || 2 * beyond <= pool.size() ? beyond : 0;
-    pool.run(n_shared, [&](std::size_t i) {
-        const std::size_t size = (i + 1) * pool.size() / n_shared - i * pool.size() / n_shared;
-        if (size <= 1) return job(i, nullptr);
-        ThreadPool team(size, pool.monitor());
-        job(i, &team);
+    Teams teams(pool);
+    std::atomic<std::size_t> next{0};
+    pool.run(pool.size(), [&](std::size_t) {
+        try {
+            for (std::size_t i = next++; i < n; i = next++) teams.lead(i, job);
+        } catch (...) {
+            next = n;
+            throw;
+        }
+        while (teams.help()) continue;
     });
-    pool.run(n - n_shared, [&](std::size_t i) { job(n_shared + i, nullptr); });
+}
+
+ThreadPool* pool_for(ThreadPool* pool, std::size_t n_rows) {
+    constexpr std::size_t kRowsForTeam = 8192;
+    return pool != nullptr && n_rows >= kRowsForTeam && pool->size() > 1 ? pool : nullptr;
 }
 
 }  // namespace treerank

@@ -1,9 +1,11 @@
-// A pool of threads that lives as long as one call or one fit, and the monitor that stops it.
+// A thread pool that lives for one call or one fit, and the monitor that interrupts it.
 //
-// std::thread, joined before the fit returns: OpenMP keeps its threads, and a
-// child made by fork() that inherits them hangs. (Apple's library has no std::jthread.)
+// Uses std::thread and joins all threads before the fit returns. OpenMP would keep its threads
+// alive, and a child process created by fork() would hang on them. (Apple's libc++ has no
+// std::jthread.)
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -25,18 +27,18 @@ struct Interrupted : std::runtime_error {
     Interrupted() : std::runtime_error("interrupted") {}
 };
 
-// Work reports its progress here and asks whether to go on. Only the thread that
-// made the call asks the caller (it may have to take a lock that only that
-// thread can have); the others read the flag.
+// Collects progress and tells workers whether to continue. Only the thread that started the call
+// invokes the report function, which may need a lock that no other thread can acquire; the other
+// threads read the stop flag.
 class ProgressMonitor {
   public:
-    using Report = std::function<bool(double)>;  // share done in, "stop" out
+    using Report = std::function<bool(double)>;  // takes the fraction done, returns true to stop
     explicit ProgressMonitor(Report report = {})
         : report_(std::move(report)), caller_(std::this_thread::get_id()) {}
 
     void expect(double work) { expected_ = work; }
     void advance(double work);
-    void check();  // throws Interrupted
+    void check();  // throws Interrupted if the work is to stop
 
   private:
     Report report_;
@@ -49,30 +51,53 @@ class ProgressMonitor {
 
 class ThreadPool {
   public:
-    // Where the system refuses further threads (a limit on memory or on threads), those that
-    // have started do all the work: results do not depend on how many there are. With a monitor,
-    // each job begins by asking whether to go on.
-    explicit ThreadPool(std::size_t n_threads, ProgressMonitor* monitor = nullptr);
+    // If the system refuses further threads (a limit on memory or threads), the threads that did
+    // start do all the work; results do not depend on their number. With a monitor, each job first
+    // checks whether to continue. Up to `most_guests` threads of other pools may join as guests.
+    explicit ThreadPool(std::size_t n_threads, ProgressMonitor* monitor = nullptr,
+                        std::size_t most_guests = 0);
+    // Waits for the guests to leave. No new guests may join at this point.
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
 
-    std::size_t size() const { return workers_.size() + 1; }
+    // The number of threads working for the pool now, and the maximum including guests.
+    std::size_t size() const { return 1 + workers_.size() + n_guests_.load(); }
+    std::size_t most() const { return shares_.size(); }
     ProgressMonitor* monitor() const { return monitor_; }
 
-    // Calls job(i) for i in [0, n), the next free thread taking the next i; the
-    // caller works too, and does not wait for threads that come when nothing is left. The first
-    // exception is thrown again here.
-    void run(std::size_t n, const std::function<void(std::size_t)>& job);
+    // For a thread of another pool. The guest counts towards size() from add_guest() on and works
+    // until the pool is closed.
+    void add_guest() { ++n_guests_; }
+    void work_as_guest();
 
-    // For jobs that take long; throws Interrupted.
+    // Calls job(i) for i in [0, n); each idle thread takes the next i. The caller works too and
+    // does not wait for threads that arrive after the last job has been taken. Rethrows the first
+    // exception.
+    void run(std::size_t n, const std::function<void(std::size_t)>& job) { run(n, job, 1); }
+    // Like run(), for repeated calls in which job(i) works on the same rows each time. Each thread
+    // starts with its own share of [0, n), whose rows are still in its cache from the previous
+    // call, and then takes jobs left over from the other shares.
+    void run_with_affinity(std::size_t n, const std::function<void(std::size_t)>& job) {
+        run(n, job, size());
+    }
+
+    // For long jobs to call from time to time; throws Interrupted.
     void check() const {
         if (monitor_ != nullptr) monitor_->check();
     }
 
   private:
-    void work();
-    void drain();
+    // Jobs [next, last). Each share has its own cache line, so that threads spinning for the next
+    // call do not take the line away from working threads.
+    struct alignas(kLineBytes) Share {
+        std::atomic<std::size_t> next{0};
+        std::size_t last = 0;
+    };
+
+    void run(std::size_t n, const std::function<void(std::size_t)>& job, std::size_t n_shares);
+    void work(std::size_t thread);
+    void drain(std::size_t thread);
     bool called(std::uint64_t seen) const {
         return closing_.load() || state_.load() >> kRoundShift != seen;
     }
@@ -83,11 +108,12 @@ class ThreadPool {
     std::condition_variable wake_;
     std::condition_variable done_;
     const std::function<void(std::size_t)>* job_ = nullptr;
-    std::size_t n_ = 0;
-    // Lines of cache of their own: threads that look out for a call do not take the line of the
-    // next job from those at work.
-    alignas(kLineBytes) std::atomic<std::size_t> next_{0};
-    // The number of the call, whether threads may still join it, and how many are at work.
+    std::vector<Share> shares_;
+    std::size_t n_shares_ = 0;  // number of shares in use
+    std::atomic<std::size_t> n_guests_{0};
+    std::atomic<std::size_t> next_guest_{0};
+    // Packs the number of the call (upper bits), whether threads may still join it (kOpen), and the
+    // number of worker threads on it (lower bits).
     static constexpr int kRoundShift = 17;
     static constexpr std::uint64_t kOpen = std::uint64_t{1} << 16;
     alignas(kLineBytes) std::atomic<std::uint64_t> state_{0};
@@ -96,21 +122,37 @@ class ThreadPool {
     std::vector<std::thread> workers_;
 };
 
-// Calls job(i, team) for i in [0, n): by a thread each, without a team, or where there are more
-// threads than jobs that are left, by teams that share them out. Jobs may call pools.
+// Calls job(i, team) for i in [0, n), each started by one thread as a team of its own. Threads that
+// find no further job join the running teams, smallest first, so a team may grow at any time.
 void run_in_teams(ThreadPool& pool, std::size_t n,
                   const std::function<void(std::size_t, ThreadPool*)>& job);
 
-// The same by the caller alone where there is no pool.
+// Like the member functions; with a null pool the caller does all the work.
 template <class Job>
 void run_in(ThreadPool* pool, std::size_t n, const Job& job) {
     if (pool != nullptr) return pool->run(n, job);
     for (std::size_t i = 0; i < n; ++i) job(i);
 }
+template <class Job>
+void run_with_affinity(ThreadPool* pool, std::size_t n, const Job& job) {
+    if (pool != nullptr) return pool->run_with_affinity(n, job);
+    for (std::size_t i = 0; i < n; ++i) job(i);
+}
 
-// Tasks that make further tasks, for threads that take whichever is next. Oldest
-// first: the largest parts of a recursion come early, so that no thread is left
-// with a large one at the end.
+// Calls job(first, last) for blocks of [0, n) of at most `size` rows.
+template <class Job>
+void run_blocks(ThreadPool& pool, std::size_t n, std::size_t size, const Job& job) {
+    pool.run_with_affinity((n + size - 1) / size, [&](std::size_t block) {
+        job(block * size, std::min(n, (block + 1) * size));
+    });
+}
+
+// Returns the pool if it has several threads and `n_rows` rows are worth distributing; otherwise
+// null.
+ThreadPool* pool_for(ThreadPool* pool, std::size_t n_rows);
+
+// A queue for tasks that create further tasks. First in, first out: the largest parts of a
+// recursion are started early, so that no thread is left with a large part at the end.
 template <class Task>
 class TaskQueue {
   public:
@@ -122,7 +164,7 @@ class TaskQueue {
         }
         changed_.notify_one();
     }
-    // Waits for a task; nothing when all are finished, or one of them has failed.
+    // Waits for a task. Returns nullopt once all tasks are finished or one has failed.
     std::optional<Task> take() {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return !tasks_.empty() || unfinished_ == 0; });
@@ -131,7 +173,7 @@ class TaskQueue {
         tasks_.pop_front();
         return task;
     }
-    // To be called after a taken task has put the tasks that it makes.
+    // Call this after a task has put its subtasks into the queue.
     void finish() {
         std::lock_guard lock(mutex_);
         if (unfinished_ > 0 && --unfinished_ == 0) changed_.notify_all();
@@ -147,7 +189,7 @@ class TaskQueue {
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Task> tasks_;
-    std::size_t unfinished_ = 0;  // in the queue or in a thread's hands
+    std::size_t unfinished_ = 0;  // in the queue, or taken by a thread but not finished
 };
 
 }  // namespace treerank

@@ -18,7 +18,7 @@ from treerank._growth.exact_sums import ExactSums
 from treerank._growth.losses import class_units, log_losses
 from treerank._input.focus import Focus
 from treerank._input.weights import Weights
-from treerank._select.quality import ranking_quality
+from treerank._select.quality import quality_of_scores
 from treerank._trees.packed_forest import ForestArrays
 
 FloatArray = NDArray[np.float64]
@@ -182,8 +182,7 @@ class ScoredRows:
     def quality(self, focus: Focus | None) -> float:
         """How well the scores rank."""
         rows = self.rows
-        classes = np.arange(rows.n_classes)
-        return ranking_quality(rows.rank, self.scores, classes, rows.weight, focus)
+        return quality_of_scores(self.scores, rows.rank, rows.units, rows.n_classes, focus)
 
     def arrays(self) -> tuple[FloatArray, NDArray[np.intp], FloatArray]:
         """Scores, classes and weights of all rows."""

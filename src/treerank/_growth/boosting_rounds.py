@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -212,6 +213,14 @@ def drawn_features(n_features: int, plan: BoostingPlan, number: int) -> NDArray[
     """Draw the features of a tree, a function of seed and round alone."""
     if plan.n_chosen < 0:
         return np.arange(n_features, dtype=np.int32)
-    generator = np.random.Generator(np.random.Philox(key=[plan.seed, number]))
-    chosen = generator.choice(n_features, plan.n_chosen, replace=False)
-    return np.sort(chosen).astype(np.int32)
+    return _draw_features(n_features, plan.n_chosen, plan.seed, number)
+
+
+@lru_cache(maxsize=4096)
+def _draw_features(n_features: int, n_chosen: int, seed: int, number: int) -> NDArray[np.int32]:
+    """Make the draw: of a small tree it takes as long as growth, and folds and shapes share it."""
+    generator = np.random.Generator(np.random.Philox(key=[seed, number]))
+    chosen = generator.choice(n_features, n_chosen, replace=False)
+    drawn = np.sort(chosen).astype(np.int32)
+    drawn.flags.writeable = False
+    return drawn

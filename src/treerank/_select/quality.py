@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_auc_score
 
 from treerank import _core
-from treerank._input.focus import Focus
+from treerank._input.focus import WHOLE, Focus
 from treerank._input.labels import check_known_labels
-from treerank.metrics import local_auc_score, ordinal_vus_score, partial_auc_score
+from treerank.metrics import ordinal_vus_score
 
 
 def has_two_classes(model: Any) -> bool:
@@ -28,20 +28,12 @@ def ranking_quality(
     scores: NDArray[np.float64],
     classes: NDArray[Any],
     sample_weight: ArrayLike | None,
-    focus: Focus | None = None,
 ) -> float:
-    """AUC of the scores, local or partial with a focus; VUS beyond two classes."""
+    """AUC of the scores; VUS beyond two classes."""
     y = check_known_labels(y, classes)
     if len(classes) > 2:
         return ordinal_vus_score(y, scores, sample_weight, labels=classes)
-    positive = np.asarray(y == classes[1])
-    if focus is None:
-        return float(roc_auc_score(positive, scores, sample_weight=sample_weight))
-    if focus.counts == "rows":
-        return local_auc_score(positive, scores, rate=focus.high, sample_weight=sample_weight)
-    return partial_auc_score(
-        positive, scores, min_fpr=focus.low, max_fpr=focus.high, sample_weight=sample_weight
-    )
+    return float(roc_auc_score(y == classes[1], scores, sample_weight=sample_weight))
 
 
 def held_out_qualities(
@@ -52,18 +44,30 @@ def held_out_qualities(
     focus: Focus | None,
     n_jobs: int,
 ) -> NDArray[np.float64]:
-    """`ranking_quality` of each column of scores, of rows that are known to be sound.
+    """`ranking_quality` of each column of scores, local or partial AUC with a focus.
 
-    Their classes are numbers. Plans, amounts of shrinkage and the like are compared many times in
-    a fit, where checking the rows would take longer than ranking them.
+    The rows are not checked: their classes are numbers and their weights whole. Plans, amounts of
+    shrinkage and the like are compared many times in a fit, where checking the rows would take
+    longer than ranking them.
     """
-    if n_classes == 2 and focus is None:
+    if n_classes == 2:
         columns = np.ascontiguousarray(scores)
-        return np.asarray(_core.held_out_auc(columns, classes, weight, n_jobs))
+        counted = WHOLE if focus is None else focus.for_core
+        return np.asarray(_core.ranking_quality(columns, classes, weight, n_jobs, counted))
     numbers = np.arange(n_classes)
-    return np.array(
-        [ranking_quality(classes, column, numbers, weight, focus) for column in scores.T]
-    )
+    return np.array([ranking_quality(classes, column, numbers, weight) for column in scores.T])
+
+
+def quality_of_scores(
+    scores: NDArray[np.float64],
+    rank: NDArray[np.intp],
+    units: NDArray[np.int64] | None,
+    n_classes: int,
+    focus: Focus | None,
+) -> float:
+    """Return the same of one score per row."""
+    column = scores[:, np.newaxis]
+    return float(held_out_qualities(rank.astype(np.uint8), column, n_classes, units, focus, 1)[0])
 
 
 def class_shares(upper: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -33,7 +33,7 @@ from treerank._growth.losses import CutConstants, Cuts
 from treerank._growth.shards import AllRows, Shard
 from treerank._input.focus import Focus
 from treerank._input.weights import join_weights
-from treerank._select.quality import ranking_quality
+from treerank._select.quality import quality_of_scores
 from treerank._trees.packed_forest import ForestArrays
 from treerank.dask._boosting_checkpoint import BoostingCheckpoint, KeptRounds
 from treerank.dask._cluster import Cluster, DaskShards
@@ -92,10 +92,16 @@ class DaskBoostingRows:
         return np.concatenate([labels for labels, _ in self._labels]).astype(np.intp)
 
     @property
+    def units(self) -> NDArray[np.int64] | None:
+        """Whole weight of each row, in this process; None: 1 each."""
+        units = [units for _, units in self._labels if units is not None]
+        return np.concatenate(units) if units else None
+
+    @property
     def weight(self) -> FloatArray:
         """Weight of each row, in this process."""
-        units = [units for _, units in self._labels if units is not None]
-        return np.concatenate(units) / self.scale if units else np.ones(self.n_rows)
+        units = self.units
+        return np.ones(self.n_rows) if units is None else units / self.scale
 
     def take(self, rows: NDArray[np.intp]) -> DaskBoostingRows:
         """Some of the rows, whose numbers ascend."""
@@ -197,13 +203,15 @@ class DaskScoredRows:
 
     def quality(self, focus: Focus | None) -> float:
         """How well the scores rank; they are brought to this process."""
-        scores, rank, weight = self.arrays()
-        return ranking_quality(rank, scores, np.arange(self.rows.n_classes), weight, focus)
+        scores, rows = self._scores(), self.rows
+        return quality_of_scores(scores, rows.rank, rows.units, rows.n_classes, focus)
 
     def arrays(self) -> tuple[FloatArray, NDArray[np.intp], FloatArray]:
         """Scores, classes and weights of all rows, in this process."""
-        scores = np.concatenate(self.rows.cluster.result(self.scores))
-        return scores, self.rows.rank, self.rows.weight
+        return self._scores(), self.rows.rank, self.rows.weight
+
+    def _scores(self) -> FloatArray:
+        return np.concatenate(self.rows.cluster.result(self.scores))
 
 
 class DaskRounds:

@@ -22,6 +22,14 @@ settings.register_profile("long", parent=settings.get_profile("default"), max_ex
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+@pytest.fixture
+def own_labels(monkeypatch):
+    """Default trees of few rows as those of many: grown to the labels, and where the rows are."""
+    from treerank._growth import soft_labels
+
+    monkeypatch.setattr(soft_labels, "SOFT_ROWS", 0)
+
+
 @pytest.fixture(scope="session")
 def postgres_server():
     """One server for all tests of a process: it takes seconds to make."""

@@ -33,6 +33,7 @@ TREES = {
     "auc": TreeRank(LeafRank(max_depth=2, criterion="auc"), max_bins=32),
     "cell mean": TreeRank(LeafRank(), missing="cell_mean"),
     "adjacent": TreeRank(LeafRank(max_depth=2), tournament="adjacent", tournament_gain="local"),
+    "soft labels": TreeRank(LeafRank(max_depth=2), soft_labels=True, max_depth=5),
 }
 FORESTS = {
     "forest": RankingForest(n_estimators=12),

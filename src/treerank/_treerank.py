@@ -7,12 +7,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from treerank._base import TreeRanker
 from treerank._binning.binning import Coded
 from treerank._device.choice import device_of
 from treerank._growth.local import LocalRows, TrainingRows
-from treerank._growth.soft_labels import LEAST_FOLDS, SOFT_ROWS, SoftRows, soften
+from treerank._growth.soft_labels import LEAST_FOLDS, SoftRows, most_soft_rows, soften
 from treerank._growth.trees import TreeRankOptions, check_monotonic
 from treerank._input.focus import check_focus
 from treerank._input.option_types import CategoricalFeatures, FocusLike, MonotonicCst
@@ -36,8 +37,11 @@ from treerank._select.splitter_choice import (
     DEEPER_LIMIT,
     DEPTHS,
     RACE_ROWS,
+    SIMPLER_SLACK,
+    SOFT_SIMPLER_SLACK,
     SplitterChoice,
     choose_depth,
+    prefers_own_labels,
 )
 from treerank._trees.ranking_tree import CellTree
 
@@ -105,14 +109,14 @@ class TreeRank(CodedFit, TreeRanker):
     shrinkage : "cv", float or None, default="cv"
         How many rows a parent's share of positives is worth in its child's score; "cv"
         chooses on held-out rows. None scores the strata by their place in the tree.
-    soft_labels : bool or "auto", default=False
+    soft_labels : bool or "auto", default="auto"
         Grow the tree, and score its strata, by soft labels: a fifth of each is the row's own
-        label, the rest is what a small forest says that has not seen the row [4]_. The tree ranks
-        better, with a few more strata on small tables and many more on larger ones
-        (``one_standard_error=True`` has fewer); a fit takes six to ten times as long. True: two
-        classes, LeafRank, ``pruning="cv"`` and no focus. "auto": where that is so and no splitter
-        is given. Above 20,000 rows labels are not softened. Counts and event rates of the strata
-        are those of the labels.
+        label, the rest is what small forests say that have not seen the row [4]_. The tree ranks
+        better with about as many strata; a fit takes about five times as long. "auto": with the
+        default splitter and ``pruning="cv"``, unless the tree of the labels themselves ranks
+        held-out rows clearly better. True: always, with a LeafRank as the splitter, too. Above
+        20,000 rows, or fewer with more classes (10,000 with three), labels are not softened.
+        Counts and event rates of the strata are those of the labels.
     cv : int or cross-validation splitter, default=5
         Folds for pruning and shrinkage. Integer: folds keyed by the content of the rows,
         so that the order of the rows does not matter.
@@ -140,6 +144,8 @@ class TreeRank(CodedFit, TreeRanker):
     splitter_choice_ : SplitterChoice or None
         With the default splitter: the depths of LeafRank that were compared, by 20,000 rows at
         most, their held-out AUC, and which was chosen.
+    soft_labels_ : bool
+        Whether the tree is grown to soft labels.
     shrinkage_ : float
         The amount of shrinkage used; NaN for none.
     feature_importances_ : array of shape (n_features,)
@@ -168,7 +174,7 @@ class TreeRank(CodedFit, TreeRanker):
     >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
     >>> model = TreeRank().fit(X_train, y_train)
     >>> print(f"{model.score(X_test, y_test):.3f}")
-    0.988
+    0.989
     """
 
     def __init__(
@@ -191,7 +197,7 @@ class TreeRank(CodedFit, TreeRanker):
         penalty_constant: Any = "auto",
         penalty_bounds: Any = None,
         shrinkage: Any = "cv",
-        soft_labels: bool | str = False,
+        soft_labels: bool | str = "auto",
         cv: Any = 5,
         categorical_features: CategoricalFeatures = "from_dtype",
         categories: str = "auto",
@@ -237,6 +243,12 @@ class TreeRank(CodedFit, TreeRanker):
     shrinkage_: float
     splitter_choice_: SplitterChoice | None
 
+    @property
+    def soft_labels_(self) -> bool:
+        """Whether the tree is grown to soft labels."""
+        check_is_fitted(self)
+        return self.tree_.shares is not None
+
     def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow and prune the tree.
 
@@ -275,51 +287,65 @@ class TreeRank(CodedFit, TreeRanker):
     def _fit_rows(self, rows: TrainingRows, options: TreeRankOptions) -> None:
         """Grow, prune and read off the tree of the training rows, wherever they are."""
         shrinkages = shrinkages_of(self)
-        folds, self.splitter_choice_ = None, None
-        softened = rows.in_memory(SOFT_ROWS) if softens(self, len(rows.classes)) else None
-        if softened is not None:
-            rows = softened
+        if softens(self):
+            rows = rows.in_memory(most_soft_rows(len(rows.classes))) or rows
+        folds = None
         if self.pruning == "cv" or len(shrinkages) > 1:
             with stage("assign folds"):
                 folds = rows.folds(self.cv, options.seed)
-        if softened is not None and folds is not None and folds.n_folds >= LEAST_FOLDS:
-            with stage("soften the labels"):
-                rows = soften(softened, folds, options)
-        pruned = None
-        if self.splitter is None and self.pruning == "cv" and folds is not None:
-            options, pruned = self._choose_depth(rows, folds, options, shrinkages)
-        if pruned is None:
-            pruned = self._grow(rows, folds, options, shrinkages, self.noise_limit)
+        grown = [
+            self._grow_best(labelled, folds, options, shrinkages)
+            for labelled in self._labellings(rows, folds, options)
+        ]
+        pruned = grown[prefers_own_labels(*(one.chosen for one in grown))]
         self.unpruned_tree_, self.tree_ = pruned.whole, pruned.tree
         self.pruning_path_, self.shrinkage_ = pruned.path, pruned.shrinkage
+        self.splitter_choice_ = pruned.depth_choice
         with stage("order the cells"):
             self._keep(
                 self.tree_, rows.binning, rows.names, rows.classes, pruned.shrinkage, rows.monotonic
             )
             self._drop_unused_thresholds()
 
-    def _choose_depth(
+    def _labellings(
+        self, rows: TrainingRows, folds: Any, options: TreeRankOptions
+    ) -> list[TrainingRows]:
+        """The rows with soft labels, with their own, or with each in turn."""
+        few = rows.in_memory(most_soft_rows(len(rows.classes))) if softens(self) else None
+        if few is None or folds is None or folds.n_folds < LEAST_FOLDS:
+            return [rows]
+        with stage("soften the labels"):
+            soft = soften(few, folds, options)
+        return [soft] if self.soft_labels is True else [soft, few]
+
+    def _grow_best(
         self, rows: TrainingRows, folds: Any, options: TreeRankOptions, shrinkages: Floats
-    ) -> tuple[TreeRankOptions, _Pruned | None]:
-        """Options with the depth of LeafRank that ranks best; its tree, if grown on all rows."""
+    ) -> _Pruned:
+        """Grow and prune a tree; with the default splitter, of the depth that ranks best."""
+        if self.splitter is not None or self.pruning != "cv" or folds is None:
+            return self._grow(rows, folds, options, shrinkages, self.noise_limit)
         some = rows.sample(RACE_ROWS, options.seed)
-        if some is not rows:
-            folds = some.folds(N_FOLDS, options.seed)
-        if folds is None or options.leafrank is None:
-            return options, None
+        race_folds = folds if some is rows else some.folds(N_FOLDS, options.seed)
+        if race_folds is None:
+            return self._grow(rows, folds, options, shrinkages, self.noise_limit)
+        assert options.leafrank is not None
         plans = [
             replace(options, leafrank=replace(options.leafrank, max_depth=depth))
             for depth in DEPTHS
         ]
         limits = [self.noise_limit + (DEEPER_LIMIT if depth > 1 else 0.0) for depth in DEPTHS]
         pruned = [
-            self._grow(some, folds, plan, shrinkages, limit if self.noise_limit else 0.0)
+            self._grow(some, race_folds, plan, shrinkages, limit if self.noise_limit else 0.0)
             for plan, limit in zip(plans, limits, strict=True)
         ]
         found = [one.chosen for one in pruned if one.chosen is not None]
-        choice = self.splitter_choice_ = choose_depth(DEPTHS, found, self.one_standard_error)
+        slack = SOFT_SIMPLER_SLACK if isinstance(rows, SoftRows) else SIMPLER_SLACK
+        choice = choose_depth(DEPTHS, found, 1.0 if self.one_standard_error else slack)
         best = DEPTHS.index(choice.chosen)
-        return plans[best], pruned[best] if some is rows else None
+        chosen = pruned[best]
+        if some is not rows:
+            chosen = self._grow(rows, folds, plans[best], shrinkages, self.noise_limit)
+        return chosen._replace(depth_choice=choice)
 
     def _grow(
         self,
@@ -362,3 +388,4 @@ class _Pruned(NamedTuple):
     path: PruningPath | PenaltyPath | None
     shrinkage: float
     chosen: Chosen | None = None  # by held-out rows
+    depth_choice: SplitterChoice | None = None

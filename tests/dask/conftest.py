@@ -7,6 +7,11 @@ distributed = pytest.importorskip("distributed")
 from clusters import forked_workers  # noqa: E402
 
 
+@pytest.fixture(autouse=True)
+def _grown_on_the_cluster(own_labels):
+    """Soft labels are made in this process, and so are the trees that are grown to them."""
+
+
 # A cluster takes less time to start than to keep: even idle it takes a few hundredths of a core.
 @pytest.fixture(scope="module")
 def threads():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis_examples import examples
 
 from treerank import LeafRank, RankingForest, TreeRank
+from treerank._growth import soft_labels
 from treerank._plans import forest as forest_plan
 
 dask = pytest.importorskip("dask")
@@ -79,7 +80,6 @@ def test_any_number_of_workers_gives_the_same_models(n_workers):
         {"splitter": LeafRank(max_depth=3, max_features=2, max_leaf_nodes=4), "max_features": 3},
         {"pruning": "penalty", "shrinkage": None},
         {"max_bins": 8, "one_standard_error": True, "shrinkage": 4.0, "cv": 3},
-        {"soft_labels": True, "splitter": LeafRank(max_depth=2)},
     ],
 )
 def test_the_parameters_of_a_tree_mean_the_same(threads, parameters, monkeypatch):
@@ -88,6 +88,16 @@ def test_the_parameters_of_a_tree_mean_the_same(threads, parameters, monkeypatch
     model = DaskTreeRank(client=threads, **parameters)
     model.fit(cut_array(x, [150, 400]), cut_array(y, [150, 400]))
     assert_same_tree(TreeRank(**parameters).fit(x, y), model)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_labels_of_few_rows_are_softened_as_in_memory(threads, n_classes, monkeypatch):
+    monkeypatch.setattr(soft_labels, "SOFT_ROWS", 20_000)
+    x, y = table(500, n_classes)
+    model = DaskTreeRank(client=threads).fit(cut_array(x, [150, 400]), cut_array(y, [150, 400]))
+    local = TreeRank().fit(x, y)
+    assert local.soft_labels_
+    assert_same_tree(local, model)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ BAR = 0.003
 
 MODELS = {
     "tree": TreeRank(),
+    "tree of the labels": TreeRank(soft_labels=False),
     "deep LeafRank": TreeRank(LeafRank(max_depth=3, min_samples_leaf=5)),
     "LeafRank": LeafRank(max_depth=4),
     # Exact cuts only: random ones cannot be misled by the number of levels.
@@ -56,7 +57,7 @@ def costs(name, n_levels, n_classes):
 
 @pytest.mark.parametrize(
     ("name", "n_classes"),
-    [(name, 2) for name in MODELS] + [("tree", 3), ("forest", 3), ("boosting", 3)],
+    [(name, 2) for name in MODELS] + [("tree of the labels", 3), ("forest", 3), ("boosting", 3)],
 )
 def test_a_column_of_noise_costs_next_to_nothing(name, n_classes):
     """Seeds differ, most of all where another column assigns rows to other folds.

@@ -1,14 +1,19 @@
 """Soft labels: who has a say in them, and what a tree that is grown to them keeps."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from samples import frame, table
 from sklearn.metrics import roc_auc_score
 
 import treerank
+import treerank._growth.soft_labels as soft_labels_module
 import treerank._treerank as treerank_module
 from treerank import LeafRank, TreeRank
 from treerank._growth.soft_labels import UNITS, SoftRows, soften
+from treerank._select.pruning import Chosen
+from treerank._select.splitter_choice import prefers_own_labels
 from treerank.splitters import DyadicGrid
 
 
@@ -22,16 +27,19 @@ def rows_and_folds(x, y, monkeypatch, weight=None):
 
     with monkeypatch.context() as patch:
         patch.setattr(treerank_module, "soften", record)
-        TreeRank(soft_labels="auto").fit(x, y, sample_weight=weight)
+        TreeRank().fit(x, y, sample_weight=weight)
     return seen[0]
+
+
+def class_units(rows: SoftRows, part: int):
+    """Units of each row in each class, in the sample for a tree; classes x rows."""
+    return rows.samples[part].units.reshape(len(rows.classes), -1)
 
 
 def positive_shares(rows: SoftRows, part: int):
     """Share of each row that is positive, in the sample for a tree."""
-    negative, positive = np.split(rows.samples[part].units, 2)
-    return np.divide(
-        positive, negative + positive, where=negative + positive > 0, out=np.zeros(len(positive))
-    )
+    units = class_units(rows, part)
+    return units[1] / np.maximum(units.sum(axis=0), 1)
 
 
 def test_every_row_is_part_its_own_label_and_part_what_others_say(monkeypatch):
@@ -40,13 +48,25 @@ def test_every_row_is_part_its_own_label_and_part_what_others_say(monkeypatch):
     soft = soften(rows, folds, options)
     labels = rows.data.labels
     for part in range(folds.n_folds + 1):
-        negative, positive = np.split(soft.samples[part].units, 2)
         seen = np.ones(300, bool) if part == 0 else folds.fold != part - 1
-        assert (negative + positive == UNITS * seen).all()
+        assert (class_units(soft, part).sum(axis=0) == UNITS * seen).all()
         share = positive_shares(soft, part)[seen]
         assert (share[labels[seen] == 1] >= 0.2 - 1 / UNITS).all()
         assert (share[labels[seen] == 0] <= 0.8 + 1 / UNITS).all()
     assert roc_auc_score(labels, positive_shares(soft, 0) - 0.2 * labels) > 0.7
+
+
+def test_soft_labels_of_grades_keep_a_fifth_of_the_row_in_its_own(monkeypatch):
+    x, y = table(400, 4, 0)
+    grades = y + (x[:, 1] > 0)
+    rows, folds, options = rows_and_folds(x, grades, monkeypatch)
+    units = class_units(soften(rows, folds, options), 0)
+    assert units.shape == (3, 400)
+    assert (units >= 0).all()
+    assert (units.sum(axis=0) == UNITS).all()
+    own = units[rows.data.labels, np.arange(400)]
+    assert (own >= 0.2 * UNITS - 1).all()
+    assert own.mean() > 0.5 * UNITS
 
 
 def test_rows_that_judge_a_tree_have_no_say_in_its_labels(monkeypatch):
@@ -87,52 +107,95 @@ def test_a_row_has_no_say_in_what_others_say_of_it(monkeypatch):
     assert (change[folds.fold != folds.fold[7]] > 0).any()
 
 
-def test_counts_are_those_of_the_labels_and_scores_those_of_the_soft_ones():
+def test_counts_are_those_of_the_labels_and_scores_are_softer():
     x, y = table(400, 4, 3)
     weight = np.random.default_rng(0).integers(1, 4, 400)
-    model = TreeRank(soft_labels="auto").fit(x, y, sample_weight=weight)
+    model = TreeRank(soft_labels=True).fit(x, y, sample_weight=weight)
     strata = model.apply(x)
     counts = np.zeros((len(model.partition_), 2))
     np.add.at(counts, (strata, y), weight)
     assert len(counts) > 2
     np.testing.assert_array_equal(model.partition_.counts, counts)
-    assert model.tree_.shares is not None
+    assert model.soft_labels_
     own = model.tree_.counts[:, 1] / model.tree_.counts.sum(axis=1)
-    assert not np.allclose(model.tree_.shares[:, 0], own)
-    shrunken = model.tree_.shrunken_shares(model.shrinkage_)[:, 0]
     leaves = model.partition_._rules.leaves
+    assert model.tree_.shares[leaves, 0].std() < own[leaves].std()
+    shrunken = model.tree_.shrunken_shares(model.shrinkage_)[:, 0]
     np.testing.assert_allclose(model.partition_.scores, shrunken[leaves] - 0.5)
     assert (np.diff(model.partition_.scores) <= 0).all()
+    mean = np.average(model.predict_proba(x)[:, 1], weights=weight)
+    assert mean == pytest.approx(np.average(y, weights=weight), abs=1e-12)
 
 
-def test_labels_are_soft_only_when_asked_for():
+def test_labels_are_soft_with_the_default_splitter_or_when_asked_for():
     x, y = table(300, 3, 4)
-    assert TreeRank(soft_labels="auto").fit(x, y).tree_.shares is not None
-    assert TreeRank(soft_labels=True).fit(x, y).tree_.shares is not None
-    assert TreeRank(LeafRank(), soft_labels=True).fit(x, y).tree_.shares is not None
+    x = np.abs(x) / 10
+    soft = [
+        TreeRank(), TreeRank(soft_labels=True), TreeRank(LeafRank(), soft_labels=True),
+        TreeRank(focus=0.3), TreeRank(one_standard_error=True, shrinkage=None),
+    ]  # fmt: skip
+    for model in soft:
+        assert model.fit(x, (x[:, 0] + x[:, 1] > x[:, 2] + 0.1 * y)).soft_labels_
     plain = [
-        TreeRank(), TreeRank(LeafRank(), soft_labels="auto"),
-        TreeRank(pruning=None, soft_labels="auto"), TreeRank(pruning="penalty", soft_labels="auto"),
-        TreeRank(DyadicGrid(1), soft_labels="auto"), TreeRank(focus=0.2, soft_labels="auto"),
-        TreeRank(cv=2, soft_labels="auto"),
+        TreeRank(soft_labels=False), TreeRank(LeafRank()), TreeRank(pruning=None),
+        TreeRank(pruning="penalty"), TreeRank(DyadicGrid(1)), TreeRank(cv=2),
     ]  # fmt: skip
     for model in plain:
-        assert model.fit(np.abs(x) / 10, y).tree_.shares is None
-    grades = y + (x[:, 1] > 0)
-    assert TreeRank(soft_labels="auto").fit(x, grades).tree_.shares is None
+        assert not model.fit(x, y).soft_labels_
 
 
-def test_many_rows_keep_their_labels(monkeypatch):
-    monkeypatch.setattr(treerank_module, "SOFT_ROWS", 299)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_many_rows_keep_their_labels(n_classes, monkeypatch):
+    limit = 300 * (n_classes - 1)
     x, y = table(300, 3, 5)
-    many, plain = TreeRank(soft_labels="auto").fit(x, y), TreeRank(soft_labels=False).fit(x, y)
-    assert many.tree_.shares is None
+    y += (n_classes - 2) * (x[:, 1] > 0)
+    monkeypatch.setattr(soft_labels_module, "SOFT_ROWS", limit)
+    assert TreeRank(soft_labels=True).fit(x, y).soft_labels_
+    monkeypatch.setattr(soft_labels_module, "SOFT_ROWS", limit - 1)
+    many, plain = TreeRank().fit(x, y), TreeRank(soft_labels=False).fit(x, y)
+    assert not many.soft_labels_
     assert np.array_equal(many.score_samples(x), plain.score_samples(x))
+
+
+def test_labels_without_noise_are_kept():
+    x = np.arange(100.0)[:, np.newaxis]
+    model = TreeRank().fit(x, x[:, 0] > 50)
+    assert not model.soft_labels_
+    assert model.partition_.rules() == ["x0 > 50.5", "x0 <= 50.5"]
+
+
+def test_the_tree_of_the_labels_is_kept_where_it_is_clearly_better():
+    def chosen(top, error, train_auc=0.9):
+        path = SimpleNamespace(train_auc=[1.0, train_auc, 0.5], chosen=1)
+        return Chosen(path, 0.0, top, error)
+
+    soft = chosen(0.80, 0.02)
+    assert not prefers_own_labels(soft)
+    assert not prefers_own_labels(soft, chosen(0.809, 0.02))
+    assert prefers_own_labels(soft, chosen(0.811, 0.02))
+    assert prefers_own_labels(soft, chosen(0.79, 0.02, train_auc=1.0))
+    assert not prefers_own_labels(soft, chosen(0.77, 0.02, train_auc=1.0))
+
+
+def test_soft_labels_rank_better_where_labels_are_noisy():
+    gains = []
+    for seed in range(6):
+        x, y = noisy_labels(500, seed)
+        new, truth = noisy_labels(4_000, seed + 100)
+        soft, plain = (TreeRank(soft_labels=s).fit(x, y).score(new, truth) for s in (True, False))
+        gains.append(soft - plain)
+    assert np.mean(gains) > 0.01
+
+
+def noisy_labels(n, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 6))
+    return x, (x[:, :4].sum(axis=1) + rng.logistic(size=n, scale=1.5) > 0).astype(int)
 
 
 @pytest.mark.parametrize(
     "change",
-    [{"splitter": DyadicGrid(1)}, {"pruning": None}, {"pruning": "penalty"}, {"focus": 0.1}],
+    [{"splitter": DyadicGrid(1)}, {"pruning": None}, {"pruning": "penalty"}],
 )
 def test_soft_labels_are_refused_where_they_cannot_be(change):
     x, y = table(100, 2, 6)
@@ -145,15 +208,15 @@ def test_soft_labels_are_refused_where_they_cannot_be(change):
 def test_relative_weights_are_divided_too():
     x, y = table(300, 3, 7)
     weight = np.random.default_rng(1).random(300) + 0.1
-    model = TreeRank(soft_labels="auto").fit(x, y, sample_weight=weight)
-    again = TreeRank(soft_labels="auto").fit(x, y, sample_weight=7.3 * weight)
+    model = TreeRank(soft_labels=True).fit(x, y, sample_weight=weight)
+    again = TreeRank(soft_labels=True).fit(x, y, sample_weight=7.3 * weight)
     assert len(model.partition_) > 1
     assert np.array_equal(model.score_samples(x), again.score_samples(x))
 
 
 def test_a_model_file_keeps_the_soft_shares(tmp_path):
     x, y = frame(400, 8)
-    model = TreeRank(soft_labels="auto").fit(x, y)
+    model = TreeRank(soft_labels=True).fit(x, y)
     treerank.save(model, tmp_path / "model.json")
     read = treerank.load(tmp_path / "model.json")
     for name in ("tree_", "unpruned_tree_"):

@@ -11,8 +11,8 @@ from treerank._input import stages
 ROADS = {
     "tree": (
         TreeRank(verbose=2),
-        ["validate", "bin", "assign folds", "grow", "count held-out rows", "prune",
-         "order the cells"],
+        ["validate", "bin", "assign folds", "soften the labels", "grow", "count held-out rows",
+         "prune", "order the cells"],
     ),
     "forest": (
         RankingForest(n_estimators=4, verbose=2),

@@ -9,7 +9,7 @@ from report_data import grades, loans
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from treerank import BoostedTreeRank, RankingForest, TreeRank, report
+from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank, report
 from treerank._report import _importance
 from treerank._report._importance import _scores_of, draw_of_every_class, importances
 from treerank._report._judged import Judged
@@ -83,7 +83,7 @@ def test_loss_of_auc_is_a_difference_of_aucs():
 
 def test_grades_lose_concordance():
     x, y = grades(900, n_classes=4)
-    model = TreeRank(max_depth=4).fit(x[:400], y[:400])
+    model = TreeRank(LeafRank(), max_depth=4).fit(x[:400], y[:400])
     found = importances(model, judged_on(model, x[400:], y[400:]), 0.95, 0)
     assert found["measure"] == "concordance"
     first = found["rows"][0]

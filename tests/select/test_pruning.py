@@ -205,7 +205,7 @@ def test_noise_limit_is_a_finite_number_not_below_zero(value):
 def test_path_reports_every_subtree():
     x, _ = noise(1, 600)
     y = (x[:, 0] + np.random.default_rng(2).normal(size=600) > 0).astype(int)
-    model = TreeRank().fit(x, y)
+    model = TreeRank(soft_labels=False).fit(x, y)
     path = model.pruning_path_
     assert path.n_leaves[0] == len(model.unpruned_tree_.leaves)
     assert path.n_leaves[-1] == 1

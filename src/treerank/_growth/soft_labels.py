@@ -1,20 +1,21 @@
 """Grow: a tree to soft labels, part the row's own label and part what other trees say of the row.
 
 Splits of a small tree follow the noise of single labels. Trees that draw their features, and have
-not seen a row, say together how likely it is positive, and far more steadily than its label does;
-a tree that is grown to both ranks better at a given number of strata (Breiman and Shang, "Born
-again trees", 1996).
+not seen a row, say together how likely it belongs to each class, and far more steadily than its
+label does; a tree that is grown to both ranks better at a given number of strata (Breiman and
+Shang, "Born again trees", 1996).
 
-Held-out rows that judge a tree must have no say in the labels it is grown to. So a row of fold a
-has one soft label by trees that are grown without fold a, for the tree of all rows, and for each
-other fold b one by trees that are grown without a and b, for the tree that fold b judges.
+Held-out rows that judge a tree must have no say in the labels it is grown to. So other trees are
+grown without each pair of folds a and b: they give a row of fold a its soft label in the tree that
+fold b judges, and a row of fold b its soft label in the tree that fold a judges. The tree of all
+rows, which no fold judges, has the mean of all soft labels of a row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations_with_replacement
+from itertools import combinations
 from math import isqrt
 
 import numpy as np
@@ -28,14 +29,17 @@ from treerank._input.weights import Weights
 from treerank._select.folds import Folds
 from treerank._trees.ranking_tree import CellTree, RankTree, upper_shares
 
-# With more rows than that the labels will do.
+# With more rows than that, times the ways to cut the classes in two, the labels will do.
 SOFT_ROWS = 20_000
 # Two folds are left out at a time, and one must be left.
 LEAST_FOLDS = 3
-# What the other trees say counts for so much of a soft label, the row's own label for the rest.
+# The weight of the other trees in a soft label; the row's own label has the rest.
 OTHERS_WEIGHT = 0.8
+# The weight of the labels in the score of a cell. The soft labels have the rest; alone they would
+# be too close to their mean to be good estimates of the event rate.
+SCORED_BY_LABELS = 0.25
 # Other trees for each pair of folds, and what they are.
-N_TREES = 20
+N_TREES = 10
 MAX_DEPTH = 10
 LEAFRANK_DEPTH = 2
 LEAST_WEIGHT = 5.0
@@ -44,74 +48,101 @@ SHRINKAGE = 20.0
 UNITS = 1024
 
 
+def most_soft_rows(n_classes: int) -> int:
+    """Rows up to which labels are softened: every row is copied for each class."""
+    return SOFT_ROWS // (n_classes - 1)
+
+
 @dataclass(frozen=True)
 class SoftRows(LocalRows):
     """Rows that are held out with their labels, and grown on with soft ones.
 
-    `halves` has every row twice, negative and positive; `samples` weighs the two by the row's soft
+    `copies` has every row once for each class; `samples` weighs the copies by the row's soft
     label, for the tree of all rows and for that without each fold.
     """
 
-    halves: tuple[Coded, TrainingData] | None = None
+    copies: tuple[Coded, TrainingData] | None = None
     samples: tuple[Weights, ...] = ()
 
     def grow(self, options: TreeRankOptions, folds: Folds | None) -> Sequence[CellTree]:
         """Grow a tree on all rows, then one without each fold."""
-        assert self.halves is not None
+        assert self.copies is not None
+        assert folds is not None
         tree, *fold_trees = grow_samples(
-            *self.halves, self.monotonic, options, self.samples, self.n_jobs, self.verbose
+            *self.copies, self.monotonic, options, self.samples, self.n_jobs, self.verbose
         )
-        return [self._count(tree), *fold_trees]
-
-    def _count(self, tree: RankTree) -> RankTree:
-        """Count the labels in the cells, whose scores are by the soft ones."""
         weights = self.data.weights
+        return [
+            self._count(tree, weights),
+            *(self._count(t, weights.where(folds.fold != f)) for f, t in enumerate(fold_trees)),
+        ]
+
+    def _count(self, tree: RankTree, weights: Weights) -> RankTree:
+        """Count the labels in the cells, which are scored by these and by the soft ones."""
         units = tree.leaf_weights(self.coded.codes, self.data.labels, weights, self.n_jobs)
-        counts = tree.cell_counts(units / weights.scale)
-        return replace(tree, counts=counts, shares=upper_shares(tree.counts))
+        counts = tree.cell_counts(units / self.data.weights.scale)
+        hard = upper_shares(counts)
+        soft = _centred(upper_shares(tree.counts), hard[0])
+        shares = (1.0 - SCORED_BY_LABELS) * soft + SCORED_BY_LABELS * hard
+        return replace(tree, counts=counts, shares=shares)
+
+
+def _centred(shares: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares whose mean over the rows, which is that of the root, is the one wanted.
+
+    A line that keeps 0 and 1 within these bounds: means of shares stay means.
+    """
+    mean = shares[0]
+    slope = np.minimum(wanted / mean, (1.0 - wanted) / (1.0 - mean))
+    return np.asarray(wanted + slope * (shares - mean))
 
 
 def soften(rows: LocalRows, folds: Folds, options: TreeRankOptions) -> SoftRows:
-    """Give rows of two classes soft labels."""
-    data, n_rows = rows.data, rows.data.table.n_rows
-    twice = np.tile(np.arange(n_rows), 2)
+    """Give the rows soft labels."""
+    data, n_rows, n_classes = rows.data, rows.data.table.n_rows, len(rows.classes)
     scale = UNITS if data.weights.scale == 1.0 else 1  # relative weights have units enough
     given = data.weights.as_units
     units = np.full(n_rows, scale) if given is None else given * scale
     samples = []
-    for fold, share in enumerate(_shares(rows, folds, options)):
-        soft = (1.0 - OTHERS_WEIGHT) * data.labels + OTHERS_WEIGHT * share
-        positive = np.rint(soft.clip(0.0, 1.0) * units).astype(np.int64)
-        both = np.concatenate([units - positive, positive])
-        samples.append(np.where(folds.fold[twice] != fold, both, 0))
+    for fold, shares in enumerate(_upper_shares_by_others(rows, folds, options)):
+        own = data.labels[:, np.newaxis] > np.arange(n_classes - 1)
+        upper = (1.0 - OTHERS_WEIGHT) * own + OTHERS_WEIGHT * shares
+        above = np.rint(upper.clip(0.0, 1.0) * units[:, np.newaxis]).astype(np.int64)
+        bounds = np.column_stack([units, above, np.zeros(n_rows, np.int64)])
+        of_class = -np.diff(bounds, axis=1).T
+        samples.append(np.where(folds.fold != fold, of_class, 0).ravel())
     samples = [samples[-1], *samples[:-1]]
     weights = replace(
         data.weights, repeats=None, units=samples[0], scale=data.weights.scale * scale
     )
-    halves = TrainingData(
-        Table(2 * n_rows, data.table.names, None, []), data.classes,
-        np.repeat(np.array([0, 1], np.uint8), n_rows), weights, 2 * n_rows, slice(None),
+    n_copies = n_rows * n_classes
+    copies = TrainingData(
+        Table(n_copies, data.table.names, None, []), data.classes,
+        np.repeat(np.arange(n_classes, dtype=np.uint8), n_rows), weights, n_copies, slice(None),
     )  # fmt: skip
     return SoftRows(
         data, rows.coded, rows.monotonic, rows.splitter, rows.n_jobs, rows.verbose,
-        halves=(rows.coded.take(twice), halves),
+        copies=(rows.coded.take(np.tile(np.arange(n_rows), n_classes)), copies),
         samples=tuple(replace(weights, units=sample) for sample in samples),
     )  # fmt: skip
 
 
-def _shares(rows: LocalRows, folds: Folds, options: TreeRankOptions) -> NDArray[np.float64]:
-    """Share of positives of each row by other trees, for each fold that they must not know.
+def _upper_shares_by_others(
+    rows: LocalRows, folds: Folds, options: TreeRankOptions
+) -> NDArray[np.float64]:
+    """Chance of each row to be above the lowest class, the next, ..., by trees without it.
 
-    The last is for the tree of all rows. Shares of the rows of that fold itself are 0.
+    For each fold that these trees must not know (0 for the rows of that fold itself), and in the
+    last place for the tree of all rows.
     """
     assert options.leafrank is not None
     n_folds, fold, codes = folds.n_folds, folds.fold, rows.coded.codes
-    pairs = list(combinations_with_replacement(range(n_folds), 2))
-    n_features = isqrt(len(rows.names))
+    pairs = list(combinations(range(n_folds), 2))
     other = replace(
         options, max_depth=MAX_DEPTH, min_weight_leaf=LEAST_WEIGHT, min_auc_gain=0.0,
         leafrank=replace(
-            options.leafrank, max_depth=LEAFRANK_DEPTH, max_features=n_features, pruning=False
+            options.leafrank, max_depth=LEAFRANK_DEPTH, max_features=isqrt(len(rows.names)),
+            pruning=False,
         ),
     )  # fmt: skip
     samples = [rows.data.weights.where((fold != a) & (fold != b)) for a, b in pairs]
@@ -120,9 +151,10 @@ def _shares(rows: LocalRows, folds: Folds, options: TreeRankOptions) -> NDArray[
     )
     members = [np.flatnonzero(fold == f) for f in range(n_folds)]
     member_codes = [np.ascontiguousarray(codes[:, some]) for some in members]
-    shares = np.zeros((n_folds + 1, len(fold)))
+    shares = np.zeros((n_folds + 1, len(fold), len(rows.classes) - 1))
     for (a, b), tree in zip(pairs * N_TREES, trees, strict=True):
-        value = tree.shrunken_shares(SHRINKAGE)[:, 0] / N_TREES
-        for judge, own in [(n_folds, a)] if a == b else [(a, b), (b, a)]:
-            shares[judge, members[own]] += value[tree.apply(member_codes[own], rows.n_jobs)]
+        values = tree.shrunken_shares(SHRINKAGE) / N_TREES
+        for judge, own in [(a, b), (b, a)]:
+            shares[judge, members[own]] += values[tree.apply(member_codes[own], rows.n_jobs)]
+    shares[-1] = shares[:-1].sum(axis=0) / (n_folds - 1)
     return shares

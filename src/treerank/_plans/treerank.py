@@ -109,17 +109,15 @@ def shrinkages_of(model: Any) -> NDArray[np.float64]:
     return np.array([check_number("shrinkage", model.shrinkage)])
 
 
-def softens(model: Any, n_classes: int) -> bool:
-    """Whether the tree may be grown to soft labels."""
+def softens(model: Any) -> bool:
+    """Whether the tree is grown to soft labels, if its rows are not too many."""
     choice = check_choice("soft_labels", model.soft_labels, ["auto", True, False])
     has_leafrank = model.splitter is None or isinstance(model.splitter, LeafRank)
-    can = has_leafrank and model.pruning == "cv" and n_classes == 2 and model.focus is None
-    if choice is True and not can:
+    if choice is True and not (has_leafrank and model.pruning == "cv"):
         raise ValueError(
-            "Got soft_labels=True; expected LeafRank as the splitter, pruning='cv', two classes "
-            "and no focus with it."
+            "Got soft_labels=True; expected LeafRank as the splitter and pruning='cv' with it."
         )
-    return can and (choice is True or (choice == "auto" and model.splitter is None))
+    return choice is True or (choice == "auto" and model.splitter is None and model.pruning == "cv")
 
 
 def check_splitter(splitter: Any, owner: str) -> LeafRank:

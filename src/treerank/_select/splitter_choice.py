@@ -1,4 +1,4 @@
-"""Choose how deep the trees inside the cells are, by the held-out AUC of what they lead to.
+"""Choose how deep the trees inside the cells are, and which labels, by the held-out AUC.
 
 A depth of 1 sees one feature at a time, and cannot begin where two matter only together; a deeper
 LeafRank can, but needs more rows. Each depth is grown, pruned and shrunk as it would be if it were
@@ -18,6 +18,11 @@ DEPTHS = (1, 2, 3, 4)
 RACE_ROWS = 20_000
 # Held-out AUCs closer than this, in standard errors of the best, are taken as equal.
 SIMPLER_SLACK = 0.5
+# The same where labels are soft: these bring out what single tests cannot see.
+SOFT_SIMPLER_SLACK = 1.0
+# By how many of its standard errors the tree of the labels themselves has to be better on held-out
+# rows than that of soft labels.
+OWN_LABELS_SLACK = 0.5
 # Added to the noise limit of deeper trees: the best of several is more often good by chance.
 DEEPER_LIMIT = 1.0
 
@@ -46,17 +51,15 @@ class SplitterChoice:
 
 
 def choose_depth(
-    depths: tuple[int, ...], chosen_by_depth: list[Chosen], one_standard_error: bool
+    depths: tuple[int, ...], chosen_by_depth: list[Chosen], slack: float
 ) -> SplitterChoice:
     """Take the smallest depth whose tree ranks held-out rows as well as the best.
 
-    As well: within half a standard error, or within one if that is asked for; by what is in the
-    focus, which without one is the AUC.
+    As well: within `slack` standard errors, by what is in the focus, which without one is the AUC.
     """
     paths = [one.path for one in chosen_by_depth]
     auc = np.array([path.heldout_auc[path.chosen] for path in paths])
     error = np.array([path.heldout_std_error[path.chosen] for path in paths])
-    slack = 1.0 if one_standard_error else SIMPLER_SLACK
     top = np.array([one.top for one in chosen_by_depth])
     best = int(np.argmax(top))
     least = top[best] - slack * chosen_by_depth[best].top_std_error
@@ -68,3 +71,17 @@ def choose_depth(
         tuple(int(path.n_leaves[path.chosen]) for path in paths),
         depths[chosen],
     )
+
+
+def prefers_own_labels(soft: Chosen | None, own: Chosen | None = None) -> bool:
+    """Whether a tree grown to the labels themselves is to be preferred to one of soft labels.
+
+    It is if it ranks held-out rows clearly better; and where a pruned tree of the labels makes no
+    error in training, there is no noise that soft labels could take away.
+    """
+    if soft is None or own is None:
+        return False
+    slack = OWN_LABELS_SLACK
+    if own.path.train_auc[own.path.chosen] >= 1.0 - 1e-12:
+        slack = -1.0
+    return own.top >= soft.top + slack * own.top_std_error

@@ -84,7 +84,7 @@ class TreeDisplay:
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> display = TreeDisplay.from_estimator(TreeRank().fit(X, y))
     >>> print(display.rules[0])
-    [('worst perimeter <= 105.95',)]
+    [('worst perimeter <= 105.95', 'worst concave points <= 0.13495')]
     >>> display.figure_.savefig("tree.svg")  # doctest: +SKIP
     """
 

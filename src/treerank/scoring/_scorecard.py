@@ -77,11 +77,11 @@ class Scorecard(RankingModel):
     >>> card = Scorecard(TreeRank(), grades=3, points=Points(base_odds=1)).fit(X, y)
     >>> print(card.to_frame()[["grade", "rows", "event_rate", "points_from", "points_to"]].round(2))
       grade   rows  event_rate  points_from  points_to
-    0     1  300.0        0.98          713        721
-    1     2   79.0        0.70          571        654
-    2     3  190.0        0.04          504        543
+    0     1  296.0        0.99          695        732
+    1     2   90.0        0.68          581        669
+    2     3  183.0        0.02          459        539
     >>> card.predict_grade(X[:3]).tolist(), card.predict_points(X[:3]).tolist()
-    (['3', '3', '3'], [504, 504, 504])
+    (['3', '3', '3'], [484, 459, 459])
     """
 
     def __init__(

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from treerank import RankingForest, TreeRank
+from treerank import LeafRank, RankingForest, TreeRank
 from treerank.metrics import calibration_slope, ordinal_vus_score
 from treerank.scoring import Scorecard, Validation, validate
 
@@ -124,6 +124,28 @@ def test_copies_of_a_row_are_never_parted_by_the_folds_of_a_search():
     validate(GridSearchCV(Spy(), {"depth": [1, 2]}, cv=3, scoring="roc_auc"), X, y, n_boot=3)
     assert len(Spy.seen) > 10
     assert all(Spy.seen)
+
+
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_copies_of_a_row_are_weights_to_a_search_over_our_models(in_pipeline, monkeypatch):
+    X, y = sample(150)
+    seen = []
+    fit = LeafRank.fit
+
+    def record(self, rows, labels, sample_weight=None):
+        seen.append((rows, sample_weight))
+        return fit(self, rows, labels, sample_weight)
+
+    monkeypatch.setattr(LeafRank, "fit", record)
+    model = make_pipeline(StandardScaler(), LeafRank()) if in_pipeline else LeafRank()
+    name = "leafrank__max_depth" if in_pipeline else "max_depth"
+    found = validate(GridSearchCV(model, {name: [1, 2]}, cv=2), X, y, n_boot=2)
+    assert np.isfinite(found.corrected).all()
+    weighted = [(rows, weight) for rows, weight in seen if weight is not None]
+    assert len(weighted) == 2 * (2 * 2 + 1)  # two samples: two folds and two depths, then all rows
+    for rows, weight in weighted:
+        assert len(np.unique(rows, axis=0)) == len(rows)
+        assert weight.max() > 1
 
 
 def test_pipelines_searches_and_scorecards_are_procedures():

@@ -10,6 +10,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, StratifiedGroupKFold
+from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits  # scikit-learn needs it too
 
 from treerank._base import RankingModel
@@ -165,15 +166,18 @@ def _fit_drawn(estimator: Any, rows: Rows, drawn: Floats) -> Any:
     model = _on_one_thread(clone(estimator))
     if "label_order" in model.get_params(deep=False):
         model.set_params(label_order=rows.classes.tolist())
-    if isinstance(model, RankingModel):
-        # Whole weights are repeated rows to them, and a row's weight stays in one fold.
+    searches = isinstance(model, GridSearchCV | RandomizedSearchCV)
+    fitted = model.estimator if searches else model
+    if isinstance(fitted[-1] if isinstance(fitted, Pipeline) else fitted, RankingModel):
+        # To our models whole weights are repeated rows, and a row's weight stays in one fold.
+        taken = np.flatnonzero(drawn)
         weight = drawn if rows.weight is None else drawn * rows.weight
-        return model.fit(rows.X, rows.labels, sample_weight=weight)
+        weights = weight_argument(fitted, weight[taken])
+        return model.fit(take_rows_of(rows.X, taken), rows.labels[taken], **weights)
     taken = np.repeat(np.arange(len(drawn)), drawn.astype(np.intp))
     more: dict[str, Any] = {}
     if rows.weight is not None:
         more = weight_argument(model, rows.weight[taken])
-    searches = isinstance(model, GridSearchCV | RandomizedSearchCV)
     if searches and (model.cv is None or isinstance(model.cv, int)):
         model.set_params(cv=StratifiedGroupKFold(model.cv or 5))
         more["groups"] = taken

@@ -41,8 +41,8 @@ __all__ = [
 ]
 
 
-# Where each name is defined. It is imported when it is first asked for: scikit-learn takes a second
-# to import, which the help of the command line need not wait for.
+# The module of each public name. Names are imported on first access, so that the help of the
+# command line does not have to wait for scikit-learn, which takes a second to import.
 _DEFINED_IN = {
     "BoostedTreeRank": "_boosting",
     "Comparison": "_comparison.result",

@@ -1,10 +1,10 @@
-"""``python -m treerank``, and the command ``treerank``."""
+"""Entry point of ``python -m treerank`` and of the command ``treerank``."""
 
 import sys
 
 
 def main() -> None:
-    """Run the command line, or say what it needs."""
+    """Run the command line, or print what has to be installed for it."""
     try:
         from treerank.cli import main as run  # noqa: PLC0415
     except ModuleNotFoundError as error:

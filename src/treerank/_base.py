@@ -1,4 +1,4 @@
-"""What every model offers once it is fitted: scores, classes, cells, AUC."""
+"""Base classes of the models, with the methods of fitted models: scores, classes, cells, AUC."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from treerank._trees.compact import keep_used_in_trees
 from treerank._trees.ranking_tree import CellTree, RankTree
 from treerank._trees.splitter_tree import SplitterTree
 
-# Up to this many rows every value is a code of its own; above, 255 quantiles do as well.
+# Up to this many rows, every distinct value has its own bin; beyond, 255 quantiles are sufficient.
 EXACT_ROWS = 10_000
 ROWS_AT_ONCE = 4096
-# Strength of shrinkage of the probabilities where the scores are not shrunk: one row, so that no
-# cell is certain of its class. Unlike a row added to each cell it keeps the mean.
+# Shrinkage of the probabilities if the scores are not shrunk: one row, so that no probability is 0
+# or 1. Unlike adding a row to each cell, this keeps the mean.
 SMOOTHING = 1.0
 
 
 class RankingModel(ClassifierMixin, BaseEstimator, ABC):
-    """Base of the models that rank by one score, which is 0 at even odds of two classes."""
+    """Base class of models that rank by one score, which is 0 at even odds of two classes."""
 
     classes_: NDArray[Any]
     n_features_in_: int
@@ -63,7 +63,7 @@ class RankingModel(ClassifierMixin, BaseEstimator, ABC):
         return np.asarray(self.classes_[np.argmax(shares, axis=1)])
 
     def score(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the AUC of the score on the given rows; VUS beyond two classes.
+        """Return the AUC of the score on the given rows, or the VUS for more than two classes.
 
         Parameters
         ----------
@@ -75,14 +75,14 @@ class RankingModel(ClassifierMixin, BaseEstimator, ABC):
 
 
 class TreeEnsemble(RankingModel):
-    """Base of the models of many trees."""
+    """Base class of tree ensembles."""
 
     n_jobs: int | None
     _binning: Binning
     _trees: Any  # None: nothing could be learned
 
     def _codes(self, X: TableLike | Table) -> tuple[NDArray[Any], int]:
-        """Rows as the trees want them, and the number of threads."""
+        """Return the rows in the form that the trees take, and the number of threads."""
         check_is_fitted(self, "_trees")
         table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
         n_jobs = check_n_jobs(self.n_jobs)
@@ -92,7 +92,7 @@ class TreeEnsemble(RankingModel):
         return self._binning.transform(table, n_jobs)
 
     def _codes_to_score(self, X: TableLike) -> tuple[Any, int]:
-        """Rows as a sum over the trees wants them: those on a device are coded and stay there."""
+        """Return the rows encoded for scoring; those on a device are encoded and stay there."""
         check_is_fitted(self, "_trees")
         is_categorical = self._binning.is_categorical.astype(bool).tolist()
         table = validate_rows(self, X, is_categorical)
@@ -102,11 +102,11 @@ class TreeEnsemble(RankingModel):
 
     @property
     def _scores_there(self) -> bool:
-        """Whether a device can add up the trees by their codes."""
+        """Whether a device can score rows by their codes."""
         return True
 
     def apply(self, X: TableLike) -> NDArray[np.int32]:
-        """Return the number of the leaf in which each row ends, in each tree.
+        """Return the index of the leaf in which each row ends in each tree.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class TreeEnsemble(RankingModel):
             return np.empty((codes.shape[1], 0), dtype=np.int32)
         leaves = self._trees.apply(codes, n_jobs)
         by_row = np.empty(leaves.shape[::-1], dtype=np.int32)
-        # A block of rows at a time, so that Ctrl-C does not have to wait for all of them.
+        # Transposed in blocks, so that Ctrl-C does not have to wait for all rows.
         for first in range(0, len(by_row), ROWS_AT_ONCE):
             rows = slice(first, first + ROWS_AT_ONCE)
             by_row[rows] = leaves[:, rows].T
@@ -129,7 +129,7 @@ class TreeEnsemble(RankingModel):
 
 
 class TreeRanker(RankingModel):
-    """Base of the estimators that are one ranking tree."""
+    """Base class of estimators that are a single ranking tree."""
 
     tree_: CellTree
     partition_: OrderedPartition
@@ -167,7 +167,7 @@ class TreeRanker(RankingModel):
         )
 
     def _drop_unused_thresholds(self) -> None:
-        """Keep the thresholds that a test uses: after `_keep`, which compares codes of all."""
+        """Drop thresholds that no test uses; called after `_keep`, which needs all codes."""
         names = [
             n for n in ("tree_", "unpruned_tree_") if isinstance(getattr(self, n, None), RankTree)
         ]
@@ -182,7 +182,7 @@ class TreeRanker(RankingModel):
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Share of each feature in the gains of the LeafRank tests; they sum to 1."""
+        """Share of each feature in the gains of the LeafRank tests; the shares sum to 1."""
         check_is_fitted(self)
         if not isinstance(self.tree_, RankTree):
             raise AttributeError(
@@ -211,14 +211,14 @@ class TreeRanker(RankingModel):
     def score_samples(self, X: TableLike) -> NDArray[np.float64]:
         """Return the ranking score of each row; higher is better.
 
-        With two classes it is positive exactly where `predict` gives the positive class;
-        with more, 0 stands for the middle between the worst and the best.
+        With two classes, it is positive if and only if `predict` returns the positive class;
+        with more, 0 is the middle between the worst and the best class.
         """
         cells = self.apply(X)
         return np.asarray(self.partition_.scores[cells])
 
     def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
-        """Return the class shares of each row's cell, in the order of `classes_`."""
+        """Return the class shares of the cell of each row, in the order of `classes_`."""
         cells = self.apply(X)
         return np.asarray(self._posterior[cells])
 
@@ -239,8 +239,8 @@ def rank_leaves(
 ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
     """Order the leaf cells of a tree, best first.
 
-    Returns their numbers, their scores, and the shares of the classes above the first, the
-    second, ... in each. A NaN shrinkage keeps the tree's own order.
+    Returns their indices, their scores, and their shares above each class but the last. If the
+    shrinkage is NaN, the order of the tree is kept.
     """
     leaves = tree.leaves
     if np.isnan(shrinkage):
@@ -249,7 +249,7 @@ def rank_leaves(
         if tree.n_classes == 2:
             scores = scores - _cut(scores, upper[:, 0])
         return leaves, scores, upper
-    # Steps along the path add up to a share only up to rounding.
+    # Rounding may push the sum of the steps along a path slightly out of [0, 1].
     upper = tree.shrunken_shares(shrinkage)[leaves].clip(0.0, 1.0)
     if monotonic.any():
         assert isinstance(tree, RankTree)
@@ -260,7 +260,7 @@ def rank_leaves(
 
 
 class _Rules:
-    """Says the rule of each cell in words when asked; a class, so that it can be pickled."""
+    """Describes the rule of each cell when called; a class, so that it can be pickled."""
 
     def __init__(
         self, tree: CellTree, binning: Binning, names: list[str], leaves: NDArray[np.intp]
@@ -275,7 +275,7 @@ class _Rules:
 
 
 def check_max_bins(max_bins: Any, n_rows: int) -> int:
-    """Number of bins: given, or by the number of rows."""
+    """Return the number of bins; "auto" depends on the number of rows."""
     if isinstance(max_bins, str) and max_bins == "auto":
         return UINT16_BINS if n_rows <= EXACT_ROWS else UINT8_BINS
     whole = isinstance(max_bins, int | np.integer) and not isinstance(max_bins, bool)
@@ -287,9 +287,9 @@ def check_max_bins(max_bins: Any, n_rows: int) -> int:
 
 
 def _position_scores(tree: CellTree) -> NDArray[np.float64]:
-    """Score of each cell by its place in the tree: 1 - k / 2^d at depth d, position k.
+    """Score of each cell by its position in the tree: 1 - k / 2^d at depth d and position k.
 
-    Too deep for doubles to tell positions apart, the rank of the leaf serves instead.
+    In trees too deep for doubles to distinguish positions, leaves are scored by rank instead.
     """
     depth = tree.cells["depth"]
     if depth.max() > 50:
@@ -305,7 +305,7 @@ def _position_scores(tree: CellTree) -> NDArray[np.float64]:
 
 
 def _cut(scores: NDArray[np.float64], posterior: NDArray[np.float64]) -> float:
-    """Score between the cells predicted positive and the others."""
+    """Return a score between the cells predicted positive and the others."""
     n_positive = int(np.sum(posterior > 0.5))
     if n_positive == 0:
         return float(scores[0])
@@ -317,8 +317,8 @@ def _cut(scores: NDArray[np.float64], posterior: NDArray[np.float64]) -> float:
 def _importances(tree: RankTree, n_features: int) -> NDArray[np.float64]:
     """Share of each feature in the sum of (Delta / 2)^2 over LeafRank nodes.
 
-    Delta is that of "Tree-structured ranking rules" (Clémençon and Vayatis), relative to the
-    whole sample and of the pair of classes that the split separates.
+    Delta is defined in "Tree-structured ranking rules" (Clémençon and Vayatis). Here it is relative
+    to the whole sample, and refers to the pair of classes that the split separates.
     """
     tests = tree.tests
     is_inner = tests["left"] >= 0

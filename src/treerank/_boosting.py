@@ -1,4 +1,4 @@
-"""BoostedTreeRank: shallow ranking trees added up, each correcting those before it."""
+"""BoostedTreeRank: gradient boosting of shallow ranking trees."""
 
 from __future__ import annotations
 
@@ -32,69 +32,71 @@ from treerank._trees.packed_forest import ForestArrays
 
 @insert_shared_docs
 class BoostedTreeRank(CodedFit, TreeEnsemble):
-    """Rank by a sum of shallow ranking trees, each grown to correct those before it.
+    """Learn to rank by gradient boosting of shallow ranking trees.
 
-    Ranking trees as the weak learners of boosting, as proposed in [1]_. Each round takes the
-    gradient and the curvature of a loss by the scores, grows a ranking tree on them (a cell is
-    split by a small LeafRank tree, whose leaves are ordered and merged into a better and a worse
-    half) and adds a part of the Newton step of each leaf to the score [2]_.
+    Uses ranking trees as weak learners, as proposed in [1]_. Each round computes the gradients and
+    hessians of a loss with respect to the scores, grows a ranking tree on them (a cell is split by
+    a small LeafRank tree, whose leaves are ordered and merged into a better and a worse half) and
+    adds a fraction of the Newton step of each leaf to the scores [2]_.
 
     Parameters
     ----------
     n_estimators : int or "auto", default="auto"
-        Number of trees; with early stopping, the maximum. "auto": with two classes and the logistic
-        loss, the number (up to 1,500) and the size of the trees are those with the smallest loss on
-        held-out rows; then the model is fitted. Below 5,000 rows each fifth is held out in turn,
-        below 50,000 three of the fifths, above that one. With a `focus` the loss is chosen as
-        well, see there. Other losses, and more classes, choose the number by the AUC (VUS) from
-        5,000 rows on; below, and with fewer than 50 rows of the rarest class: 200 trees.
+        Number of trees; with early stopping, the maximum number. "auto": with two classes and the
+        logistic loss, the number (up to 1,500) and the size of the trees are chosen by the loss on
+        held-out rows; then the final model is fitted. With fewer than 5,000 rows, each of five
+        folds is held out in turn; with fewer than 50,000, three of them; with more, one. With a
+        `focus`, the loss is chosen as well, see `loss`. Without a focus, other losses and more
+        classes only choose the number, by the AUC (VUS), from 5,000 rows on. With fewer rows than
+        that, or with fewer than 50 rows of the rarest class, there are 200 trees.
     learning_rate : float or "auto", default="auto"
-        Share of the Newton step that is taken. Smaller ones need more trees. "auto": 0.1 where
-        the number of trees is chosen for 5,000 rows and more, else 0.05.
+        Fraction of the Newton step that is added. A smaller one needs more trees. "auto": 0.1 if
+        the number of trees is chosen and there are at least 5,000 rows, otherwise 0.05.
     loss : {"auto", "logistic", "pairwise", "rankboost"}, default="auto"
-        "logistic": minus the log-likelihood of two classes; beyond, of all ways to cut the
-        classes in two, with one score for all of them (proportional odds). "pairwise":
+        "logistic": the log-loss of two classes; with more classes, of all cuts of the ordered
+        classes into two groups, with a common score (proportional odds). "pairwise":
         ``log(1 + exp(s_j - s_i))`` over the pairs of rows with label i above label j, a smooth
-        substitute for the AUC; with a `focus`, over pairs of rows near the top, so that rows far
-        below it have almost no weight. "rankboost": ``exp(s_j - s_i)`` over the same pairs,
-        RankBoost's weights. "auto": logistic. With a `focus` and held-out rows: pairwise if it has
-        the higher local (partial) AUC on them, with the number of trees that is best there;
-        otherwise the plain fit. With a `focus` and no held-out rows: pairwise.
+        surrogate of the AUC; with a `focus`, over pairs of rows near the top, so that rows far
+        below it have almost no weight. "rankboost": ``exp(s_j - s_i)`` over the same pairs, as in
+        RankBoost. "auto": logistic without a `focus`. With a `focus` and held-out rows, pairwise
+        if its local (partial) AUC on them is higher, with the best number of trees for it,
+        otherwise logistic. With a `focus` and no held-out rows, pairwise.
     max_depth : int or "auto", default="auto"
-        Depth of the ranking trees, in splits of cells. "auto": 1 to 4, where held-out rows choose
-        both depths, else 2.
+        Maximum depth of the ranking trees, in splits of cells. "auto": 1 to 4 if held-out rows
+        choose both depths, otherwise 2.
     max_leaf_nodes : int or None, default=None
-        Number of strata at which a tree that grows leaf-wise stops: the cell with the highest
-        Newton gain is split first, of equal gains the oldest. ``leafrank_depth="auto"`` then means
-        1, and `max_depth` limits the depth only if it is given. None: trees grow depth-wise.
+        Maximum number of strata of trees that are grown leaf-wise: the cell with the largest
+        Newton gain is split first; on ties, the oldest. ``leafrank_depth="auto"`` then means 1, and
+        `max_depth` limits the depth only if it is given. None: trees are grown depth-wise.
     leafrank_depth : int or "auto", default="auto"
-        Depth of the tree inside a split. With 1 a ranking tree is an ordinary one. "auto": 1 to 4,
-        where held-out rows choose both depths; else 2, and 3 from 20,000 rows on or beyond two
-        classes.
+        Depth of the LeafRank tree inside a cell. With 1, a ranking tree is an ordinary tree.
+        "auto": 1 to 4 if held-out rows choose both depths; otherwise 2, or 3 from 20,000 rows on
+        and with more than two classes.
     min_samples_leaf : int or float, default=5
-        Minimum weight of a leaf; below 1, a share of all rows.
+        Minimum weight of a leaf; below 1, a proportion of all rows.
     l2_regularization : float or "auto", default="auto"
-        Added to the curvature of a leaf: leaves of few rows move less. "auto": 5 for two classes
-        (2 with bags), 1 beyond.
+        L2 regularization, added to the hessian of a leaf. "auto": 5 for two classes (2 with bags),
+        1 for more classes.
     subsample : float or "auto", default="auto"
-        Share of the rows, drawn at random for each tree. "auto": 0.7 with bags, else 1.
+        Proportion of the rows drawn at random for each tree. "auto": 0.7 with bags, otherwise 1.
     max_features : int, float, "sqrt", "log2" or None, default=0.5
-        Features drawn at random for each tree; None: all.
+        Number or proportion of features drawn at random for each tree; None means all.
     leaf_values : {"stratum", "leaf"}, default="leaf"
-        One value for each stratum of a ranking tree, or one for each leaf of the LeafRank trees
-        that make it up, which is finer.
+        Whether each stratum of a ranking tree has one value, or each leaf of the LeafRank trees
+        that it consists of, which is finer.
     n_bags : int or "auto", default="auto"
-        Boost this many times, each on four fifths of the rows; the score is the mean, which ranks
-        better on small tables. "auto": 5 for two classes, fewer than 5,000 rows and ten or more of
-        each class, where `n_estimators` is "auto" too and no validation rows stop the fit; else 1.
+        Number of models, each trained on four fifths of the rows; the score is their mean, which
+        ranks better on small tables. "auto": 5 for two classes, fewer than 5,000 rows and at least
+        10 rows of each class, if `n_estimators` is "auto", too, and there is no early stopping;
+        otherwise 1.
     early_stopping : bool, default=False
         Keep the number of trees with the highest AUC (VUS) on held-out rows.
     validation_fraction : float, default=0.1
-        Share of the rows held out for that.
+        Proportion of the rows held out for early stopping.
     n_iter_no_change : int, default=50
         Stop after this many trees without improvement.
     warm_start : bool, default=False
-        Keep the trees of the last fit, to the same data, and add more, up to `n_estimators`.
+        Keep the trees of the last fit to the same data, and add more, up to `n_estimators`.
     {label_order}
     {class_weight}
     {focus}
@@ -102,10 +104,10 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     {categories}
     {monotonic_cst}
     max_bins : int, default=255
-        Bins for each numeric feature.
+        Maximum number of bins of each numeric feature.
     {n_jobs}
     device : {"cpu", "cuda"}, default="cpu"
-        Where trees are grown and rows are scored: "cuda" needs an NVIDIA GPU and
+        Where trees are grown and rows are scored. "cuda" requires an NVIDIA GPU and
         ``pip install 'treerank-ml[cuda]'``. The model is the same.
     {random_state}
     {verbose}
@@ -113,12 +115,12 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     Attributes
     ----------
     n_estimators_ : int
-        Number of trees kept, in each bag.
+        Number of trees kept in each bag.
     n_bags_ : int
         Number of bags.
     plan_ : BoostingChoice
-        Trees chosen: `max_depth`, `leafrank_depth`, `max_leaf_nodes`; `held_out_loss` and
-        `n_trees` say what was tried; with a focus, `held_out_top_loss` has how each loss did.
+        The chosen trees: `max_depth`, `leafrank_depth`, `max_leaf_nodes`. `held_out_loss` and
+        `n_trees` list what was tried; with a focus, `held_out_top_loss` compares the losses.
     validation_scores_ : array
         With early stopping or `X_val`: AUC (VUS) on the held-out rows after each tree.
     feature_importances_ : array of shape (n_features,)
@@ -126,7 +128,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     loss_ : str
         The loss used.
     classes_ : array of shape (n_classes,)
-        The last class is ranked first.
+        The classes, worst first; the last one is ranked on top.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
 
@@ -216,7 +218,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     feature_importances_: NDArray[np.float64]
     _trees: ForestArrays | None
     _start: float
-    _slopes: NDArray[np.float64]  # of the log-odds of "above class k", by the score
+    _slopes: NDArray[np.float64]  # of the log-odds of "above class k" as a function of the score
     _intercepts: NDArray[np.float64]
 
     def fit(
@@ -237,15 +239,15 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
             Numbers, with NaN for missing; text, boolean and category columns of a data
             frame are categories.
         y : array-like of shape (n_samples,)
-            Labels of two or more ordered classes; the last is ranked first.
+            Labels of two or more ordered classes; the largest one is ranked on top.
         sample_weight : array-like of shape (n_samples,), optional
-            Only their ratios count. Small whole numbers stand for repeated rows; other
-            weights are rescaled to average 1.
+            Only their ratios matter. Small integers are treated as repeated rows; other
+            weights are rescaled to a mean of 1.
         X_val, y_val : array-like, optional
-            Validation rows that decide when to stop, instead of a share of the training rows: the
+            Validation rows for early stopping, instead of a proportion of the training rows: the
             number of trees with the highest AUC (VUS) on them is kept.
         sample_weight_val : array-like, optional
-            Their weights.
+            Weights of the validation rows.
 
         Returns
         -------
@@ -256,12 +258,12 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
 
     def _plan_fit(self, data: TrainingData) -> None:
         check_choice("loss", self.loss, ["auto", "logistic", "pairwise", "rankboost"])
-        device_of(self.device)  # a GPU that is not there is said at once
+        device_of(self.device)  # raises early if there is no GPU
 
     def _fit_coded(
         self, data: TrainingData, coded: Coded, plan: None, validation: Any = (None, None, None)
     ) -> None:
-        """Fit to rows that are coded already."""
+        """Fit to encoded rows."""
         units, scale = boosting_units(data.weights)
         rank, effect = data.labels.astype(np.intp), data.weights.design_effect
         rows = BoostingRows(coded.made, rank, units, scale, effect, len(data.classes))
@@ -278,7 +280,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         plan: BoostingPlan,
         before: Boosted | None,
     ) -> Boosted:
-        """Choose the trees, if that is asked for, and grow them on rows not held out."""
+        """Choose the trees, if requested, and grow them on the rows that are not held out."""
         self.plan_ = BoostingChoice(
             plan.max_depth, plan.leafrank_depth, {}, {}, max_leaf_nodes=plan.max_leaf_nodes or None
         )
@@ -296,7 +298,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
             return boost(rows, validation, self._binning, plan, report, before)
 
     def _before(self, data: TrainingData, binning: Binning) -> Boosted | None:
-        """Trees of the last fit to go on from, with a warm start."""
+        """Return the trees of the last fit to continue from, with a warm start."""
         if not self.warm_start or not hasattr(self, "_trees"):
             return None
         if not (binning.equals(self._binning) and np.array_equal(data.classes, self.classes_)):
@@ -314,7 +316,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     def _validation_rows(
         self, X: TableLike | None, y: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> BoostingRows | None:
-        """Validation rows that the user gave, if any."""
+        """Return the validation rows given by the user, if any."""
         if (X is None) != (y is None) or (X is None and sample_weight is not None):
             raise ValueError("Got one of X_val and y_val alone; expected both, or neither.")
         if X is None or y is None:
@@ -336,15 +338,15 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         if self.loss_ != "logistic" or n_classes > 2:
             assert boosted.scored is not None
             self._slopes, self._intercepts = log_odds_lines(*boosted.scored.arrays(), n_classes)
-            if n_classes == 2:  # the score is known up to a constant: 0 is to be even odds
+            if n_classes == 2:  # shift the score so that 0 means even odds
                 self._start += self._intercepts[0] / self._slopes[0]
                 self._intercepts = np.zeros(1)
 
     def score_samples(self, X: TableLike) -> NDArray[np.float64]:
         """Return the ranking score of each row; higher is better.
 
-        With two classes it is positive exactly where `predict` gives the positive class; for
-        the logistic loss it is the log-odds.
+        With two classes, it is positive if and only if `predict` returns the positive class; for
+        the logistic loss, it is the log-odds.
 
         Parameters
         ----------
@@ -360,9 +362,9 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         return self._start + self._trees.total(codes, n_jobs, device_of(self.device))
 
     def staged_score_samples(self, X: TableLike) -> Iterator[NDArray[np.float64]]:
-        """Give the ranking scores after each round, one array of shape (n_samples,) at a time.
+        """Yield the ranking scores after each round, as arrays of shape (n_samples,).
 
-        A round is a tree of each bag. The last scores are those of `score_samples`.
+        A round is one tree of each bag. The last scores are those of `score_samples`.
 
         Parameters
         ----------
@@ -372,7 +374,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         summed = np.zeros(codes.shape[1])
         if self._trees is None:
             return
-        # The trees of a bag follow each other; rounds without a split leave some bags shorter.
+        # The trees of a bag are contiguous; bags with rounds without a split have fewer trees.
         for number in range(self.n_estimators_):
             for tree in range(number, self._trees.n_trees, self.n_estimators_):
                 summed += self._trees.tree(tree).each(codes, n_jobs)[0]
@@ -381,8 +383,9 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
         """Return the class probabilities of each row, in the order of `classes_`.
 
-        Two classes of the logistic loss: those of the log-odds. Else those of a logistic
-        regression of the labels on the score, for each way to cut the classes in two.
+        With two classes and the logistic loss, they follow from the log-odds. Otherwise they are
+        those of a logistic regression of the labels on the score, for each cut of the classes into
+        two groups.
         """
         scores = self.score_samples(X)
         return class_shares(expit(np.multiply.outer(scores, self._slopes) + self._intercepts))

@@ -1,4 +1,4 @@
-"""The main job on embedded data: train, judge on held-out rows, read, write.
+"""Demo on embedded data: train, evaluate on held-out rows, print and save the results.
 
 Run as ``python -m treerank._demo [folder]``.
 """
@@ -19,13 +19,13 @@ from treerank.metrics import auc_interval, wilson_interval
 
 
 def main(folder: str = "demo") -> None:
-    """Rank scikit-learn's breast cancer cases, the malignant ones first."""
+    """Rank scikit-learn's breast cancer cases, malignant ones first."""
     cancer = load_breast_cancer(as_frame=True)
     y = (cancer.target == 0).map({True: "malignant", False: "benign"})
     X_train, X_test, y_train, y_test = train_test_split(
         cancer.data, y, test_size=0.4, stratify=y, random_state=0
     )
-    model = TreeRank(LeafRank()).fit(X_train, y_train)  # one test per split: short rules
+    model = TreeRank(LeafRank()).fit(X_train, y_train)  # one test per split, for short rules
 
     interval = auc_interval(y_test, model.score_samples(X_test))
     print(f"{len(y_train)} cases to learn from, {len(y_test)} held out; malignant ones first.\n")
@@ -39,13 +39,13 @@ def main(folder: str = "demo") -> None:
     out.mkdir(parents=True, exist_ok=True)
     _draw(model, X_test, y_test, out)
     _write_scores(model, X_test, y_test, out)
-    if find_spec("jinja2") is not None:  # an extra
+    if find_spec("jinja2") is not None:  # an optional dependency
         report(model, X_test, y_test, train=(X_train, y_train), out=out / "report.html")
     print(f"\nWritten: {', '.join(str(path) for path in sorted(out.iterdir()))}")
 
 
 def _print_strata(model: TreeRank, X_test: Any, y_test: Any) -> None:
-    """Print the strata with their share of malignant cases, learnt and held out."""
+    """Print the strata with their share of malignant training and held-out cases."""
     partition = model.partition_
     strata = model.apply(X_test)
     malignant = np.asarray(y_test == "malignant")
@@ -68,7 +68,7 @@ def _print_rules(model: TreeRank) -> None:
 
 
 def _draw(model: TreeRank, X_test: Any, y_test: Any, out: Path) -> None:
-    import matplotlib  # noqa: PLC0415 - an extra
+    import matplotlib  # noqa: PLC0415 - an optional dependency
 
     matplotlib.use("Agg")
     from treerank.plots import RocDisplay, TreeDisplay  # noqa: PLC0415

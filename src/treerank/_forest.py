@@ -1,4 +1,4 @@
-"""RankingForest: many randomised ranking trees, one consensus."""
+"""RankingForest: an ensemble of randomized ranking trees."""
 
 from __future__ import annotations
 
@@ -37,61 +37,62 @@ from treerank.metrics import AucInterval, VusInterval
 
 @insert_shared_docs
 class RankingForest(CodedFit, TreeEnsemble):
-    """Learn to rank with many randomised ranking trees.
+    """Learn to rank with many randomized ranking trees.
 
     Each tree is grown on a bootstrap sample with features drawn at random, for the cells of
-    the ranking tree and for the nodes of the trees inside them [1]_. Some of the trees cut
-    at random thresholds: the two kinds err in different ways, and a mixture ranks better
-    than either. A row's value in a tree is the share of positives along its path, small nodes
-    trusted less; how much less is chosen on the rows that a tree has not seen.
+    the ranking tree and for the nodes of the LeafRank trees inside them [1]_. Some of the trees
+    use random thresholds: the two kinds make different errors, and a mixture ranks better than
+    either. The value of a row in a tree is the share of positives along its path, where small
+    nodes are trusted less; how much less is chosen on out-of-bag rows.
 
     Parameters
     ----------
     splitter : LeafRank, classifier, DyadicGrid or function, optional
-        How a cell is split. The default follows the size of the data:
-        ``LeafRank(max_depth=3, min_samples_leaf=3, max_features="sqrt")`` in cells that are
-        split again and again; from 20,000 rows on one tree inside the first cell, grown until
-        its leaves hold 3 rows, which is then as good and faster (for two classes). With any other
-        splitter, as in :class:`TreeRank`, trees are grown in Python, one joblib task per tree.
+        How a cell is split. The default depends on the size of the data. It is
+        ``LeafRank(max_depth=3, min_samples_leaf=3, max_features="sqrt")``, and cells are split
+        recursively. From 20,000 rows of two classes on, it is a single LeafRank tree in the root
+        cell, grown until its leaves hold 3 rows, which is as good there and faster. With any other
+        splitter (see :class:`TreeRank`), trees are grown in Python, one joblib task per tree.
     n_estimators : int, default=200
         Number of trees.
     max_depth : int, None or "auto", default="auto"
-        Depth of the ranking trees, in splits of cells. "auto": 1 where the trees inside the
-        cells have no limit, else None, no limit; 10 with another splitter than LeafRank.
-    max_features : int, float, "sqrt", "log2" or None, default=None
-        Number of features drawn for each cell. The splitter's own `max_features` is drawn
-        from these in each node of its tree.
-    min_samples_leaf : int or float, optional
-        Minimum weight of a stratum, and of a leaf of the default splitter; below 1, a share of all
-        rows. By default 1, and what the default splitter says; 5 with another splitter than
+        Maximum depth of the ranking trees, in splits of cells. "auto": 1 if the LeafRank trees
+        inside the cells are unlimited, otherwise None (no limit); 10 with other splitters than
         LeafRank.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of features drawn for each cell. If the splitter has a `max_features` of its own,
+        each node of its tree draws from these.
+    min_samples_leaf : int or float, optional
+        Minimum weight of a stratum, and of a leaf of the default splitter; below 1, a proportion
+        of all rows. By default, 1 for strata and the value of the default splitter for its leaves;
+        5 with other splitters than LeafRank.
     bootstrap : bool, default=True
         Draw the rows of each tree with replacement; otherwise without.
     max_samples : int, float or None, default=None
-        Number, or share, of rows to draw for each tree; None: as many as there are.
+        Number or proportion of rows to draw for each tree; None means as many as there are.
     aggregation : {"posterior", "mean_rank", "median_rank", "kendall"}, default="posterior"
-        "posterior": mean over the trees of the share of positives along the path. The others
-        are the consensus of the trees' own rankings, as in the paper. A row is ranked in each
-        tree against that tree's training rows, so that its score does not depend on the other
-        rows that are scored with it. "kendall" orders 256 training rows and puts the others
-        among them; where that costs more than the mean rank on the training rows (20,000 of
-        them at most are looked at), the mean rank is used. See :mod:`treerank.consensus`.
+        "posterior": the mean over the trees of the share of positives along the path. The others
+        are a consensus of the rankings of the trees, as in the paper. In each tree, a row is
+        ranked against the training rows of the tree, so that its score does not depend on the
+        other rows that are scored with it. "kendall" orders 256 training rows and inserts the
+        others among them; if that has a higher cost than the mean rank (on at most 20,000 training
+        rows), the mean rank is used. See :mod:`treerank.consensus`.
     shrinkage : "oob", float or None, default="oob"
-        How many rows a node's share of positives is worth in that of its children; "oob"
+        How many rows the share of positives of a node counts for in that of its children. "oob"
         chooses it by the AUC on out-of-bag rows, and rescales the shares to fit the labels of these
-        rows. Below 10,000 rows of two classes and up to 200 features, the same rows also say how
-        much each feature counts: its steps along the paths are multiplied by a weight that ridge
-        regression of the labels gives it. None is 0. Of use for "posterior" only.
+        rows. With two classes, fewer than 10,000 rows and up to 200 features, the same rows also
+        determine a weight of each feature by ridge regression, by which its steps along the paths
+        are multiplied. None means 0. Only used for "posterior".
     {tournament}
     {tournament_gain}
     {label_order}
     {class_weight}
     {focus}
     oob_score : bool, default=False
-        Score every training row by the trees that have not seen it, and measure the AUC.
+        Score every training row with the trees for which it is out of bag, and compute the AUC.
     random_cut_share : float or "auto", default="auto"
-        Share of the trees that draw one random cut per feature instead of the best one. "auto":
-        half of them up to 10,000 rows, beyond that 5,000 divided by the number of rows.
+        Proportion of trees that use one random cut per feature instead of the best one. "auto":
+        0.5 up to 10,000 rows, beyond that 5,000 divided by the number of rows.
     warm_start : bool, default=False
         Keep the trees of the last fit and add more, up to `n_estimators`. The data must be
         the same.
@@ -100,8 +101,8 @@ class RankingForest(CodedFit, TreeEnsemble):
     {monotonic_cst}
     {max_bins}
     n_jobs : int, optional
-        Threads, or processes of joblib for other splitters than LeafRank; None means 1, -1 all
-        cores. The result does not depend on it.
+        Number of threads, or of joblib processes with other splitters than LeafRank; None means 1
+        and -1 means all cores. The result does not depend on it.
     {device}
     {random_state}
     {verbose}
@@ -109,31 +110,31 @@ class RankingForest(CodedFit, TreeEnsemble):
     Attributes
     ----------
     estimators_ : list of ForestTree
-        The trees, as light views: `apply`, `score_samples`.
+        The trees, as lightweight views with `apply` and `score_samples`.
     plan_ : ForestChoice
-        How the trees are grown: `name`, and in `oob_auc` what was tried and how it did.
+        How the trees were grown: `name`, and in `oob_auc` the plans that were compared.
     shrinkage_ : float
         The amount of shrinkage used.
     oob_decision_function_ : array of shape (n_samples,)
-        With ``oob_score=True``: the score of each training row by the trees that have not
-        seen it; NaN for a row that all have seen, or that has no weight.
+        With ``oob_score=True``: the out-of-bag score of each training row; NaN for a row that all
+        trees have drawn, or whose weight is 0.
     oob_auc_ : float
-        With ``oob_score=True``: the AUC of these scores, an estimate for new rows. Where the
-        shrinkage is chosen by it, each half of the rows is scored with the choice of the
-        other half, so that the estimate stays honest.
+        With ``oob_score=True``: the AUC of these scores, an estimate for new rows. If the
+        shrinkage is chosen on out-of-bag rows, each half of the rows is scored with the choice of
+        the other half, so that the estimate is unbiased.
     oob_auc_interval_ : AucInterval
-        The same with its confidence interval.
+        The same with a confidence interval.
     oob_vus_, oob_vus_interval_ : float, VusInterval
-        The same beyond two classes.
+        The same for more than two classes.
     feature_importances_ : array of shape (n_features,)
-        Mean over the trees of the share of each feature in the squared gains in AUC. Only
-        where LeafRank splits the cells; `permutation_importance` of scikit-learn always works.
+        Share of each feature in the squared AUC gains, averaged over the trees. Only available if
+        LeafRank splits the cells; scikit-learn's `permutation_importance` works for all splitters.
     feature_importances_std_ : array of shape (n_features,)
-        Its spread over the trees.
+        Standard deviation of these shares over the trees.
     n_bytes_ : int
-        Size of the trees in memory; as pickled, where they are split in Python.
+        Size of the trees in memory; the pickled size if they are split in Python.
     classes_ : array of shape (n_classes,)
-        Worst first: the last class is ranked on top.
+        The classes, worst first; the last one is ranked on top.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
 
@@ -219,7 +220,7 @@ class RankingForest(CodedFit, TreeEnsemble):
     oob_vus_: float
     oob_vus_interval_: VusInterval
     _encoding: Encoding | None  # for splitters other than LeafRank
-    _trees: Trees  # shrinkage baked in: one number per slot or cell
+    _trees: Trees  # with the shrinkage baked in: one number per slot or cell
     _before_shrinkage: Trees | None  # kept for a warm start
     _plan: ForestPlan
     _ranks: RankAggregation | None
@@ -245,9 +246,9 @@ class RankingForest(CodedFit, TreeEnsemble):
         name : str
             One of the names above.
         splitter : LeafRank, classifier, DyadicGrid or function, optional
-            By default ``LeafRank(max_depth=6)``, in ranking trees of depth 8. Its
+            By default, ``LeafRank(max_depth=6)``, in ranking trees of depth 8. Its
             `max_features`, or that of the last step of a pipeline, is replaced; "rf3" to "rf6"
-            need one that has it.
+            require a splitter that has this parameter.
         **parameters
             Any other parameters of the forest.
 
@@ -279,7 +280,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         y : array-like of shape (n_samples,)
             Labels of two or more ordered classes; the largest one is ranked on top.
         sample_weight : array-like of shape (n_samples,), optional
-            Multiplies the draws of a row.
+            The weight of a row is multiplied by the number of times it is drawn.
 
         Returns
         -------
@@ -292,7 +293,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         return warm_trees(self, data)
 
     def _fit_coded(self, data: TrainingData, coded: Coded, before: Trees | None) -> None:
-        """Fit to rows that are coded already; `before` are trees to go on from."""
+        """Fit to encoded rows; `before` are the trees to continue from."""
         if before is not None and not coded.binning.equals(self._binning):
             raise other_data_error()
         self._binning = coded.binning
@@ -310,7 +311,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         self._fit_rows(local, plans, before)
 
     def _fit_rows(self, rows: ForestRows, plans: list[ForestPlan], before: Trees | None) -> None:
-        """Choose a plan, grow its trees, and keep them; wherever the rows are."""
+        """Choose a plan, grow its trees, and store them, wherever the rows are."""
         plan, choice = plans[0], ForestChoice(plans[0].name, {}, 0)
         if len(plans) > 1:
             with stage("choose a plan"):
@@ -322,16 +323,16 @@ class RankingForest(CodedFit, TreeEnsemble):
         with stage("score out-of-bag rows"):
             self._keep(trees, rows)
         if not self.warm_start and isinstance(self._trees, ForestArrays):
-            # More trees would need all thresholds.
+            # With warm_start, further trees would need all thresholds.
             used = keep_used_in_forest(self._binning, self._trees, rows.n_jobs)
             self._binning, self._trees = used
 
     def _keep(self, trees: Trees, rows: ForestRows) -> None:
-        """Choose the shrinkage, make one number per slot, and set the fitted attributes."""
+        """Choose the shrinkage, bake it in, and set the fitted attributes."""
         plan, out_of_bag = self._plan, None
         choice = ShrinkageChoice(plan.shrinkages[0], 1.0, trees, None)
         if len(plan.shrinkages) > 1 or (self.oob_score and plan.by_value):
-            # Codes that follow the labels of all rows make their features look too good.
+            # Codes ordered by the labels of all rows would make their features look too good.
             weighs_features = plan.weighs_features and not self._binning.by_statistic
             choice = choose_shrinkage(trees, rows, plan, self.oob_score, weighs_features)
             out_of_bag = choice.out_of_bag
@@ -347,18 +348,18 @@ class RankingForest(CodedFit, TreeEnsemble):
 
     @property
     def estimators_(self) -> list[ForestTree]:
-        """The trees, as light views."""
+        """The trees, as lightweight views."""
         check_is_fitted(self, "_trees")
         return [ForestTree(self, number) for number in range(self._trees.n_trees)]
 
     @property
     def n_bytes_(self) -> int:
-        """Size of the trees in memory."""
+        """Size of the trees in bytes."""
         check_is_fitted(self, "_trees")
         return self._trees.nbytes
 
     def _encode(self, table: Table, n_jobs: int) -> NDArray[Any]:
-        if self._encoding is not None:  # a matrix for splitters in Python
+        if self._encoding is not None:  # a matrix for Python splitters
             return self._encoding.transform(table, self._binning)
         return super()._encode(table, n_jobs)
 
@@ -374,8 +375,8 @@ class RankingForest(CodedFit, TreeEnsemble):
     def score_samples(self, X: TableLike) -> NDArray[np.float64]:
         """Return the ranking score of each row; higher is better.
 
-        With two classes it is positive exactly where `predict` gives the positive class;
-        with more, 0 stands for the middle between the worst and the best.
+        With two classes, it is positive if and only if `predict` returns the positive class;
+        with more, 0 is the middle between the worst and the best class.
 
         Parameters
         ----------
@@ -393,8 +394,8 @@ class RankingForest(CodedFit, TreeEnsemble):
     def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
         """Return the class probabilities of each row, in the order of `classes_`.
 
-        For "posterior" the mean over the trees; for a consensus of ranks the shares among training
-        rows of that score, by isotonic regression.
+        For "posterior", they are means over the trees. For a consensus of ranks, they are the
+        class shares of training rows with that score, estimated by isotonic regression.
         """
         check_is_fitted(self, "_trees")
         if self._ranks is not None:

@@ -1,4 +1,4 @@
-"""Geometric ranking: order the cases of a tree by their distance to its decision boundary."""
+"""Geometric ranking: orders cases by their distance to the decision boundary of a tree."""
 
 from __future__ import annotations
 
@@ -37,34 +37,36 @@ from treerank._select.leaf_shares import dense_rank, smooth_shares
 class GeometricRanker(ClassifierMixin, BaseEstimator):
     """Rank with a decision tree, which is left unchanged.
 
-    All cases of a leaf share the leaf's class share, so a tree ranks in steps. Geometric
-    ranking tells them apart by their distance to the decision boundary, the nearest box that is
-    decided otherwise: positive on the side of the class of interest, negative on the other.
-    Errors tend to lie near the boundary, so cases far from it come first, or last [1]_.
+    All cases in a leaf have the same class shares, so that a tree alone leaves many ties.
+    Geometric ranking distinguishes cases by their distance to the decision boundary, that is, to
+    the nearest box with the other decision. The distance is positive on the side of the class of
+    interest and negative on the other. Errors tend to lie near the boundary, so that cases far from
+    it are ranked first or last [1]_.
 
     Parameters
     ----------
     tree : estimator, mapping or str
         A `DecisionTreeClassifier`, `TreeRank` or `LeafRank`, or a Pipeline that ends in one. If
-        it is fitted it is used as it is, else `fit` fits a copy. (A clone, as cross-validation
-        makes, is not fitted: put `sklearn.frozen.FrozenEstimator` around a tree that is to stay
-        as it is there too.) Also a tree as plain arrays, named as in scikit-learn:
+        it is fitted, it is used as it is, otherwise `fit` fits a copy. (A clone, as made by
+        cross-validation, is not fitted: wrap the tree in `sklearn.frozen.FrozenEstimator` to keep
+        it fitted there, too.) Also a tree as plain arrays, named as in scikit-learn:
         ``children_left``, ``children_right`` (-1: a leaf), ``feature``, ``threshold``, ``value``
-        (class counts, or shares if ``weighted_n_node_samples`` is there), and ``n_features`` or
-        ``feature_names``; optional ``missing_go_to_left``, ``classes``, ``input_dtype``. Or the
+        (class counts, or shares if ``weighted_n_node_samples`` is given), and ``n_features`` or
+        ``feature_names``; optionally ``missing_go_to_left``, ``classes``, ``input_dtype``. Or the
         text that Weka prints for a J48 tree.
     ranking : {"global", "local"} or None, default="global"
-        "global": by the signed distance. "local": by the smoothed share of the leaf, and by the
-        signed distance among cases that are equal in this. None: by the smoothed share alone.
+        "global": by the signed distance. "local": by the smoothed share of the leaf; on ties, by
+        the signed distance. None: by the smoothed share only.
     metric : {"minmax", "standard"} or array-like, default="minmax"
-        What a feature is divided by: its range or its standard deviation in the rows given to
-        `fit`, or a number for each feature. A category counts 0 if its level is allowed, else 1.
+        What each feature is divided by: its range or its standard deviation in the rows given to
+        `fit`, or a given number per feature. The distance in a category is 0 if its level is
+        allowed, otherwise 1.
     smoothing : {"laplace", "m"} or None, default="laplace"
-        Share of the class of interest in a leaf of n cases, k of them of this class: ``(k + 1) /
-        (n + C)`` with C classes, ``(k + m p) / (n + m)`` with prior p and ``m p = 10``, or
-        ``k / n``.
+        How the share of the class of interest is estimated in a leaf with n cases, k of which
+        belong to this class. "laplace": ``(k + 1) / (n + C)`` with C classes. "m":
+        ``(k + m p) / (n + m)`` with prior p and ``m p = 10``. None: ``k / n``.
     class_of_interest : label, optional
-        The class that is ranked first; by default the last.
+        The class that is ranked first; by default, the last.
     {n_jobs}
 
     Attributes
@@ -74,14 +76,15 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
     classes_ : array of shape (n_classes,)
     class_of_interest_ : label
     scale_ : array of shape (n_features,)
-        What each feature of the tree is divided by.
+        The divisor of each feature of the tree.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
 
     Notes
     -----
-    A row with missing values is sent to its leaf as the tree sends it; in the distance these
-    features do not count. Trees of scikit-learn see a row as float32, and so does the distance.
+    The tree determines the leaf of a row with missing values; features that are missing do not
+    contribute to the distance. Trees of scikit-learn convert rows to float32, and so does the
+    distance.
 
     References
     ----------
@@ -133,13 +136,13 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
     def fit(
         self, X: TableLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Take the metric from the rows; fit the tree if it is not fitted.
+        """Compute the metric from the rows, and fit the tree if it is not fitted.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), optional
-            Only for a tree that is to be fitted.
+            Only needed if the tree is not fitted.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
@@ -164,7 +167,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         check_n_jobs(self.n_jobs)
 
     def _take_tree(self, tree: Any, source: TreeSource) -> None:
-        """Set what follows from the tree alone."""
+        """Set the attributes that depend only on the tree."""
         self.tree_, self._source = tree, source
         self.classes_ = source.tree.classes
         self._interest = _class_number(self.class_of_interest, self.classes_)
@@ -178,7 +181,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
     def _open_tree(
         self, X: TableLike, y: ArrayLike | None, weight: NDArray[np.float64] | None
     ) -> tuple[Any, TreeSource]:
-        """Return the tree, fitted if it was not, and how to read it."""
+        """Return the tree, which is fitted if necessary, and how to read it."""
         tree = self.tree
         if isinstance(tree, str):
             return tree, ArraySource(*read_j48(tree), ordered=False)
@@ -206,7 +209,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         return self._leaf_proba
 
     def _check_boundary(self, interest: int) -> None:
-        """Raise where there is no boundary: no distance would be right, infinity included."""
+        """Raise if there is no boundary: no distance would be right, not even infinity."""
         tree = self._source.tree
         predicted = np.unique(tree.predicted[tree.reached_leaves()])
         if len(predicted) == 1:
@@ -228,9 +231,9 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         return self._source.read(X)
 
     def _check_table(self, X: TableLike, *, reset: bool) -> int:
-        """Check names and number of the columns; return the number of rows.
+        """Check the names and the number of columns; return the number of rows.
 
-        Their content is for the tree to check.
+        The tree checks their content.
         """
         is_frame = open_frame(X) is not None
         options = {} if is_frame else {"dtype": None, "ensure_all_finite": False}
@@ -271,10 +274,10 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         return self._boundary(self._source.tree.see(rows), self._interest)[1]
 
     def boundary_point(self, X: TableLike) -> BoundaryPoints:
-        """Find the nearest point at which the tree's decision changes, for each row.
+        """Find the nearest point at which the decision of the tree changes, for each row.
 
-        Which features would have to change, and by how much, to flip the decision. Behind the
-        transformers of a Pipeline these are the features that the tree sees.
+        It shows which features would have to change, and by how much, to flip the decision. In a
+        Pipeline, these are the features after all transformers.
 
         Parameters
         ----------
@@ -305,18 +308,18 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
     def score_samples(self, X: TableLike) -> NDArray[np.float64]:
         """Return the ranking score of each row; the class of interest is ranked first.
 
-        With ``ranking="global"`` the signed distance, positive exactly where the class of
-        interest is predicted; with "local" a number whose order is that of the leaf's share, then
-        of the signed distance; with None the share less 1/2.
+        With ``ranking="global"``, it is the signed distance, which is positive if and only if the
+        class of interest is predicted. With "local", it is a number that orders rows by the share
+        of their leaf, then by the signed distance. With None, it is the share minus 1/2.
         """
         return self._score(X, self._interest_or_fail())
 
     def decision_function(self, X: TableLike) -> NDArray[np.float64]:
         """Return the ranking score of each row, as scikit-learn expects it.
 
-        Of two classes it is higher for the second one, whichever is of interest. Of several it is
-        `score_samples` if `class_of_interest` is given; else there is a column for each class,
-        which ranks this class first.
+        With two classes, it is higher for the second one, whichever class is of interest. With
+        more, it is `score_samples` if `class_of_interest` is given; otherwise there is a column for
+        each class, which ranks this class first.
         """
         interest = self._interest_or_fail()
         if len(self.classes_) == 2:
@@ -330,14 +333,14 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         return self._interest
 
     def _score(self, X: TableLike, interest: int) -> NDArray[np.float64]:
-        """Ranking score with respect to one class."""
+        """Return the ranking score with respect to one class."""
         tree = self._source.tree
         if self.ranking is None:
             return np.asarray(self._known_counts()[self._leaves(X), interest] - 0.5)
         self._check_boundary(interest)
         leaf, distance, _ = self._boundary(tree.see(self._rows(X)), interest)
         positive = tree.predicted == interest
-        # On the boundary itself the sign must still say which side the row is on.
+        # On the boundary itself, the sign must still tell the side of the row.
         tiny = np.finfo(np.float64).tiny
         signed = np.where(positive[leaf], np.maximum(distance, tiny), -distance)
         if self.ranking == "global":
@@ -353,12 +356,12 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[self._source.tree.predicted[leaf]])
 
     def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
-        """Return the smoothed class shares of each row's leaf, in the order of `classes_`."""
+        """Return the smoothed class shares of the leaf of each row, in the order of `classes_`."""
         leaf = self._leaves(X)
         return np.asarray(self._known_counts()[leaf])
 
     def score(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the AUC: the class of interest against the others.
+        """Return the AUC of the class of interest against the others.
 
         Parameters
         ----------
@@ -373,7 +376,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
 
 
 def _weights_for(tree: Any, weight: NDArray[np.float64] | None) -> dict[str, Any]:
-    """Keyword under which a tree, or the last step of a Pipeline, takes weights."""
+    """Return the weights as a keyword argument of `fit`, for a tree or the last Pipeline step."""
     if weight is None:
         return {}
     steps = getattr(tree, "steps", None)
@@ -390,7 +393,7 @@ def _class_number(wanted: Any, classes: NDArray[Any]) -> int:
 
 
 def _is_label(wanted: Any, label: Any) -> bool:
-    """Whether something given as a label, which may be of any type, is this label."""
+    """Whether a value of any type, given as a label, equals this label."""
     try:
         return bool(wanted == label)
     except (TypeError, ValueError):  # pandas' NA; an array

@@ -1,4 +1,4 @@
-"""LeafRank: the splitting rule, and a two-level scorer on its own."""
+"""LeafRank: the splitting rule of TreeRank, and a two-level scorer on its own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from treerank._input.seed import seed_of
 from treerank._input.types import ClassWeight, RandomStateLike, TableLike
 from treerank._input.validation import all_or_nothing, validate_training_data
 
-# What LeafRank needs on its own but takes from TreeRank when it splits for one.
+# Parameters of LeafRank on its own; as a splitter, it uses those of its TreeRank.
 DATA_PARAMETERS = (
     "categorical_features", "categories", "missing", "monotonic_cst", "max_bins", "n_jobs",
     "random_state",
@@ -33,35 +33,35 @@ DATA_PARAMETERS = (
 
 @insert_shared_docs
 class LeafRank(TreeRanker):
-    """Split the feature space in two, the better part on the left.
+    """Split the feature space into a better (left) and a worse (right) part.
 
-    Grows a small axis-parallel tree with the classes weighted alike, orders its leaves by
-    the ratio of positives to negatives, and cuts the order where the AUC of the two parts
-    is largest: the left part is a union of boxes, not a box [1]_. It is the default
-    splitting rule of :class:`TreeRank`, and a two-level scorer on its own.
+    Grows a small axis-parallel tree with equal total weights of both classes, orders its leaves
+    by the ratio of positives to negatives, and divides this order where the AUC of the two parts
+    is largest. The left part is thus a union of boxes, not a single box [1]_. LeafRank is the
+    default splitting rule of :class:`TreeRank`, and a two-level scorer on its own.
 
     Parameters
     ----------
     criterion : {"gini", "entropy", "auc", "hellinger"}, default="gini"
-        What a test of the inner tree maximises. "auc" is the gain in AUC of the test
+        The criterion that a test of the inner tree maximizes. "auc" is the AUC gain of the test
         alone, as in the first version of TreeRank; "hellinger" is the Hellinger distance
         between the two classes.
     max_depth : int or None, default=1
-        Depth of the inner tree. At 1 a split is a single test, and strata are boxes; at 2
-        and more they are unions of boxes, and a forest of such trees is the stronger.
+        Depth of the inner tree. With 1, a split is a single test and strata are boxes; with 2 or
+        more, strata are unions of boxes, and a forest of such trees ranks better.
     max_leaf_nodes : int, optional
-        Grow best first until there are this many leaves. By default depth first.
+        Grow the inner tree best-first up to this many leaves. By default, it is grown depth-first.
     min_samples_leaf : int or float, default=1
-        Minimum weight of a leaf of the inner tree; below 1, a share of all rows.
+        Minimum weight of a leaf of the inner tree; below 1, a proportion of all rows.
     min_samples_split : int or float, default=2
-        Minimum weight of a node that is split.
+        Minimum weight of a node to be split.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Number of features drawn in every node of the inner tree.
+        Number of features drawn at each node of the inner tree.
     pruning : {"cv", None}, default=None
         "cv" prunes the inner tree by five-fold cross-validation inside the cell. A cell in which
         no test survives is not split. Growth takes up to three times as long.
     {class_weight}
-        If LeafRank is a splitter, those of the tree or forest are used instead.
+        If LeafRank is used as a splitter, those of the tree or forest are used instead.
     {categorical_features}
     {categories}
     {missing}
@@ -160,8 +160,8 @@ class LeafRank(TreeRanker):
         y : array-like of shape (n_samples,)
             Labels of two classes; the larger one is ranked first.
         sample_weight : array-like of shape (n_samples,), optional
-            Only their ratios count. Small whole numbers stand for repeated rows; other
-            weights are rescaled to average 1.
+            Only their ratios matter. Small integers are treated as repeated rows; other
+            weights are rescaled to a mean of 1.
 
         Returns
         -------
@@ -191,9 +191,9 @@ class LeafRank(TreeRanker):
         return self
 
     def better_side(self, X: TableLike) -> NDArray[np.bool_]:
-        """Tell for each row whether it falls into the better of the two cells.
+        """Return whether each row is in the better of the two cells.
 
-        So that LeafRank can split some cells of a tree beside other splitters.
+        This allows LeafRank to split some cells of a tree alongside other splitters.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""TreeRank: a ranking tree, grown, pruned and read."""
+"""TreeRank: a ranking tree with pruning and shrinkage."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from treerank._select.splitter_choice import (
 from treerank._trees.ranking_tree import CellTree
 
 Floats = NDArray[np.float64]
-# That compare depths of LeafRank where not all rows do.
+# Number of folds that compare depths of LeafRank on a sample of the rows.
 N_FOLDS = 5
 
 
@@ -54,30 +54,30 @@ N_FOLDS = 5
 class TreeRank(CodedFit, TreeRanker):
     """Learn to rank with a tree whose leaves are strata, best first.
 
-    A cell is split into a better and a worse part so that the AUC grows most, again and
-    again [1]_; each split is a union of boxes found by :class:`LeafRank` [2]_. Then the
-    tree is pruned, and the scores of its leaves are shrunk along the path from the root,
-    both by the amount that does best on held-out rows.
+    Cells are recursively split into a better and a worse part such that the AUC increases
+    most [1]_; the parts are unions of boxes found by :class:`LeafRank` [2]_. Then the tree is
+    pruned, and the scores of its leaves are shrunk along the path from the root; how much is
+    chosen on held-out rows.
 
-    With three and more ordered classes the volume under the ROC surface (VUS) takes the
-    place of the AUC: in each cell the best splits of pairs of classes compete for it [3]_.
+    With three or more ordered classes, the volume under the ROC surface (VUS) replaces the AUC:
+    in each cell, the best splits of pairs of classes compete for the largest VUS gain [3]_.
 
     Parameters
     ----------
     splitter : LeafRank, classifier, DyadicGrid or function, optional
-        How a cell is split. By default ``LeafRank(max_depth=d)``, where the d of 1 to 4 is
-        chosen that ranks held-out rows best (with ``pruning="cv"``; otherwise 1): at 1 a
-        split is one test, at more a split can depend on several features. A classifier of
-        scikit-learn splits by its predictions, with both classes weighted alike in every
-        cell; a function chooses for each cell. See :mod:`treerank.splitters`.
+        How a cell is split. By default, ``LeafRank(max_depth=d)``, where d from 1 to 4 is chosen
+        by the ranking of held-out rows (with ``pruning="cv"``; otherwise d is 1). With d = 1, a
+        split is a single test; with more, it can depend on several features. A scikit-learn
+        classifier splits by its predictions, with equal weights of both classes in every cell.
+        A function chooses the splitter of each cell. See :mod:`treerank.splitters`.
     max_depth : int or None, default=10
-        Depth of the ranking tree.
+        Maximum depth of the ranking tree; None means no limit.
     min_samples_leaf : int or float, default=5
-        Minimum weight of a stratum; below 1, a share of all rows.
+        Minimum weight of a stratum; below 1, a proportion of all rows.
     min_samples_split : int or float, default=2
-        Minimum weight of a cell that is split.
+        Minimum weight of a cell to be split.
     min_auc_gain : float, default=0.0
-        A split must add more than this to the AUC (VUS beyond two classes).
+        A split must increase the AUC (the VUS for more than two classes) by more than this.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Number of features drawn for each cell.
     {tournament}
@@ -87,39 +87,40 @@ class TreeRank(CodedFit, TreeRanker):
     {focus}
     pruning : {"cv", "penalty"} or None, default="cv"
         "cv" chooses among the nested cost-complexity subtrees on held-out rows; a tree
-        that ranks them no better than chance is pruned to its root. "penalty" maximises the
-        training AUC minus a penalty on the number of leaves over all subtrees, and needs no
+        that ranks them no better than chance is pruned to its root. "penalty" chooses the subtree
+        that maximizes the training AUC minus a penalty on the number of leaves, and needs no
         held-out rows [2]_.
     one_standard_error : bool, default=False
-        With ``pruning="cv"``, take the smallest subtree whose held-out AUC is within one
-        standard error of the best: fewer strata for a little AUC.
+        With ``pruning="cv"``, choose the smallest subtree whose held-out AUC is within one
+        standard error of the best: fewer strata at the cost of a little AUC.
     noise_limit : float, default=3.0
-        With ``pruning="cv"``, a tree is kept only if its held-out AUC lies more than this many
-        standard errors of a random ranking above chance; otherwise it is pruned to its root. With 0
-        it only has to beat chance, as in the papers: for small samples whose features are known to
-        matter.
+        With ``pruning="cv"``, a tree is kept only if its held-out AUC is more than this many
+        standard errors of a random ranking above chance; otherwise it is pruned to its root. With
+        0, it only has to be better than chance, as in the papers, which suits small samples whose
+        features are known to matter.
     penalty_constant : float or "auto", default="auto"
-        With ``pruning="penalty"``, what the penalty of the theorem is multiplied by: 1
-        gives its guarantee, and prunes nearly everything. "auto" is about the smallest value that
-        prunes trees of random labels to the root: 0.05 for LeafRank, 0.4 for DyadicGrid, whose
-        penalty has smaller numbers in it.
+        With ``pruning="penalty"``, the factor of the theorem's penalty: 1 gives the guarantee of
+        the theorem, and prunes nearly everything. "auto" is about the smallest value that prunes
+        trees of random labels to the root: 0.05 for LeafRank, and 0.4 for DyadicGrid, whose
+        penalty has a smaller factor.
     penalty_bounds : tuple of two floats, optional
-        With ``pruning="penalty"``, shares between which that of the positives is known to
-        lie. By default the share in the training rows.
+        With ``pruning="penalty"``, known lower and upper bounds of the share of positives. By
+        default, both are the share in the training rows.
     shrinkage : "cv", float or None, default="cv"
-        How many rows a parent's share of positives is worth in its child's score; "cv"
-        chooses on held-out rows. None scores the strata by their place in the tree.
+        How many rows the parent's share of positives counts for in the score of a child; "cv"
+        chooses the number on held-out rows. None scores the strata by their position in the tree.
     soft_labels : bool or "auto", default="auto"
-        Grow the tree, and score its strata, by soft labels: a fifth of each is the row's own
-        label, the rest is what small forests say that have not seen the row [4]_. The tree ranks
-        better with about as many strata; a fit takes about five times as long. "auto": with the
-        default splitter and ``pruning="cv"``, unless the tree of the labels themselves ranks
-        held-out rows clearly better. True: always, with a LeafRank as the splitter, too. Above
-        20,000 rows, or fewer with more classes (10,000 with three), labels are not softened.
-        Counts and event rates of the strata are those of the labels.
+        Grow the tree to soft labels, and use them to score its strata. The row's own label
+        contributes one fifth to its soft label; the rest is predicted by small forests that were
+        not grown on the row [4]_. The tree ranks better with about as many strata, but a fit takes
+        about five times as long. "auto": with the default splitter and ``pruning="cv"``, unless a
+        tree grown to the labels themselves ranks held-out rows clearly better. True: always, also
+        with a LeafRank as the splitter. With more than 20,000 rows (10,000 with three classes, and
+        fewer with more), labels are not softened. Counts and event rates of the strata are always
+        those of the labels.
     cv : int or cross-validation splitter, default=5
-        Folds for pruning and shrinkage. Integer: folds keyed by the content of the rows,
-        so that the order of the rows does not matter.
+        Folds for pruning and shrinkage. An integer means folds assigned by the content of the
+        rows, so that the order of the rows does not matter.
     {categorical_features}
     {categories}
     {missing}
@@ -135,23 +136,23 @@ class TreeRank(CodedFit, TreeRanker):
     partition_ : OrderedPartition
         The strata, best first: counts, ROC curve, AUC, rules.
     tree_ : RankTree or SplitterTree
-        The tree after pruning; the second unless LeafRank splits it.
+        The pruned tree; a RankTree if LeafRank splits the cells, otherwise a SplitterTree.
     unpruned_tree_ : RankTree or SplitterTree
-        The tree as grown.
+        The tree before pruning.
     pruning_path_ : PruningPath, PenaltyPath or None
-        Every nested subtree with its training and held-out AUC; with
-        ``pruning="penalty"`` the best subtree for every number of leaves.
+        The nested subtrees with their training and held-out AUC; with ``pruning="penalty"``, the
+        best subtree for every number of leaves.
     splitter_choice_ : SplitterChoice or None
-        With the default splitter: the depths of LeafRank that were compared, by 20,000 rows at
-        most, their held-out AUC, and which was chosen.
+        With the default splitter: the depths of LeafRank that were compared (on at most 20,000
+        rows), their held-out AUC, and the chosen depth.
     soft_labels_ : bool
-        Whether the tree is grown to soft labels.
+        Whether the tree was grown to soft labels.
     shrinkage_ : float
         The amount of shrinkage used; NaN for none.
     feature_importances_ : array of shape (n_features,)
-        Only where LeafRank splits the cells.
+        Only available if LeafRank splits the cells.
     classes_ : array of shape (n_classes,)
-        Worst first: the last class is ranked on top.
+        The classes, worst first; the last one is ranked on top.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
 
@@ -245,7 +246,7 @@ class TreeRank(CodedFit, TreeRanker):
 
     @property
     def soft_labels_(self) -> bool:
-        """Whether the tree is grown to soft labels."""
+        """Whether the tree was grown to soft labels."""
         check_is_fitted(self)
         return self.tree_.shares is not None
 
@@ -260,8 +261,8 @@ class TreeRank(CodedFit, TreeRanker):
         y : array-like of shape (n_samples,)
             Labels of two or more ordered classes; the largest one is ranked on top.
         sample_weight : array-like of shape (n_samples,), optional
-            Only their ratios count. Small whole numbers stand for repeated rows; other
-            weights are rescaled to average 1.
+            Only their ratios matter. Small integers are treated as repeated rows; other
+            weights are rescaled to a mean of 1.
 
         Returns
         -------
@@ -275,7 +276,7 @@ class TreeRank(CodedFit, TreeRanker):
         return plan_tree(self, data.table)
 
     def _fit_coded(self, data: TrainingData, coded: Coded, plan: TreeRankOptions) -> None:
-        """Fit to rows that are coded already."""
+        """Fit to encoded rows."""
         monotonic = check_monotonic(self.monotonic_cst, data.table.names, coded.binning)
         splitter = None if plan.leafrank is not None else self.splitter
         n_jobs = check_n_jobs(self.n_jobs)
@@ -285,7 +286,7 @@ class TreeRank(CodedFit, TreeRanker):
         self._fit_rows(rows, plan)
 
     def _fit_rows(self, rows: TrainingRows, options: TreeRankOptions) -> None:
-        """Grow, prune and read off the tree of the training rows, wherever they are."""
+        """Grow and prune the tree, and set the fitted attributes, wherever the rows are."""
         shrinkages = shrinkages_of(self)
         if softens(self):
             rows = rows.in_memory(most_soft_rows(len(rows.classes))) or rows
@@ -310,7 +311,7 @@ class TreeRank(CodedFit, TreeRanker):
     def _labellings(
         self, rows: TrainingRows, folds: Any, options: TreeRankOptions
     ) -> list[TrainingRows]:
-        """The rows with soft labels, with their own, or with each in turn."""
+        """Return the rows with soft labels, with their own labels, or both."""
         few = rows.in_memory(most_soft_rows(len(rows.classes))) if softens(self) else None
         if few is None or folds is None or folds.n_folds < LEAST_FOLDS:
             return [rows]
@@ -321,7 +322,7 @@ class TreeRank(CodedFit, TreeRanker):
     def _grow_best(
         self, rows: TrainingRows, folds: Any, options: TreeRankOptions, shrinkages: Floats
     ) -> _Pruned:
-        """Grow and prune a tree; with the default splitter, of the depth that ranks best."""
+        """Grow and prune a tree; with the default splitter, with the depth that ranks best."""
         if self.splitter is not None or self.pruning != "cv" or folds is None:
             return self._grow(rows, folds, options, shrinkages, self.noise_limit)
         some = rows.sample(RACE_ROWS, options.seed)
@@ -381,11 +382,11 @@ class TreeRank(CodedFit, TreeRanker):
 
 
 class _Pruned(NamedTuple):
-    """A tree as grown and as pruned, the path between them, and the amount of shrinkage."""
+    """A tree before and after pruning, the pruning path, and the amount of shrinkage."""
 
     whole: CellTree
     tree: CellTree
     path: PruningPath | PenaltyPath | None
     shrinkage: float
-    chosen: Chosen | None = None  # by held-out rows
+    chosen: Chosen | None = None  # the choice of held-out rows, if any
     depth_choice: SplitterChoice | None = None

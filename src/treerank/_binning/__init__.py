@@ -1,1 +1,1 @@
-"""Bin: values become small codes; thresholds and categories are kept."""
+"""Binning: encodes values as small integer codes, and stores thresholds and levels."""

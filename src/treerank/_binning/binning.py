@@ -1,7 +1,7 @@
-"""Bin: values become small codes, thresholds and levels are kept.
+"""Binning: encodes values as small integer codes, using thresholds and levels.
 
-Code 0 is missing; code i + 1 means thresholds[i - 1] < x <= thresholds[i] for a
-number, or the i-th known level of a category.
+Code 0 stands for missing values. Code i + 1 stands for thresholds[i - 1] < x <= thresholds[i] if
+the feature is numeric, and for levels[i] if it is categorical.
 """
 
 from __future__ import annotations
@@ -34,35 +34,36 @@ MAX_LEVELS = _core.MAX_CATEGORY_CODES - 1
 
 @dataclass(frozen=True)
 class Binning:
-    """How each feature is coded.
+    """How each feature is encoded.
 
-    `thresholds[j]` is empty for a category, `levels[j]` is None for a number. Levels are
-    listed by code; the last entry of a feature with too many is `SharedLevels`, which have
-    one code. A category that identifies rows has none: to the model all its values are missing.
+    `thresholds[j]` is empty for a category, and `levels[j]` is None for a numeric feature. Levels
+    are listed by code; if a feature has too many, the last entry is a `SharedLevels` with all
+    levels that share one code. A category that identifies rows has no levels: all its values are
+    treated as missing.
     """
 
     thresholds: list[NDArray[np.float64]]
     levels: list[list[Any] | None]
     code_type: np.dtype[Any]
-    has_missing: NDArray[np.bool_]  # seen in the training rows
-    # Categories whose codes follow the labels: growth cuts them like numbers.
+    has_missing: NDArray[np.bool_]  # in the training rows
+    # Categories whose codes are ordered by the labels; trees split them like numbers.
     by_statistic: frozenset[int] = frozenset()
 
     @property
     def is_categorical(self) -> NDArray[np.uint8]:
-        """One flag per feature."""
+        """Whether each feature is categorical."""
         return np.array([levels is not None for levels in self.levels], dtype=np.uint8)
 
     @property
     def grown_as_sets(self) -> NDArray[np.uint8]:
-        """One flag per feature: whether growth looks for sets of its codes, in any order."""
+        """Whether each feature is split by arbitrary sets of codes."""
         flags = self.is_categorical
         flags[list(self.by_statistic)] = 0
         return flags
 
     @property
     def n_codes(self) -> NDArray[np.int32]:
-        """Number of codes of each feature, missing included."""
+        """Number of codes of each feature, including the one for missing values."""
         return np.array(
             [
                 1 + (len(levels) if levels is not None else len(cuts) + 1)
@@ -72,12 +73,12 @@ class Binning:
         )
 
     def equals(self, other: Binning) -> bool:
-        """Whether both give every row the same codes."""
+        """Whether both encode every row alike."""
         same_levels = self.levels == other.levels and self.code_type == other.code_type
         return same_levels and all(map(np.array_equal, self.thresholds, other.thresholds))
 
     def transform(self, table: Table, n_jobs: int = 1) -> Codes:
-        """Codes of the table, features x rows."""
+        """Return the codes of the table, features x rows."""
         if isinstance(table, BinnedTable) and table.binning is self:
             return table.codes
         if isinstance(table, DeviceRowsTable):
@@ -95,19 +96,19 @@ class Binning:
         return codes
 
     def make_codes(self, table: Table, n_jobs: int = 1) -> Codes | MadeThere:
-        """Codes of the table where they are made: numbers on a device are coded there."""
+        """Encode the table where it is: numbers on a device are encoded on the device."""
         if isinstance(table, DeviceRowsTable):
             return table.numbers.make_codes(self.thresholds, self.code_type)
         return self.transform(table, n_jobs)
 
     def encode_there(self, table: DeviceRowsTable) -> DeviceCodes:
-        """Codes of numbers on a device, made there."""
+        """Encode numbers on a device; the codes stay there."""
         return table.numbers.encode(self.thresholds, self.code_type)
 
 
 @dataclass(frozen=True)
 class BinnedTable(Table):
-    """A checked table with its codes: a model takes it in place of X, and bins nothing again."""
+    """A validated table with its codes. Models accept it instead of X and do not bin it again."""
 
     binning: Binning
     codes: Codes
@@ -120,37 +121,37 @@ class BinnedTable(Table):
 
 
 def bin_table(table: Table, binning: Binning, n_jobs: int = 1) -> BinnedTable:
-    """Bin a checked table once for all that is read off it."""
+    """Bin a validated table once, for several uses."""
     codes = binning.transform(table, n_jobs)
     return BinnedTable(table.n_rows, table.names, table.matrix, table.columns, binning, codes)
 
 
 @dataclass(frozen=True)
 class Coded:
-    """The training rows as codes (features x rows), and how they were coded."""
+    """The training rows as codes (features x rows), and how they were encoded."""
 
-    made: Codes | MadeThere  # here, or on the device that has made them
+    made: Codes | MadeThere  # in host memory, or on the device that computed them
     binning: Binning
     sample: BinningSample
 
     @property
     def codes(self) -> Codes:
-        """Codes in this process."""
+        """The codes in host memory."""
         return on_host(self.made)
 
     def row_hashes(self, labels: NDArray[np.uint8], seed: int, n_jobs: int) -> NDArray[np.uint64]:
-        """Hash of each row's content."""
+        """Return a hash of the content of each row."""
         if isinstance(self.made, MadeThere) and self.made.can_work(9 * len(labels)):
             return self.made.row_hashes(labels, seed)
         return _core.row_hashes(self.codes, labels, seed, n_jobs)
 
     def take(self, rows: NDArray[np.intp]) -> Coded:
-        """Some of the rows."""
+        """Return some of the rows."""
         return replace(self, made=take_rows(self.made, rows))
 
 
 def code_table(table: Table, weights: Weights, max_bins: int, n_jobs: int) -> Coded:
-    """Bin a table that is in memory."""
+    """Bin a table in memory."""
     units = weights.as_units
     bound = _core.sample_bound(table.n_rows, column_stats.SAMPLE_ROWS)
     rows = _core.sampled_rows(0, table.n_rows, bound, n_jobs)
@@ -167,14 +168,14 @@ def code_table(table: Table, weights: Weights, max_bins: int, n_jobs: int) -> Co
 def _sample_there(
     table: DeviceRowsTable, rows: NDArray[np.uint32], units: NDArray[np.int64] | None
 ) -> BinningSample:
-    """Rows of a table on a device that decide its thresholds, brought here."""
+    """Copy the sampled rows of a table on a device to the host."""
     some = Table(len(rows), table.names, table.numbers.rows(rows), [])
     every = np.arange(len(rows), dtype=np.uint32)
     return BinningSample(some, every, None if units is None else units[rows])
 
 
 def fit_binning(sample: BinningSample, seen: ColumnStats, max_bins: int, n_jobs: int) -> Binning:
-    """Choose thresholds by the sample, and levels by what all rows have."""
+    """Choose thresholds from the sample, and levels from the statistics of all rows."""
     table, n = sample.table, sample.table.n_features
     rows, units = sample.rows, sample.units
     levels: list[list[Any] | None] = [None] * n
@@ -203,13 +204,13 @@ def _as_matrix(column: Column) -> NDArray[Any]:
 
 
 def _level_order(level: Any) -> tuple[str, Any]:
-    """Key by which levels of several types can be sorted, and tuples of them."""
+    """Sort key for levels of mixed types, including tuples."""
     within = tuple(map(_level_order, level)) if isinstance(level, tuple) else level
     return type(level).__name__, within
 
 
 def _choose_levels(weights: Counter[Any]) -> list[Any]:
-    """Levels in sorted order; when there are too many, the rarest share the last code."""
+    """Return the levels sorted; if there are too many, the rarest share the last code."""
     found = sorted(weights, key=_level_order)
     if len(found) <= MAX_LEVELS:
         return found
@@ -220,7 +221,7 @@ def _choose_levels(weights: Counter[Any]) -> list[Any]:
 
 
 def encode_levels(column: Column, levels: list[Any] | None) -> NDArray[np.int32]:
-    """Codes of a categorical column; unknown levels are missing."""
+    """Encode a categorical column; unknown levels are treated as missing."""
     assert levels is not None
     code_of: dict[Any, int] = {}
     for code, level in enumerate(levels, start=1):

@@ -1,10 +1,11 @@
-"""Category statistics: the levels of a category in the order of the labels of their rows.
+"""Category statistics: orders the levels of a category by the labels of their rows.
 
-A category of many levels is cut like a number: its codes follow each level's share of positives
-(beyond two classes, the mean of its shares above each class), shrunk towards that of all rows. A
-training row is coded by what the rows of the *other* folds say of its level, so that its own label
-never reaches its code. A level that they do not know is missing there, as an unseen level is when
-rows are scored: what becomes of those is learned. After growth, tests become sets of levels.
+A category with many levels is split like a number: its codes are ordered by the share of positives
+of each level (with more than two classes, by the mean of its shares above each class but the last),
+shrunk towards that of all rows. The code of a training row is computed from the rows of the *other*
+folds only, so that it does not depend on the row's own label. A level that the other folds do not
+have is encoded as missing, like an unseen level when rows are scored; trees learn where to send
+those. After growth, tests of such categories are converted to sets of levels.
 """
 
 from __future__ import annotations
@@ -29,17 +30,18 @@ from treerank._input.parameters import check_choice
 from treerank._input.validation import TrainingData
 
 N_FOLDS = 5
-FOLD_SEED = 0x6C6576656C73  # so that these folds are not those of pruning
+FOLD_SEED = 0x6C6576656C73  # so that these folds differ from those of pruning
 ROWS_AT_ONCE = 1 << 16
-# Columns of more levels than these. Sets follow interactions, and tell up to 255 levels apart;
-# beyond, where the rarest would have to share one code, an order by statistics ranks better.
+# Columns with more levels than this are ordered by statistics. Sets of levels can follow
+# interactions, and distinguish up to 255 levels. Beyond that, the rarest levels would have to share
+# a code, and an order by statistics ranks better.
 MORE_LEVELS_THAN = {"auto": MAX_LEVELS, "levels": None, "statistics": 2}
 
 Floats = NDArray[np.float64]
 
 
 def features_by_statistic(categories: Any, binning: Binning) -> list[int]:
-    """Features whose levels are to be ordered by the labels."""
+    """Return the features whose levels are to be ordered by the labels."""
     check_choice("categories", categories, list(MORE_LEVELS_THAN))
     most = MORE_LEVELS_THAN[categories]
     if most is None:
@@ -50,7 +52,7 @@ def features_by_statistic(categories: Any, binning: Binning) -> list[int]:
 
 
 def code_training_data(data: TrainingData, max_bins: int, categories: Any, n_jobs: int) -> Coded:
-    """Bin a table that is in memory, its categories as the parameter says."""
+    """Bin a table in memory; `categories` tells how categories are encoded."""
     coded = code_table(data.table, data.weights, max_bins, n_jobs)
     features = features_by_statistic(categories, coded.binning)
     numbers = [
@@ -68,7 +70,7 @@ def order_by_statistic(
     max_bins: int,
     n_jobs: int,
 ) -> Coded:
-    """Code these features by the labels of their levels, whose numbers are given row by row."""
+    """Encode features by the statistics of their levels; `numbers` has the level of each row."""
     if not features:
         return coded
     content = content_keys(coded.codes, numbers, data.labels)
@@ -87,10 +89,11 @@ def order_by_statistic(
 
 @dataclass(frozen=True)
 class LevelOrder:
-    """Codes of a category that follow the labels.
+    """Codes of a category that are ordered by the labels.
 
-    `code_of` is that of a training row by its level (from 1; 0 stands for missing) and its fold;
-    0 where the other folds do not know the level. `levels` are those of each code, for new rows.
+    ``code_of[level, fold]`` is the code of a training row, where levels count from 1 and 0 stands
+    for missing; it is 0 if the other folds do not have the level. `levels` lists the levels of each
+    code, for new rows.
     """
 
     code_of: NDArray[np.uint16]  # (levels + 1) x folds
@@ -100,9 +103,9 @@ class LevelOrder:
 def content_keys(
     codes: Codes, numbers: list[NDArray[np.int32]], labels: NDArray[np.uint8]
 ) -> NDArray[np.uint8]:
-    """Eight bytes of each row that tell its content, levels included; bytes x rows.
+    """Return an eight-byte hash of the content of each row, including levels; bytes x rows.
 
-    The rows are read a block at a time: their codes may be larger than the memory.
+    Rows are processed in blocks, because their codes may not fit into memory.
     """
     hashes = np.empty(len(labels), dtype="<u8")
     for first in range(0, len(labels), ROWS_AT_ONCE):
@@ -114,7 +117,7 @@ def content_keys(
 
 
 def level_bytes(number: NDArray[np.int32], like: Codes) -> Codes:
-    """Numbers of levels in the form of codes, so that they are part of a row's content."""
+    """Return the indices of levels in the form of codes, to be hashed as part of a row."""
     parts = [(number >> shift) & 0xFF for shift in (0, 8, 16, 24)]
     return np.array(parts, dtype=like.dtype)
 
@@ -127,18 +130,18 @@ def level_counts(
     units: NDArray[np.int64] | None,
     n_classes: int,
 ) -> NDArray[np.int64]:
-    """Units of each class by level and fold: whole numbers, which add up over parts of the rows."""
+    """Return the units of each class by level and fold; those of parts of the rows can be added."""
     cell = (number.astype(np.int64) * N_FOLDS + fold) * n_classes + labels
     counts = np.bincount(cell, weights=units, minlength=(n_levels + 1) * N_FOLDS * n_classes)
     counts = counts.astype(np.int64).reshape(n_levels + 1, N_FOLDS, n_classes)
-    counts[0] = 0  # missing values say nothing of a level
+    counts[0] = 0  # missing values are not a level
     return np.asarray(counts)
 
 
 def order_levels(
     known: list[Any], counts: NDArray[np.int64], scale: float, max_bins: int
 ) -> LevelOrder:
-    """Put the levels in the order of their statistic, and cut between them."""
+    """Order the levels by their statistic, and choose thresholds between them."""
     by_level = counts.sum(axis=1)
     statistic = _shrunk_means(by_level / scale)
     by_others = [_shrunk_means((by_level - counts[:, f]) / scale) for f in range(N_FOLDS)]
@@ -154,7 +157,7 @@ def order_levels(
 def binning_by_statistic(
     binning: Binning, features: list[int], orders: list[LevelOrder]
 ) -> Binning:
-    """Binning in which the codes of these features are in order."""
+    """Return a binning in which the codes of the given features are ordered."""
     levels = list(binning.levels)
     for j, order in zip(features, orders, strict=True):
         levels[j] = order.levels
@@ -162,12 +165,13 @@ def binning_by_statistic(
 
 
 def _shrunk_means(counts: Floats) -> Floats:
-    """Mean grade of each level's rows, shrunk by empirical Bayes; NaN for a level without rows.
+    """Mean grade of the rows of each level, shrunk by empirical Bayes; NaN if it has no rows.
 
-    `counts` are levels x classes. Grades are evenly spaced, so that the mean is that of the shares
-    above each class but the last: all cuts between grades count the same, however few rows lie
-    beyond one, as they do in the VUS. For two classes it is the share of positives, but for a
-    factor. The mean of all rows is 1/2, so that folds of other shares can be compared.
+    `counts` has shape levels x classes. Grades are evenly spaced, so that their mean is the mean of
+    the shares above each class but the last: as in the VUS, all cuts between grades count the same,
+    however few rows lie above one of them. For two classes, it is a linear function of the share of
+    positives. The mean over all rows is 1/2, so that folds with different class shares are
+    comparable.
     """
     total = counts.sum(axis=0)
     share = total / max(total.sum(), 1.0)
@@ -183,9 +187,9 @@ def _shrunk_means(counts: Floats) -> Floats:
 
 
 def _amount_of_shrinkage(counts: Floats, mean: Floats, rank: Floats, overall: float) -> float:
-    """Rows of weight 1 that the mean of all is worth: variance within over between the levels.
+    """Number of rows that the overall mean counts for: variance within over that between levels.
 
-    By the method of moments, as in an analysis of variance with levels of unequal size.
+    Estimated by the method of moments, as in an analysis of variance with groups of unequal size.
     """
     weight = counts.sum(axis=1)
     n, n_levels = float(weight.sum()), len(weight)
@@ -198,14 +202,14 @@ def _amount_of_shrinkage(counts: Floats, mean: Floats, rank: Floats, overall: fl
 
 
 def _encode(values: Floats, cuts: Floats) -> NDArray[np.uint16]:
-    """Codes of columns of values that share their cuts, in the same shape."""
+    """Encode columns of values that share their thresholds; the shape is kept."""
     codes = np.empty(values.shape[::-1], dtype=np.uint16)
     _core.encode(np.ascontiguousarray(values), [cuts] * values.shape[1], codes, 1)
     return codes.T
 
 
 def _group(known: list[Any], codes: NDArray[Any]) -> list[Any]:
-    """Levels by code: one alone as it is, several as those that share it."""
+    """List the levels by code: a single level as it is, several as `SharedLevels`."""
     groups: list[list[Any]] = [[] for _ in range(int(codes.max()))]
     for level, code in zip(known, codes.tolist(), strict=True):
         if code:  # 0: a level without rows

@@ -1,8 +1,8 @@
-"""What a missing value counts as where it is not learned: the mean of its cell.
+"""Values of the codes, for missing values that are imputed with the mean of their cell.
 
-The core knows codes only, so it is told the mean of the values behind each code. The mean
-of a cell is then the mean of these over its rows: exact while every value has a code of
-its own, and within the width of a bin otherwise.
+The core only knows codes, so it is given the mean value of each code. The mean of a cell is then
+computed from these means: it is exact if every distinct value has its own code, and within the
+width of a bin otherwise.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ Floats = NDArray[np.float64]
 
 
 def code_values(coded: Coded) -> Floats:
-    """Mean, and upper end, of the values behind every code, feature after feature.
+    """Return the mean value and the upper bound of every code, feature by feature.
 
-    By the rows that decide the thresholds. Codes of categories, of missing values, and those
-    without a row have no mean; 0 stands for it, and is never used. Shape (2, total number of
-    codes).
+    They are computed from the sample for the thresholds. Codes of categories, of missing values and
+    without rows have no mean; theirs is set to 0, which is never used. The shape is (2, total
+    number of codes).
     """
     parts = []
     binning, sample = coded.binning, coded.sample
@@ -31,17 +31,17 @@ def code_values(coded: Coded) -> Floats:
         if binning.levels[j] is None:
             part[0, 1:] = _bin_means(sample.values(j), sample.weights, thresholds)
             part[1, 1:] = np.append(thresholds, np.inf)
-        elif j in binning.by_statistic:  # its codes are in order, and are their own values
+        elif j in binning.by_statistic:  # codes are ordered, and used as values
             part[:] = np.arange(n_codes)
         parts.append(part)
     return np.ascontiguousarray(np.hstack(parts))
 
 
 def _bin_means(values: Floats, units: NDArray[np.int64] | None, thresholds: Floats) -> Floats:
-    """Weighted mean of the values in each bin.
+    """Return the weighted mean of the values in each bin.
 
-    Summed over the distinct values in ascending order, each with its exact weight, so that
-    neither the order of the rows matters nor whether a row is repeated or has a weight.
+    Distinct values are summed in ascending order, each with its exact weight, so that the result
+    does not depend on the order of the rows, or on whether rows are repeated or weighted.
     """
     known = ~np.isnan(values)
     distinct, place = np.unique(values[known], return_inverse=True)
@@ -53,6 +53,7 @@ def _bin_means(values: Floats, units: NDArray[np.int64] | None, thresholds: Floa
     first = np.flatnonzero(np.append(True, np.diff(bins) > 0))
     last = np.append(first[1:], len(bins)) - 1
     mean = np.add.reduceat(weight * distinct, first) / np.add.reduceat(weight, first)
-    # Rounding must not carry a mean out of its bin: a single value is its own mean.
+    # Rounding must not move a mean out of the range of its values: the mean of a single distinct
+    # value is that value.
     means[bins[first]] = np.clip(mean, distinct[first], distinct[last])
     return means

@@ -1,8 +1,8 @@
-"""Encode: a table becomes one matrix of numbers, for splitters other than LeafRank.
+"""Encodes a table as a numeric matrix, for splitters other than LeafRank.
 
-Numbers stay as they are; a missing one becomes the median of the training rows, and a feature
-that had missing ones there is followed by a column that says where (1 for missing). A category
-becomes a column for each level, 1 where it holds; a missing or unknown level has zeros only.
+Numbers are kept; missing ones are replaced by the median of the training rows, and a feature with
+missing values in the training rows is followed by an indicator column (1 for missing). A category
+is one-hot encoded; a missing or unknown level gives zeros only.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Matrix = NDArray[np.float64]  # columns x rows, like codes
 
 @dataclass(frozen=True)
 class Encoding:
-    """What the training rows say about the columns.
+    """The fitted encoding.
 
-    `median` is NaN for a category; `feature` names the feature that each column of the matrix
-    comes from; `box` is the range of the columns.
+    `median` is NaN for a category, `feature` has the index of the feature behind each column of
+    the matrix, and `box` is the range of the columns.
     """
 
     median: NDArray[np.float64]
@@ -33,12 +33,12 @@ class Encoding:
     box: Box
 
     def transform(self, table: Table, binning: Binning) -> Matrix:
-        """Matrix of the given rows."""
+        """Return the matrix of the given rows."""
         return _encode(table, binning, self.median)[0]
 
 
 def fit_encoding(table: Table, binning: Binning, weights: Weights) -> tuple[Encoding, Matrix]:
-    """Encode the training rows, and say how."""
+    """Fit the encoding to the training rows, and encode them."""
     units = weights.as_units
     if units is None:
         units = np.ones(table.n_rows, dtype=np.int64)
@@ -85,7 +85,7 @@ def _numbers(table: Table, j: int) -> NDArray[np.float64]:
 
 
 def _median(values: NDArray[np.float64], units: NDArray[np.int64]) -> float:
-    """Lower weighted median of the known values; 0 when there are none."""
+    """Return the lower weighted median of the known values, or 0 if there are none."""
     known = ~np.isnan(values)
     if not known.any():
         return 0.0

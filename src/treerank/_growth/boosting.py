@@ -1,4 +1,4 @@
-"""What boosting is told, and the rows in this process that it learns from."""
+"""The boosting plan, and the rows in this process that boosting is trained on."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from treerank._trees.packed_forest import ForestArrays
 
 FloatArray = NDArray[np.float64]
 
-# Sums of weights stay below this, so that gradients keep 20 bits and more beside them.
+# Maximum sum of weights, which leaves at least 20 bits for gradients in their products.
 MOST_UNITS = 2.0**40
-ORDER_SEED = 0x6F72646572  # of the order of rows, which is not to be that of folds
+ORDER_SEED = 0x6F72646572  # so that the order of the rows differs from that of the folds
 
 
 class TreeShape(NamedTuple):
@@ -33,26 +33,26 @@ class TreeShape(NamedTuple):
 
     max_depth: int
     leafrank_depth: int
-    max_leaf_nodes: int = 0  # the best cells are split first, up to this many strata; 0: all
+    max_leaf_nodes: int = 0  # max strata (best-first growth); 0: level by level
 
 
 @dataclass(frozen=True)
 class ChoicePlan:
-    """How rows held out choose the trees."""
+    """How held-out rows choose the trees."""
 
     shapes: tuple[TreeShape, ...]  # smallest first
-    usual: int  # the place of the one to start from
-    by_loss: bool  # the log-loss judges trees of the logistic loss; else AUC, VUS or the focus
-    n_held: int  # folds of five that are held out, one after the other
-    learning_rate: float  # of these trials, as are the next two
+    usual: int  # index of the shape to start from
+    by_loss: bool  # evaluate trees of the logistic loss by log-loss; else by AUC, VUS or focus
+    n_held: int  # how many of five folds are held out, one after another
+    learning_rate: float  # this and the next two: of the trials
     l2: float
     subsample: float
-    losses: tuple[str, ...]  # with a focus, which judges them; the first on ties
+    losses: tuple[str, ...]  # compared by the focus if there are several; on ties, the first
 
 
 @dataclass(frozen=True)
 class BoostingPlan:
-    """The checked parameters of a fit."""
+    """The validated parameters of a fit."""
 
     loss: str
     n_rounds: int
@@ -62,38 +62,38 @@ class BoostingPlan:
     min_samples_leaf: float
     l2: float
     subsample: float
-    n_chosen: int  # features drawn for a tree; -1: all
-    monotonic: NDArray[np.int8]  # one of -1, 0, 1 per feature
+    n_chosen: int  # features drawn for each tree; -1: all
+    monotonic: NDArray[np.int8]  # -1, 0 or 1 per feature
     by_stratum: bool
-    patience: int  # rounds without a better AUC; 0: no early stopping
-    choice: ChoicePlan | None  # rows held out choose the trees, which all rows then grow
+    patience: int  # rounds without a better AUC before stopping; 0: no early stopping
+    choice: ChoicePlan | None  # how held-out rows choose the trees before the final fit
     seed: int
     n_jobs: int
-    focus: Focus | None = None  # of the loss, and of where to stop
-    max_leaf_nodes: int = 0  # strata of a tree, the best cells split first; 0: depth by depth
-    device: Device | None = None  # where trees are grown; None: on the processor
-    n_bags: int = 1  # models whose mean is taken, each on the rows of four folds of five
-    orders_rows: bool = False  # first of all, so that what is drawn does not depend on theirs
+    focus: Focus | None = None  # of the loss and of early stopping
+    max_leaf_nodes: int = 0  # max strata (best-first growth); 0: level by level
+    device: Device | None = None  # where trees are grown; None: on the CPU
+    n_bags: int = 1  # averaged models, each trained on four of five folds
+    orders_rows: bool = False  # sort rows by content, so that draws do not depend on their order
 
 
 class BoostingRows(NamedTuple):
     """Training or test rows."""
 
-    made: Codes | MadeThere  # codes here, or on the device that has made them
+    made: Codes | MadeThere  # codes in host memory, or on the device that computed them
     rank: NDArray[np.intp]
     units: NDArray[np.int64] | None
-    scale: float  # units to a weight of 1
-    design_effect: float  # rows of weight 1 that say as much as one that counts once
+    scale: float  # units per weight of 1
+    design_effect: float  # see `Weights`
     n_classes: int
 
     @property
     def codes(self) -> Codes:
-        """Codes in this process."""
+        """The codes in host memory."""
         return on_host(self.made)
 
     @property
     def weight(self) -> FloatArray:
-        """Weights as numbers."""
+        """Weights as floats."""
         if self.units is None:
             return np.ones(len(self.rank))
         return np.asarray(self.units / self.scale)
@@ -105,21 +105,21 @@ class BoostingRows(NamedTuple):
 
     @property
     def class_units(self) -> NDArray[np.int64]:
-        """Units of each class."""
+        """Total weight of each class, in units."""
         return class_units(self.rank, self.units, self.n_classes)
 
     def take(self, rows: NDArray[np.intp]) -> BoostingRows:
-        """Some of the rows."""
+        """Return some of the rows."""
         units = None if self.units is None else self.units[rows]
         codes = take_rows(self.made, rows)
         return self._replace(made=codes, rank=self.rank[rows], units=units)
 
     def without_fold(self, n_folds: int, fold: int, seed: int, n_jobs: int) -> BoostingRows:
-        """All rows but those of a fold."""
+        """Return all rows except those of a fold."""
         return self.take(np.flatnonzero(self._assign_folds(n_folds, seed, n_jobs) != fold))
 
     def folds(self, n_folds: int, n_held: int, seed: int, n_jobs: int) -> list[Any]:
-        """Rows to learn from and rows held out, for each of the first `n_held` folds."""
+        """Return (training rows, held-out rows) for each of the first `n_held` folds."""
         fold = self._assign_folds(n_folds, seed, n_jobs)
         return [
             (self.take(np.flatnonzero(fold != f)), self.take(np.flatnonzero(fold == f)))
@@ -127,11 +127,11 @@ class BoostingRows(NamedTuple):
         ]
 
     def sample(self, n_parts: int, seed: int, n_jobs: int) -> BoostingRows:
-        """The first of `n_parts` parts of the rows."""
+        """Return the first of `n_parts` parts of the rows."""
         return self.take(np.flatnonzero(self._assign_folds(n_parts, seed, n_jobs) == 0))
 
     def in_order(self, n_jobs: int) -> BoostingRows:
-        """Return the rows in an order that they alone decide, whichever they came in."""
+        """Return the rows in an order that depends only on their content."""
         hashes = _core.row_hashes(self.codes, self.rank.astype(np.uint8), ORDER_SEED, n_jobs)
         keys = (hashes,) if self.units is None else (self.units, hashes)
         return self.take(np.lexsort(keys))
@@ -146,18 +146,18 @@ class BoostingRows(NamedTuple):
         return self
 
     def scored(self, start: float, trees: list[ForestArrays], n_jobs: int) -> ScoredRows:
-        """Rows with the scores of some trees."""
+        """Return the rows with their scores after some trees."""
         return ScoredRows(self, start, trees, n_jobs)
 
     def rounds(
         self, binning: Binning, plan: BoostingPlan, start: float, trees: list[ForestArrays]
     ) -> LocalRounds:
-        """Rounds that go on from some trees."""
+        """Return the rounds that follow some trees."""
         return LocalRounds(self, binning, plan, start, trees)
 
 
 class ScoredRows:
-    """Rows, and what the trees so far add up to."""
+    """Rows with their scores: the sums over the trees so far."""
 
     def __init__(
         self, rows: BoostingRows, start: float, trees: list[ForestArrays], n_jobs: int
@@ -168,24 +168,24 @@ class ScoredRows:
             self.add(tree)
 
     def add(self, tree: ForestArrays) -> None:
-        """Move the scores by a tree."""
+        """Add a tree to the scores."""
         self.scores += tree.total(self.rows.codes, self.n_jobs)
 
     def take_back(self, tree: ForestArrays) -> None:
-        """Undo the move of a tree, but for roundings."""
+        """Subtract a tree from the scores, which undoes `add` up to rounding."""
         self.scores -= tree.total(self.rows.codes, self.n_jobs)
 
     def log_loss(self, sums: ExactSums) -> int:
-        """Sum of the log-loss of two classes."""
+        """Return the sum of the two-class log-loss."""
         return int(sums.of(log_losses(self.scores, self.rows.rank), self.rows.units))
 
     def quality(self, focus: Focus | None) -> float:
-        """How well the scores rank."""
+        """Return the quality of the ranking by the scores."""
         rows = self.rows
         return quality_of_scores(self.scores, rows.rank, rows.units, rows.n_classes, focus)
 
     def arrays(self) -> tuple[FloatArray, NDArray[np.intp], FloatArray]:
-        """Scores, classes and weights of all rows."""
+        """Return the scores, classes and weights of all rows."""
         return self.scores, self.rows.rank, self.rows.weight
 
 
@@ -205,16 +205,16 @@ class LocalRounds:
         self._trees = grow_rounds(rows, binning, plan, self.scored.scores, first)
 
     def __iter__(self) -> Iterator[ForestArrays | None]:
-        """Give the tree of each round; None where there is no split."""
+        """Yield the tree of each round, or None if it has no split."""
         return self._trees
 
     def close(self) -> None:
-        """End the rounds; from now on the scores are those of all trees."""
+        """End the rounds; afterwards, the scores include all trees."""
         self._trees.close()
 
 
 def boosting_units(weights: Weights) -> tuple[NDArray[np.int64] | None, float]:
-    """Whole weights whose sum leaves room for gradients, and what makes a weight of 1."""
+    """Return integer weights whose sum leaves room for gradients, and the units per weight of 1."""
     units, scale = weights.as_units, weights.scale
     if units is None or units.sum() <= MOST_UNITS:
         return units, scale
@@ -223,7 +223,7 @@ def boosting_units(weights: Weights) -> tuple[NDArray[np.int64] | None, float]:
 
 
 def join_trees(trees: list[ForestArrays]) -> ForestArrays | None:
-    """Put the trees end to end, their category sets numbered through."""
+    """Concatenate the trees, and renumber their category sets."""
     if not trees:
         return None
     sizes = [len(tree.slots) for tree in trees]

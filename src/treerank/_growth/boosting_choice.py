@@ -1,12 +1,12 @@
-"""Choose the size of boosting's trees and their number, by rows held out.
+"""Chooses the size and the number of the trees of boosting on held-out rows.
 
-The folds go forward together, a tree of each at a time, so that their losses can be added up: the
-sum has a clear least value where the curve of a single fold fluctuates.
+All folds advance together, one tree each at a time, so that their losses can be summed: the sum has
+a clear minimum even if the curves of single folds fluctuate.
 
-With a focus the loss is chosen as well. The plain fit's trees are found first, by the log-loss, and
-kept unless pairs of the top do better there, with trees of the same size, or of the usual one if
-that is larger: what is measured at the top is too noisy to choose the size, and most rows may
-ask for smaller trees than the top.
+With a focus, the loss is chosen as well. First, the trees for the logistic loss are chosen by the
+log-loss. They are kept unless the pairwise loss of the top ranks the top better, with trees of the
+same size, or of the default size if that is larger. The quality at the top is too noisy to choose
+the size, and the best trees for all rows may be smaller than the best ones for the top.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ from treerank._growth.progress import Report
 from treerank._input.stages import stage
 
 N_FOLDS = 5
-FOLD_SEED = 0x726F756E6473  # so that these folds are not those of category statistics
-# Rounds without anything better: the loss falls and rises smoothly, the AUC is noisy.
+FOLD_SEED = 0x726F756E6473  # so that these folds differ from those of category statistics
+# Rounds without improvement before stopping: the loss falls and rises smoothly, the AUC is noisy.
 PATIENCE_BY_LOSS, PATIENCE_BY_QUALITY = 25, 50
-# Few rows are in the top, so that what is measured there is noisy: it is measured after every
-# FOCUS_STEP trees, and the mean of FOCUS_WINDOW measurements is compared.
+# The quality at the top is noisy, because few rows are there. It is measured after every FOCUS_STEP
+# trees, and means of FOCUS_WINDOW measurements are compared.
 FOCUS_STEP, FOCUS_WINDOW = 4, 5
-# By how many standard errors pairs of the top have to be ahead of the plain loss.
+# The pairwise loss of the top must be better than the plain loss by this many standard errors.
 LEAST_AHEAD = 0.25
-# Rows that choose the size of trees at most; all of them choose the number.
+# Maximum number of rows that choose the size of the trees; all rows choose their number.
 RACE_ROWS = 50_000
 
 
 @dataclass(frozen=True)
 class BoostingChoice:
-    """Which trees boosting has chosen, and why.
+    """The trees that boosting has chosen, and why.
 
     Attributes
     ----------
     max_depth, leafrank_depth : int
         Size of the trees.
     held_out_loss : dict
-        By size ``(max_depth, leafrank_depth)``: the least loss on rows held out. For two classes
-        and the logistic loss this is the log-loss, else 1 minus the AUC (VUS, or what `focus`
-        asks for). Empty where nothing was held out.
+        Maps each size ``(max_depth, leafrank_depth)`` to its smallest loss on held-out rows. For
+        two classes and the logistic loss, this is the log-loss; otherwise 1 minus the AUC (or the
+        VUS, or the measure of `focus`). Empty if no rows were held out.
     n_trees : dict
-        By size: after how many trees; at the learning rate of the fit.
+        Maps each size to the number of trees with that loss, at the learning rate of the fit.
     held_out_top_loss : dict
-        With a focus and ``loss="auto"``, by loss: 1 minus the local (partial) AUC on rows held out,
-        with the number of trees that suits the loss. Where pairs of the top were taken, `n_trees`
-        has their number for their size.
+        With a focus and ``loss="auto"``, maps each loss to 1 minus its local (partial) AUC on
+        held-out rows, with the best number of trees for the loss. If the pairwise loss was chosen,
+        `n_trees` has its number of trees for its size.
     max_leaf_nodes : int or None
-        Strata of a tree whose best cells are split first; None: they are split depth by depth.
+        Maximum number of strata of trees grown best-first; None if they are grown level by level.
     """
 
     max_depth: int
@@ -69,20 +69,20 @@ class BoostingChoice:
 
 
 class _Tried(NamedTuple):
-    """A size of trees: the least loss on rows held out, and after how many trees."""
+    """The smallest held-out loss for a size of trees, and the number of trees that gives it."""
 
     loss: float
     n_rounds: int
-    ranking_losses: NDArray[np.float64]  # of quality, after these trees, in each part; for a focus
+    ranking_losses: NDArray[np.float64]  # of each part, with these trees; compared for a focus
 
 
-# Rows to learn from, and rows held out.
+# Training rows and held-out rows.
 Part = tuple[RowsToBoost, RowsToBoost]
-LARGEST_LOSS = 64.0  # that a row can add
+LARGEST_LOSS = 64.0  # maximum log-loss of a row; larger ones count as this
 
 
 class _Run:
-    """Boosting on the rows of a part, and the scores of those held out."""
+    """Boosting on the training rows of a part, with the scores of its held-out rows."""
 
     def __init__(self, part: Part, binning: Binning, plan: BoostingPlan) -> None:
         learned, held_out = part
@@ -93,7 +93,7 @@ class _Run:
         self.units = int(held_out.class_units.sum())
 
     def advance(self) -> None:
-        """Grow a tree, and move the scores by it."""
+        """Grow a tree, and add it to the scores."""
         tree = next(self.rounds, None)
         if tree is not None:
             with stage("validation scores"):
@@ -103,7 +103,7 @@ class _Run:
 def choose_trees(
     rows: RowsToBoost, binning: Binning, plan: BoostingPlan, report: Report | None
 ) -> tuple[BoostingPlan, BoostingChoice]:
-    """Return the plan with the trees that rows held out ask for."""
+    """Return the plan with the trees chosen by held-out rows."""
     choice = plan.choice
     assert choice is not None
     some = _rows_of_race(rows, plan)
@@ -128,8 +128,8 @@ def choose_trees(
         found = _try(_parts(rows, plan), binning, trials[taken], report)
     tried[best] = found if taken == first else tried[best]._replace(n_rounds=found.n_rounds)
     steps = choice.learning_rate / plan.learning_rate
-    # A single fold leaves a fifth of the rows out, which ask for trees of their own; the sum over
-    # all folds was found to need no more.
+    # If a single fold is held out, the number of trees is scaled up for the fifth of the rows that
+    # was missing. With several folds, this was found to be unnecessary.
     more = 1.0 if choice.n_held > 1 else N_FOLDS / (N_FOLDS - 1)
     n_trees = {s: max(1, round(of_size.n_rounds * steps * more)) for s, of_size in tried.items()}
     final = replace(_of_shape(plan, best), loss=taken, n_rounds=n_trees[best], choice=None)
@@ -143,10 +143,10 @@ def choose_trees(
 
 
 def _best_loss(ranking_losses: dict[str, NDArray[np.float64]]) -> str:
-    """Return the first loss, unless another does better at the top, and by more than luck.
+    """Return the first loss, unless another is better at the top by more than chance.
 
-    Of all numbers of trees the best is compared, which flatters: it has to be ahead by a part of
-    the standard error of the difference, by the parts held out.
+    Each loss is compared at its best number of trees, which is optimistic. So another loss has to
+    be better by a fraction of the standard error of the difference, estimated over the parts.
     """
     first, *others = ranking_losses
     best = first
@@ -161,7 +161,7 @@ def _best_loss(ranking_losses: dict[str, NDArray[np.float64]]) -> str:
 def _climb(
     parts: list[Part], binning: Binning, plan: BoostingPlan, report: Report | None
 ) -> dict[TreeShape, _Tried]:
-    """Go from the usual size to larger trees while the loss falls; if it does not, to smaller."""
+    """Try larger trees than the default as long as the loss falls; otherwise, smaller ones."""
     assert plan.choice is not None
     shapes, usual = plan.choice.shapes, plan.choice.usual
     tried = {shapes[usual]: _try(parts, binning, _of_shape(plan, shapes[usual]), report)}
@@ -179,7 +179,7 @@ def _climb(
 
 
 def _try(parts: list[Part], binning: Binning, plan: BoostingPlan, report: Report | None) -> _Tried:
-    """Boost on all parts, a tree of each at a time, until the rows held out have had enough."""
+    """Boost on all parts, one tree each at a time, until the held-out loss stops improving."""
     assert plan.choice is not None
     by_loss = plan.choice.by_loss and plan.loss == "logistic"
     judge, patience = (
@@ -210,7 +210,7 @@ def _try(parts: list[Part], binning: Binning, plan: BoostingPlan, report: Report
 
 
 def _log_loss(runs: list[_Run]) -> NDArray[np.float64]:
-    """Minus the mean log-likelihood of two classes, the scores being log-odds."""
+    """Return the mean two-class log-loss of held-out rows; the scores are log-odds."""
     units = sum(run.units for run in runs)
     sums = ExactSums(units, LARGEST_LOSS)
     total = sum(run.held_out.log_loss(sums) for run in runs)
@@ -218,18 +218,18 @@ def _log_loss(runs: list[_Run]) -> NDArray[np.float64]:
 
 
 def _ranking_loss(runs: list[_Run]) -> NDArray[np.float64]:
-    """1 minus the AUC (VUS; local or partial with a focus) of each part."""
+    """Return 1 minus the AUC (VUS; local or partial AUC with a focus) of each part."""
     return 1.0 - np.array([run.held_out.quality(run.focus) for run in runs])
 
 
 def _parts(rows: RowsToBoost, plan: BoostingPlan) -> list[Part]:
-    """Rows to learn from and to hold out."""
+    """Return training and held-out rows."""
     assert plan.choice is not None
     return list(rows.folds(N_FOLDS, plan.choice.n_held, FOLD_SEED, plan.n_jobs))
 
 
 def _rows_of_race(rows: RowsToBoost, plan: BoostingPlan) -> RowsToBoost:
-    """About as many rows as choose the size of trees, in this process; all if none is chosen."""
+    """Return a sample of about RACE_ROWS rows in this process; all rows if no size is chosen."""
     assert plan.choice is not None
     if rows.n_rows <= RACE_ROWS:
         return rows.in_memory()

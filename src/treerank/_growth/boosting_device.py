@@ -1,4 +1,4 @@
-"""Rounds of boosting on a device, with what the core's `BoostingRounds` can do."""
+"""Rounds of boosting on a device, with the interface of the core's `BoostingRounds`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from treerank._device.device import Device
 from treerank._device.scoring import PackedTrees
 from treerank._device.table import Features, put_table
 
-# Fewer rows are grown on the processor, which is done before a device has begun.
+# With fewer rows, trees are grown on the CPU, which is faster than starting on a device.
 LEAST_ROWS = 50_000
 
 FloatArray = NDArray[np.float64]
 
 
 class DeviceRounds:
-    """Trees grown one after another on gradients, which are those of the core, to the bit."""
+    """Trees grown one after another on gradients; they are the same as the core's, bit for bit."""
 
     def __init__(
         self,
@@ -52,9 +52,9 @@ class DeviceRounds:
         options: dict[str, Any],
         scores: FloatArray | None,
     ) -> Any:
-        """Grow a tree on derivatives, of the logistic loss where none are given.
+        """Grow a tree on the given derivatives; if they are None, on those of the logistic loss.
 
-        Moves the scores on the device, not those given, where some are given.
+        If `scores` is given, adds the tree to the scores on the device; the array is not changed.
         """
         given = None if first is None or second is None else (first, second)
         units = self._rounds.round_gradients(given, bits)
@@ -66,7 +66,7 @@ class DeviceRounds:
         return grown
 
     def add(self, trees: PackedTrees) -> None:
-        """Move the scores of all rows by trees that only some of them grew."""
+        """Add trees to the scores of all rows; used if they were grown on some of the rows only."""
         self._rounds.add_trees(trees)
 
     def read_scores(self, scores: FloatArray) -> None:

@@ -1,4 +1,4 @@
-"""Boost on rows wherever they are: trees after each other, until rows held out have had enough."""
+"""Boosting on rows wherever they are, with early stopping and bagging."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ FloatArray = NDArray[np.float64]
 
 # Number of folds. Each bag leaves out the next one; after the last fold, new folds are drawn.
 BAG_FOLDS = 5
-BAG_SEED = 0x62616773  # so that these folds are not those that choose the trees
+BAG_SEED = 0x62616773  # so that these folds differ from those that choose the trees
 
 
 class Scored(Protocol):
-    """Rows, and what the trees so far add up to."""
+    """Rows with their scores: the sums over the trees so far."""
 
     def add(self, tree: ForestArrays) -> None:
-        """Move the scores by a tree."""
+        """Add a tree to the scores."""
 
     def take_back(self, tree: ForestArrays) -> None:
-        """Undo the move of a tree, but for roundings."""
+        """Subtract a tree from the scores, which undoes `add` up to rounding."""
 
     def log_loss(self, sums: ExactSums) -> int:
-        """Sum of the log-loss of two classes."""
+        """Return the sum of the two-class log-loss."""
 
     def quality(self, focus: Focus | None) -> float:
-        """How well the scores rank."""
+        """Return the quality of the ranking by the scores."""
 
     def arrays(self) -> tuple[FloatArray, NDArray[np.intp], FloatArray]:
-        """Scores, classes and weights of all rows, in this process."""
+        """Return the scores, classes and weights of all rows, in this process."""
 
 
 class Rounds(Protocol):
-    """Trees to come, each of which moves the scores."""
+    """Iterator over the trees, each of which is added to the scores."""
 
     @property
     def scored(self) -> Scored:
-        """Rows learned from."""
+        """The training rows."""
 
     def __iter__(self) -> Any:
-        """Give the tree of each round; None where there is no split."""
+        """Yield the tree of each round, or None if it has no split."""
 
     def close(self) -> None:
-        """End the rounds; from now on the scores are those of all trees."""
+        """End the rounds; afterwards, the scores include all trees."""
 
 
 class RowsToBoost(Protocol):
-    """Rows to learn from, or to be judged on, in this process or elsewhere."""
+    """Training or held-out rows, in this process or elsewhere."""
 
     @property
     def n_rows(self) -> int:
@@ -76,47 +76,47 @@ class RowsToBoost(Protocol):
 
     @property
     def class_units(self) -> NDArray[np.int64]:
-        """Units of each class."""
+        """Total weight of each class, in units."""
 
     def take(self, rows: NDArray[np.intp]) -> Self:
-        """Some of the rows, whose numbers ascend."""
+        """Return some of the rows, given by ascending indices."""
 
     def without_fold(self, n_folds: int, fold: int, seed: int, n_jobs: int) -> Self:
-        """All rows but those of a fold."""
+        """Return all rows except those of a fold."""
 
     def folds(self, n_folds: int, n_held: int, seed: int, n_jobs: int) -> list[tuple[Self, Self]]:
-        """Rows to learn from and rows held out, for each of the first `n_held` folds."""
+        """Return (training rows, held-out rows) for each of the first `n_held` folds."""
 
     def sample(self, n_parts: int, seed: int, n_jobs: int) -> Self:
-        """The first of `n_parts` parts of the rows."""
+        """Return the first of `n_parts` parts of the rows."""
 
     def in_memory(self) -> BoostingRows:
         """Return the rows in this process."""
 
     def scored(self, start: float, trees: list[ForestArrays], n_jobs: int) -> Scored:
-        """Rows with the scores of some trees."""
+        """Return the rows with their scores after some trees."""
 
     def rounds(
         self, binning: Binning, plan: BoostingPlan, start: float, trees: list[ForestArrays]
     ) -> Rounds:
-        """Rounds that go on from some trees."""
+        """Return the rounds that follow some trees."""
 
 
 class Boosted(NamedTuple):
-    """What the rounds made."""
+    """The result of boosting."""
 
-    trees: ForestArrays | None  # None: nothing to be learned
+    trees: ForestArrays | None  # None: nothing could be learned
     start: float
-    scored: Scored | None  # the rows learned from
+    scored: Scored | None  # the training rows
     validation_scores: FloatArray  # AUC or VUS after each round
 
     @property
     def n_trees(self) -> int:
-        """Number of trees, of all bags together."""
+        """Total number of trees of all bags."""
         return 0 if self.trees is None else self.trees.n_trees
 
     def importances(self, n_features: int) -> FloatArray:
-        """Share of each feature in the Newton gains."""
+        """Return the share of each feature in the Newton gains."""
         gains = np.zeros(n_features) if self.trees is None else self.trees.importance.sum(axis=0)
         return gains / gains.sum() if gains.any() else gains
 
@@ -124,7 +124,7 @@ class Boosted(NamedTuple):
 def hold_out(
     rows: RowsToBoost, plan: BoostingPlan, share: float
 ) -> tuple[RowsToBoost, RowsToBoost | None]:
-    """Rows to learn from, and rows that say when to stop."""
+    """Return training rows, and rows held out for early stopping."""
     if not plan.patience:
         return rows, None
     rank = rows.rank
@@ -149,7 +149,7 @@ def boost(
     report: Report | None,
     before: Boosted | None = None,
 ) -> Boosted:
-    """Grow the trees, one after the other; those after `before`, if they are some already."""
+    """Grow the trees one after another; if `before` is given, continue from its trees."""
     start = start_score(plan.loss, rows.class_units)
     trees: list[ForestArrays] = []
     if before is not None and before.trees is not None:
@@ -183,20 +183,20 @@ def boost(
 
 
 class _HeldOut:
-    """Rows held out, and how well they rank after each tree."""
+    """Held-out rows, and the quality of their ranking after each tree."""
 
     def __init__(self, scored: Scored, plan: BoostingPlan) -> None:
         self.scored, self.plan = scored, plan
         self.qualities: list[float] = []
 
     def add(self, tree: ForestArrays) -> None:
-        """Move the scores by a tree, and judge them."""
+        """Add a tree to the scores, and evaluate them."""
         self.scored.add(tree)
         self.qualities.append(self.scored.quality(self.plan.focus))
 
     @property
     def is_patience_over(self) -> bool:
-        """Whether too many trees in a row have brought nothing better."""
+        """Whether too many trees in a row have brought no improvement."""
         since = len(self.qualities) - 1 - int(np.argmax(self.qualities))
         return since >= self.plan.patience
 
@@ -204,7 +204,7 @@ class _HeldOut:
 def boost_bags(
     rows: RowsToBoost, binning: Binning, plan: BoostingPlan, report: Report | None
 ) -> Boosted:
-    """Boost on the rows without a fold, for one fold after the other; the score is the mean."""
+    """Boost on the rows without one fold, for one fold after another, and average the models."""
     bags, n_bags = [], plan.n_bags
     for number in range(n_bags):
         draw, fold = divmod(number, BAG_FOLDS)

@@ -1,4 +1,4 @@
-"""The rounds of boosting: gradients, a tree grown on them, and the scores moved by it."""
+"""The rounds of boosting: compute gradients, grow a tree on them, and add it to the scores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from treerank._growth.boosting import BoostingPlan, BoostingRows
 
 FloatArray = NDArray[np.float64]
-# First and second derivatives of the loss by the scores; None: the grower knows them.
+# First and second derivatives of the loss with respect to the scores; None if the grower computes
+# them itself.
 Derivatives = tuple[FloatArray, FloatArray] | tuple[None, None]
 Derive = Callable[[FloatArray], Derivatives]
 
@@ -33,9 +34,9 @@ GRADIENT_BITS = 30
 def grow_rounds(
     rows: BoostingRows, binning: Binning, plan: BoostingPlan, scores: FloatArray, first: int = 0
 ) -> Generator[ForestArrays | None]:
-    """Give the tree of each round, and move the scores by it; None where there is no split.
+    """Yield the tree of each round, or None if it has no split, and add it to the scores.
 
-    Ends before its time where nothing is left to be learned.
+    Ends early if nothing is left to learn.
     """
     if plan.device is not None and len(rows.rank) >= LEAST_ROWS:
         yield from _rounds_on_device(plan.device, rows, binning, plan, scores, first)
@@ -54,7 +55,7 @@ def grow_rounds(
             tree = _grow_tree(rounds, rows, derivatives, plan, settings, number, scores)
         if tree is None:
             break
-        if len(tree.slots) == 1:  # of these rows and features; others may have one
+        if len(tree.slots) == 1:  # no split; other rows and features may have one
             yield None
             continue
         if plan.subsample < 1:
@@ -64,9 +65,9 @@ def grow_rounds(
 
 
 class _TreeSettings(NamedTuple):
-    """What the core is told of all trees."""
+    """Settings of the core that all trees share."""
 
-    bits: int  # of a row's gradient
+    bits: int  # of the gradient of a row
     options: dict[str, Any]
 
 
@@ -77,14 +78,14 @@ def _settings_of(rows: BoostingRows, plan: BoostingPlan) -> _TreeSettings:
 
 
 def gradient_bits(weight: int) -> int:
-    """Binary digits of a gradient: with those of the weight of all rows it leaves room in a sum."""
+    """Return the number of bits of a gradient such that weighted sums do not overflow."""
     return min(GRADIENT_BITS, 61 - int(np.ceil(np.log2(weight + 1))))
 
 
 def tree_options(
     plan: BoostingPlan, scale: float, design_effect: float, weight: int
 ) -> dict[str, Any]:
-    """Options of a tree for the core; `weight` is that of all rows, in units."""
+    """Return the options of a tree for the core; `weight` is the total weight in units."""
     return {
         "max_depth": plan.max_depth,
         "max_leaf_nodes": plan.max_leaf_nodes,
@@ -98,7 +99,7 @@ def tree_options(
 
 
 def _is_derived_by_grower(rows: BoostingRows, plan: BoostingPlan) -> bool:
-    """Whether the loss is the logistic one of two classes, which is derived where trees grow."""
+    """Whether the loss is the two-class logistic loss, whose derivatives the grower computes."""
     return plan.loss == "logistic" and rows.n_classes == 2
 
 
@@ -109,7 +110,7 @@ def _loss_of(rows: BoostingRows, plan: BoostingPlan) -> Derive:
 def _derivatives_of(
     rounds: _core.BoostingRounds, rows: BoostingRows, plan: BoostingPlan, settings: _TreeSettings
 ) -> Derive:
-    """Return what gives the derivatives of a round, or has the core take them."""
+    """Return a function that computes the derivatives of a round, or lets the core do so."""
     if not _is_derived_by_grower(rows, plan):
         return _loss_of(rows, plan)
     labels = rows.rank.astype(np.uint8)
@@ -129,9 +130,10 @@ def _rounds_on_device(
     scores: FloatArray,
     first: int,
 ) -> Generator[ForestArrays | None]:
-    """Give the same trees; the scores move on the device, and are brought back at the end.
+    """Yield the same trees as the core; scores are updated on the device and copied at the end.
 
-    The device derives the logistic loss of two classes; others need all scores here each round.
+    The device computes the derivatives of the two-class logistic loss. Other losses need all scores
+    on the host in each round.
     """
     features = Features(binning.n_codes, binning.grown_as_sets, plan.monotonic)
     with stage("grow"):
@@ -169,7 +171,10 @@ def _grow_tree(
     number: int,
     scores: FloatArray,
 ) -> ForestArrays | None:
-    """Grow a tree; if on all rows, move their scores. None: nothing is left to be learned."""
+    """Grow a tree, or return None if nothing is left to learn.
+
+    A tree grown on all rows is also added to their scores.
+    """
     drawn = _drawn_rows(len(rows.rank), plan, number)
     grown: Any = rounds.grow(
         derivatives[0], derivatives[1], settings.bits, rows.scale, drawn,
@@ -180,7 +185,7 @@ def _grow_tree(
 
 
 def boosted_tree(grown: tuple[Any, ...]) -> ForestArrays:
-    """Tree that the core has grown."""
+    """Wrap a tree of the core."""
     slots, value, target, sets, importance, left_share = grown
     is_set = (slots.view(np.uint32)[:, 0] & CATEGORICAL) > 0
     return ForestArrays(
@@ -197,7 +202,7 @@ def boosted_tree(grown: tuple[Any, ...]) -> ForestArrays:
 
 
 def _drawn_rows(n_rows: int, plan: BoostingPlan, number: int) -> NDArray[np.uint32] | None:
-    """Draw the rows of a tree, without replacement, by seed and round alone; None: all."""
+    """Draw the rows of a tree without replacement, by seed and round only; None means all."""
     if plan.subsample == 1:
         return None
     counts = subsampling(n_rows, plan).counts(number, n_rows)
@@ -205,12 +210,12 @@ def _drawn_rows(n_rows: int, plan: BoostingPlan, number: int) -> NDArray[np.uint
 
 
 def subsampling(n_rows: int, plan: BoostingPlan) -> Sampling:
-    """How the rows of trees are drawn."""
+    """Return how the rows of trees are drawn."""
     return Sampling(replace=False, n_draws=max(1, round(plan.subsample * n_rows)), seed=plan.seed)
 
 
 def drawn_features(n_features: int, plan: BoostingPlan, number: int) -> NDArray[np.int32]:
-    """Draw the features of a tree, a function of seed and round alone."""
+    """Draw the features of a tree, by seed and round only."""
     if plan.n_chosen < 0:
         return np.arange(n_features, dtype=np.int32)
     return _draw_features(n_features, plan.n_chosen, plan.seed, number)
@@ -218,7 +223,7 @@ def drawn_features(n_features: int, plan: BoostingPlan, number: int) -> NDArray[
 
 @lru_cache(maxsize=4096)
 def _draw_features(n_features: int, n_chosen: int, seed: int, number: int) -> NDArray[np.int32]:
-    """Make the draw: of a small tree it takes as long as growth, and folds and shapes share it."""
+    """Draw features; cached, because it can take as long as growth and is shared by all trials."""
     generator = np.random.Generator(np.random.Philox(key=[seed, number]))
     chosen = generator.choice(n_features, n_chosen, replace=False)
     drawn = np.sort(chosen).astype(np.int32)

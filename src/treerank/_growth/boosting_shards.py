@@ -1,6 +1,6 @@
-"""One shard of the rows that boosting learns from, and what it is asked in each round.
+"""Operations on one shard of the training rows of boosting.
 
-As in `shards`, all functions are pure: what they return depends on nothing but their arguments.
+As in `shards`, all functions are pure: their results depend only on their arguments.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from treerank._input.weights import Weights
 from treerank._trees.packed_forest import ForestArrays, Sampling
 
 FloatArray = NDArray[np.float64]
-ROW_SHIFT = np.uint32(5)  # of a row's number, as the core packs it
+ROW_SHIFT = np.uint32(5)  # of the row index in a packed row of the core
 ONE = np.uint32(1)
 
 
 class CutsNow(NamedTuple):
-    """Constants of the cuts between more than two classes, and what each counts."""
+    """Constants of the cuts between more than two classes, and their weights."""
 
     constants: FloatArray
     importance: FloatArray
@@ -32,7 +32,7 @@ class CutsNow(NamedTuple):
 
 @dataclass(frozen=True)
 class Draw:
-    """Rows drawn for a tree, of all rows that are learned from."""
+    """Rows drawn for a tree from all training rows."""
 
     sampling: Sampling
     number: int
@@ -40,14 +40,14 @@ class Draw:
     first_row: int  # of the shard
 
     def of(self, n_rows: int) -> NDArray[np.intp]:
-        """Numbers of the shard's rows that were drawn."""
+        """Return the indices of the rows of the shard that were drawn."""
         return np.flatnonzero(
             self.sampling.some_counts(self.number, self.n_rows, self.first_row, n_rows)
         )
 
 
 class Derived(NamedTuple):
-    """What a tree is to be grown on, before it is rounded."""
+    """The derivatives that a tree is grown on, before they are rounded."""
 
     first: FloatArray
     second: FloatArray
@@ -55,19 +55,19 @@ class Derived(NamedTuple):
 
 
 class ExtremeScores(NamedTuple):
-    """Scores that decide how large the derivatives of the logistic loss of two classes get.
+    """Scores that determine the largest derivatives of the two-class logistic loss.
 
-    The core goes by these instead of the derivatives themselves, which rounding may put into
-    another order where they hardly differ.
+    The core uses these instead of the derivatives themselves, whose order rounding may change if
+    they hardly differ.
     """
 
-    of_positives: float  # the least
-    of_negatives: float  # the largest
-    from_zero: float  # the least distance
+    of_positives: float  # smallest score of a positive
+    of_negatives: float  # largest score of a negative
+    from_zero: float  # smallest absolute score
 
     @classmethod
     def of(cls, scores: FloatArray, labels: NDArray[np.uint8]) -> ExtremeScores:
-        """Extremes over some rows; infinite where there are none."""
+        """Return the extremes over some rows; infinite if there are none."""
         return cls(
             float(scores[labels == 1].min(initial=np.inf)),
             float(scores[labels == 0].max(initial=-np.inf)),
@@ -75,7 +75,7 @@ class ExtremeScores(NamedTuple):
         )
 
     def derivatives(self) -> tuple[float, float]:
-        """Return the largest first and second derivative, without their signs."""
+        """Return the largest absolute first and second derivatives."""
         scores, labels = np.array(self), np.array([1, 0, 0], dtype=np.uint8)
         is_there = np.isfinite(scores)
         first, second = np.zeros(3), np.zeros(3)
@@ -85,16 +85,16 @@ class ExtremeScores(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """What decides how gradients are rounded."""
+    """What determines how gradients are rounded."""
 
-    first: float  # the largest, without its sign
-    second: float
-    units: int  # of the rows drawn
-    scores: ExtremeScores | None = None  # of two classes: the largest follow from these
+    first: float  # largest absolute first derivative
+    second: float  # largest absolute second derivative
+    units: int  # total weight of the rows drawn
+    scores: ExtremeScores | None = None  # for two classes: `first` and `second` follow from it
 
     @classmethod
     def joined(cls, parts: list[Extent]) -> Extent:
-        """Extent of all shards together."""
+        """Combine the extents of all shards."""
         units = sum(part.units for part in parts)
         scores = [part.scores for part in parts if part.scores is not None]
         if not scores:
@@ -106,7 +106,7 @@ class Extent(NamedTuple):
 
 
 class GradientRows(NamedTuple):
-    """Rows of a shard while a tree grows on them: those of each node side by side."""
+    """Rows of a shard while a tree grows on them; the rows of each node are contiguous."""
 
     gradients: NDArray[np.int32]
     rows: NDArray[np.uint32]
@@ -115,9 +115,9 @@ class GradientRows(NamedTuple):
 
 @dataclass(frozen=True)
 class GrowthRequest:
-    """What a growing tree asks of all shards, as the core says it."""
+    """A request of a growing tree to all shards, as the core formulates it."""
 
-    moves: tuple[Any, Any, int] | None  # steps, category sets, slots from now on
+    moves: tuple[Any, Any, int] | None  # steps, category sets, new number of slots
     wanted: NDArray[np.int32]
     square_shift: int
     n_codes: NDArray[np.int32]
@@ -125,7 +125,7 @@ class GrowthRequest:
 
 
 def with_units(shard: Shard, coarser: float) -> Shard:
-    """Shard whose weights are small enough to be multiplied by gradients without overflow."""
+    """Return the shard with weights small enough for products with gradients not to overflow."""
     units = shard.weights.as_units
     if units is None or coarser == 1:
         return shard
@@ -134,19 +134,19 @@ def with_units(shard: Shard, coarser: float) -> Shard:
 
 
 def take_rows(shard: Shard, rows: NDArray[np.intp]) -> Shard:
-    """Some rows of a shard; it no longer matters which of all rows they were."""
+    """Return some rows of a shard; their indices among all rows are dropped."""
     codes = np.ascontiguousarray(shard.codes[:, rows])
     return Shard(codes, shard.labels[rows], shard.weights.take(rows), 0)
 
 
 def take_fold(shard: Shard, n_folds: int, fold: int, held_out: bool) -> Shard:
-    """Rows of a fold, or all others."""
+    """Return the rows of a fold, or all others."""
     assert shard.place is not None
     return take_rows(shard, np.flatnonzero((shard.place % n_folds == fold) == held_out))
 
 
 def score(shard: Shard, start: float, trees: list[ForestArrays]) -> FloatArray:
-    """Scores of the rows by some trees, added up one after the other."""
+    """Return the scores of the rows, with the trees added one after another."""
     scores = np.full(shard.n_rows, start)
     for tree in trees:
         scores += tree.total(shard.codes, 1)
@@ -154,19 +154,19 @@ def score(shard: Shard, start: float, trees: list[ForestArrays]) -> FloatArray:
 
 
 def move(shard: Shard, scores: FloatArray, tree: ForestArrays, back: bool) -> FloatArray:
-    """Scores moved by a tree, or back."""
+    """Return the scores with a tree added, or subtracted if `back`."""
     return scores - tree.total(shard.codes, 1) if back else scores + tree.total(shard.codes, 1)
 
 
 def log_loss(shard: Shard, scores: FloatArray, sums: ExactSums) -> list[NDArray[np.int64]]:
-    """Sum of the log-loss of two classes."""
+    """Return the sum of the two-class log-loss."""
     return [np.array([sums.of(log_losses(scores, shard.labels), shard.weights.as_units)])]
 
 
 def sums_of_cuts(
     shard: Shard, scores: FloatArray, cuts: CutConstants, sums: ExactSums
 ) -> list[NDArray[np.int64]]:
-    """What moves the constants of cuts between more than two classes."""
+    """Return the sums that update the constants of cuts between more than two classes."""
     rank = shard.labels.astype(np.intp)
     return [cut_sums(scores, rank, shard.weights.as_units, cuts, sums)]
 
@@ -174,7 +174,7 @@ def sums_of_cuts(
 def derive(
     shard: Shard, scores: FloatArray, cuts: CutsNow | None, draw: Draw | None
 ) -> tuple[Derived, Extent]:
-    """First and second derivatives of the logistic loss by the scores; the rows of the tree."""
+    """Return the derivatives of the logistic loss and the rows of the tree, and their extent."""
     if cuts is None:
         first, second = np.empty_like(scores), np.empty_like(scores)
         _core.logistic_derivatives(scores, shard.labels, first, second)
@@ -194,7 +194,7 @@ def derive(
 
 
 def begin(derived: Derived, first_unit: float, second_unit: float) -> GradientRows:
-    """Gradients in whole numbers, as the core rounds them, and all rows of the tree in its root."""
+    """Round the gradients to integers, like the core, and put all rows of the tree in its root."""
     pair = [derived.first / first_unit, derived.second / second_unit]
     gradients = np.rint(np.stack(pair, axis=1)).astype(np.int32)
     rows = derived.rows if derived.rows is not None else np.arange(len(gradients))
@@ -205,7 +205,7 @@ def begin(derived: Derived, first_unit: float, second_unit: float) -> GradientRo
 def answer(
     shard: Shard, before: GradientRows, request: GrowthRequest
 ) -> tuple[GradientRows, list[Any]]:
-    """Move the rows, and count what is asked for."""
+    """Move the rows, and compute the requested sums."""
     state = before
     if request.moves is not None:
         rows, starts = _core.step_rows(shard.codes, state.rows, state.starts, *request.moves)

@@ -1,4 +1,4 @@
-"""Validation rows that decide when boosting stops."""
+"""Validation rows for early stopping of boosting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from treerank._input.weights import check_weights, quantise
 def validation_rows(
     codes: Codes, y: ArrayLike, sample_weight: ArrayLike | None, classes: NDArray[Any]
 ) -> BoostingRows:
-    """Check labels and weights of coded rows against the classes of the training rows."""
+    """Check the labels and weights of encoded rows against the classes of the training rows."""
     n_rows, n_classes = codes.shape[1], len(classes)
     lacking = np.setdiff1d(classes, np.asarray(y))
     if len(lacking):

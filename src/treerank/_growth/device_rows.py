@@ -1,4 +1,4 @@
-"""Training rows on a device, and the trees grown there: the same as the core's, to the bit."""
+"""Training rows on a device, and trees grown there: the same as the core's, bit for bit."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from treerank._input.validation import TrainingData
 from treerank._select.folds import Folds
 from treerank._select.pruning import HeldOut
 
-# Fewer rows are grown on the processor, which is done before a device has begun.
+# With fewer rows, trees are grown on the CPU, which is faster than starting on a device.
 LEAST_ROWS = 50_000
-# Trees that grow together; batches at once, so that the device is at work while trees are put
-# together here; and the share of the free memory that they may take.
+# Trees per batch; batches at a time, so that the device is busy while trees are assembled on the
+# host; and the share of the free memory that they may take.
 BATCH, AT_ONCE, MEMORY_SHARE = 8, 2, 0.8
 
 Repeats = Callable[[], NDArray[np.uint8] | None]
@@ -35,22 +35,22 @@ Repeats = Callable[[], NDArray[np.uint8] | None]
 
 @dataclass(frozen=True)
 class DeviceRows:
-    """Codes, labels and weights, copied to the device when the first tree is grown."""
+    """Codes, labels and weights, which are copied to the device when the first tree is grown."""
 
     device: Device
     codes: Codes | MadeThere
     data: TrainingData
     binning: Binning
     monotonic: NDArray[np.int8]
-    units: NDArray[np.int64] | None  # of the rows; None: trees say how often each counts
-    _tables: list[DeviceTable] = field(default_factory=list)  # one, once it is there
+    units: NDArray[np.int64] | None  # weights of the rows; None: trees have repeat counts
+    _tables: list[DeviceTable] = field(default_factory=list)  # one, once it is on the device
 
     def can_grow(self, options: Sequence[dict[str, Any]]) -> bool:
-        """Whether trees of these options are grown here; the core grows the same."""
+        """Whether the device grows trees with these options; otherwise the core grows the same."""
         return len(self.data.labels) >= LEAST_ROWS and all(can_grow(some) for some in options)
 
     def table_for(self, options: dict[str, Any]) -> DeviceTable:
-        """Return the table on the device, where there is room for a tree of these options too."""
+        """Return the table on the device, leaving room for a tree with these options."""
         if not self._tables:
             features = Features(self.binning.n_codes, self.binning.grown_as_sets, self.monotonic)
             beside = memory_of(0) + self._tree_bytes(options)
@@ -65,7 +65,7 @@ class DeviceRows:
         return len(self._tables) > 0
 
     def held_out(self, trees: Sequence[Any], folds: Folds) -> list[HeldOut]:
-        """Weigh the rows of each fold in the cells of the tree that has not seen them."""
+        """Count the held-out rows of each fold in the cells of its tree."""
         weights, n_classes = self.data.weights, len(self.data.classes)
         units = weigh_held_out(
             self._tables[0], [tree.for_device for tree in trees], folds.fold, weights.repeats,
@@ -77,7 +77,7 @@ class DeviceRows:
         ]
 
     def _tree_bytes(self, options: dict[str, Any]) -> int:
-        """Bytes that one more of the trees that grow together takes."""
+        """Return the memory in bytes that each further tree of a batch takes."""
         n_rows, n_classes = len(self.data.labels), len(self.data.classes)
         n_pairs = 1 if n_classes == 2 else n_classes * (n_classes - 1) // 2
         leaf_rows = options["leafrank"]["min_weight_leaf"] / options["leafrank"]["row_weight"]
@@ -86,7 +86,7 @@ class DeviceRows:
         return n_pairs * one + 9 * n_rows + int(2 * RECORD_BYTES * n_records)
 
     def batches(self, n_trees: int, options: dict[str, Any], at_once: int) -> list[range]:
-        """Numbers of the trees that grow together, as many as the memory holds."""
+        """Return the indices of the trees of each batch; batches are as large as memory allows."""
         free = self.device.free_bytes - sum(self.table_for(options).gathered_bytes)
         of_trees = MEMORY_SHARE * free / at_once - memory_of(0)
         size = int(np.clip(of_trees // self._tree_bytes(options), 1, BATCH))
@@ -101,10 +101,10 @@ class DeviceRows:
         take: Callable[[list[_core.LevelGrowth]], None],
         progress: Report | None = None,
     ) -> None:
-        """Grow trees, a batch after another; `take` gets those of each as they are done."""
+        """Grow trees in batches; `take` is called with the trees of each batch once it is done."""
         n_classes = len(self.data.classes)
         table = self.table_for(options[0])
-        at_once = AT_ONCE if table.is_whole else 1  # a table in blocks has room for one of them
+        at_once = AT_ONCE if table.is_whole else 1  # a table in blocks leaves room for one batch
         batches = self.batches(len(repeats), options[0], at_once)
         draws: dict[int, list[Future[Any]]] = {}
 
@@ -112,7 +112,7 @@ class DeviceRows:
             draws[number] = [threads.submit(repeats[t]) for t in batches[number]]
 
         def grown(number: int) -> list[_core.LevelGrowth]:
-            if number + at_once < len(batches):  # its rows are drawn while this one grows
+            if number + at_once < len(batches):  # its rows are drawn while this batch grows
                 draw(number + at_once)
             trees = [
                 DeviceTree(rows.result(), options[t], numbers[t])

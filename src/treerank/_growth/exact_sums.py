@@ -1,6 +1,6 @@
-"""Sums of numbers times whole weights that do not depend on their order, nor on parts of the rows.
+"""Exact weighted sums that do not depend on the order or the division of the rows.
 
-Numbers are rounded to as many binary digits as their sum leaves room for in 64 bits.
+Values are rounded to fixed point, with as many bits as their sum allows in 64 bits.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 
 class ExactSums:
-    """Integers that stand for sums over rows of a given weight, in units, and their parts.
+    """Sums as integers, over rows of a given total weight in units or over part of them.
 
-    Numbers beyond `largest`, which must be a power of two, count as that.
+    Values are clipped to ``[-largest, largest]``; `largest` must be a power of two.
     """
 
     def __init__(self, total_units: int, largest: float = 1.0) -> None:
@@ -20,11 +20,11 @@ class ExactSums:
         self.unit = largest * 2.0 ** (total_units.bit_length() - 62)
 
     def of(self, values: NDArray[np.float64], units: NDArray[np.int64] | None) -> np.int64:
-        """Sum over some rows; `units` None: each counts once."""
+        """Sum over some rows; if `units` is None, each row has weight 1."""
         limited = np.clip(values, -self.largest, self.largest)
         whole = np.rint(limited / self.unit).astype(np.int64)
         return np.int64(whole.sum() if units is None else whole @ units)
 
     def number(self, total: np.int64) -> float:
-        """Return the number that a sum stands for."""
+        """Convert a sum to a float."""
         return float(total) * self.unit

@@ -1,4 +1,4 @@
-"""Grow a forest: its plan, and the trees of the plan that are not there yet."""
+"""The plan of a forest, and the growth of its trees."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ Trees = ForestArrays | SplitterForest
 
 @dataclass(frozen=True)
 class ForestPlan:
-    """Everything that decides a forest but the data."""
+    """Everything that determines a forest except the data."""
 
-    name: str  # in words
+    name: str  # a description
     kinds: list[TreeRankOptions]  # exact trees, trees with random cuts
     splitter: Any  # None: LeafRank, grown by the core
-    kind_of: NDArray[np.uint8]
+    kind_of: NDArray[np.uint8]  # index into `kinds` for each tree
     sampling: Sampling
-    value: str  # what a tree says of a row: "path", "monotone" or "rank"
+    value: str  # the value of a row in a tree: "path", "monotone" or "rank"
     shrinkages: list[float]
     n_rows: int
     verbose: int
-    focus: Focus | None = None  # by which shrinkage and plan are chosen
-    weighs_features: bool = False  # by out-of-bag rows, once the shrinkage is chosen
+    focus: Focus | None = None  # used to choose shrinkage and plan
+    weighs_features: bool = False  # with out-of-bag rows, once the shrinkage is chosen
 
     @property
     def by_value(self) -> bool:
-        """Whether trees give shares of positives rather than ranks."""
+        """Whether values of trees are shares of positives rather than ranks."""
         return self.value != "rank"
 
 
@@ -59,10 +59,10 @@ def grow_forest(
     n_jobs: int,
     device_rows: DeviceRows | None = None,
 ) -> Trees:
-    """Grow the trees of the plan that are not there yet.
+    """Grow the trees of the plan that are not in `before`.
 
-    `rows` are codes, or with an encoding the matrix that it makes. `device_rows`: the same rows
-    where a device grows the trees.
+    `rows` are codes, or the matrix of the encoding if there is one. `device_rows` are the same rows
+    if a device grows the trees.
     """
     first = 0 if before is None else before.n_trees
     if before is not None and isinstance(before, SplitterForest) != (encoding is not None):
@@ -92,7 +92,7 @@ def grow_in_core(
     n_jobs: int,
     device_rows: DeviceRows | None,
 ) -> list[ForestArrays]:
-    """Grow the trees of each plan, from the first on: all of them at once."""
+    """Grow the trees of each plan from index `first` on, all in one go."""
     options = [
         core_options(plan, first, data.weights.scale, data.weights.design_effect) for plan in plans
     ]
@@ -116,7 +116,7 @@ def grow_in_core(
 def _grow_on_device(
     rows: DeviceRows, options: dict[str, Any], plan: ForestPlan, first: int, n_jobs: int
 ) -> ForestArrays:
-    """Grow the trees of the plan on a device, and pack them here."""
+    """Grow the trees of the plan on a device, and pack them on the host."""
     n_features, sizes = rows.data.table.n_features, class_sizes(rows.data)
     numbers = range(first, len(plan.kind_of))
     packed = _core.PackedTrees()
@@ -134,14 +134,14 @@ def _grow_on_device(
 
 
 def _repeats(plan: ForestPlan, tree: int) -> NDArray[np.uint8] | None:
-    """How often each row was drawn for a tree; None: once."""
+    """Return how often each row was drawn for a tree; None means once."""
     return None if plan.sampling.n_draws == 0 else plan.sampling.counts(tree, plan.n_rows)
 
 
 def core_options(
     plan: ForestPlan, first: int, scale: float, design_effect: float
 ) -> dict[str, Any]:
-    """Options of the trees from the first on, as the core takes them."""
+    """Return the options of the trees from index `first` on, in the form that the core takes."""
     effect = design_effect * plan.sampling.design_effect(plan.n_rows)
     return {
         "kinds": [kind.for_core(scale, effect) for kind in plan.kinds],
@@ -157,6 +157,6 @@ def core_options(
 def wrap_forest(
     arrays: tuple[Any, ...], plan: ForestPlan, n_features: int, sizes: NDArray[np.float64]
 ) -> ForestArrays:
-    """Trees as the core gives them, with what the plan says of them."""
+    """Wrap the trees of the core according to the plan."""
     pooled = tuple(plan.shrinkages) if plan.value == "monotone" else ()
     return forest_from_core(arrays, n_features, cut_weights(sizes), pooled)

@@ -21,7 +21,7 @@ FITTED_SOMETIMES = [
 
 
 def set_measures(forest: Any, trees: Trees, out_of_bag: Unseen | None, rows: ForestRows) -> None:
-    """Set the attributes that some forests have, and no others."""
+    """Set the fitted attributes that only some forests have, and delete outdated ones."""
     for name in FITTED_SOMETIMES:
         if hasattr(forest, name):
             delattr(forest, name)
@@ -34,7 +34,7 @@ def set_measures(forest: Any, trees: Trees, out_of_bag: Unseen | None, rows: For
 def _mean_importances(
     trees: ForestArrays,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean over the trees of each feature's share in the gains, and its spread."""
+    """Return each feature's share in the gains, averaged over the trees, and its spread."""
     total = trees.importance.sum(axis=1, keepdims=True)
     shares = trees.importance / np.where(total > 0, total, 1.0)
     mean = shares.mean(axis=0)
@@ -42,7 +42,7 @@ def _mean_importances(
 
 
 def _measure_out_of_bag(forest: Any, unseen: Unseen, rows: ForestRows) -> None:
-    """Set the scores of rows by trees that have not seen them, and what they are worth."""
+    """Set the out-of-bag scores of the rows, and their AUC or VUS."""
     scores = unseen.means[:, 0]
     forest.oob_decision_function_ = rows.as_given(scores)
     seen = np.isfinite(scores)
@@ -64,7 +64,7 @@ def _measure_out_of_bag(forest: Any, unseen: Unseen, rows: ForestRows) -> None:
 
 
 def warm_trees(forest: Any, data: TrainingData) -> Trees | None:
-    """Trees of the last fit that a warm start continues from."""
+    """Return the trees of the last fit that a warm start continues from."""
     check_choice("warm_start", forest.warm_start, [True, False])
     n_trees = check_integer("n_estimators", forest.n_estimators, 1)
     before: Trees | None = getattr(forest, "_before_shrinkage", None)
@@ -84,7 +84,7 @@ def warm_trees(forest: Any, data: TrainingData) -> Trees | None:
 
 
 def other_data_error() -> ValueError:
-    """Error of a warm start with other rows or classes."""
+    """Build the error for a warm start with different rows or classes."""
     return ValueError(
         "Got other data with warm_start=True; expected the rows and classes of the first fit."
     )

@@ -1,4 +1,4 @@
-"""Training rows of a forest: trees are grown on them, and asked about those they have not seen."""
+"""Training rows of a forest: growth of trees on them, and out-of-bag scores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from treerank._trees.packed_forest import ForestArrays, Sampling
 
 @dataclass(frozen=True)
 class Unseen:
-    """Some rows, and the mean over the trees that did not draw them: rows x shrinkages."""
+    """Some rows, and means over the trees that did not draw them: rows x shrinkages."""
 
     means: NDArray[np.float64]  # NaN for a row that every tree has drawn
     labels: NDArray[np.uint8]
@@ -30,7 +30,7 @@ class Unseen:
 
 
 class ForestRows(Protocol):
-    """What a forest asks of its training rows, wherever they are."""
+    """Interface of the training rows of a forest, wherever they are."""
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -38,18 +38,18 @@ class ForestRows(Protocol):
 
     @property
     def sizes(self) -> NDArray[np.float64]:
-        """Units of each class."""
+        """Total weight of each class, in units."""
 
     @property
     def scale(self) -> float:
-        """Units to a weight of 1."""
+        """Units per weight of 1."""
 
     @property
     def n_jobs(self) -> int:
-        """Threads of this process."""
+        """Number of threads of this process."""
 
     def grow(self, plan: ForestPlan, before: Trees | None) -> Trees:
-        """Grow the trees of the plan that are not there yet."""
+        """Grow the trees of the plan that are not in `before`."""
 
     def grow_each(self, plans: list[ForestPlan]) -> list[Trees]:
         """Grow the trees of each plan."""
@@ -57,34 +57,34 @@ class ForestRows(Protocol):
     def unseen(
         self, trees: Trees, sampling: Sampling, rows: NDArray[np.int64], shrinkages: list[float]
     ) -> Unseen:
-        """Out-of-bag means of the rows with these numbers."""
+        """Return the out-of-bag means of the rows with these indices."""
 
     def unseen_by_feature(
         self, trees: ForestArrays, sampling: Sampling, rows: NDArray[np.int64], shrinkage: float
     ) -> Unseen:
-        """Out-of-bag means for one shrinkage, in parts: rows x features."""
+        """Return the out-of-bag means for one shrinkage, divided by feature: rows x features."""
 
     def as_given(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Scores of all rows as they were given; NaN for those without weight."""
+        """Return scores of the rows as given to `fit`; NaN for rows of weight 0."""
 
     def rank_aggregation(
         self, kind: str, trees: Trees, sampling: Sampling
     ) -> tuple[RankAggregation, Unseen]:
-        """Consensus of the trees' rankings, and what it says of the training rows."""
+        """Return the consensus of the rankings, and its scores of the training rows."""
 
 
 @dataclass(frozen=True)
 class LocalForestRows:
-    """Rows as arrays: codes, or the matrix that splitters in Python see."""
+    """Rows as arrays: codes, or the matrix that Python splitters take."""
 
     rows: NDArray[Any]
-    made: Codes | MadeThere  # the codes, here or on the device that has made them
+    made: Codes | MadeThere  # the codes in host memory, or on the device that computed them
     data: TrainingData
     binning: Binning
     encoding: Encoding | None  # None: the rows are codes
     monotonic: NDArray[np.int8]
     n_jobs: int
-    device: Device | None = None  # None: the processor
+    device: Device | None = None  # None: the CPU
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -102,23 +102,23 @@ class LocalForestRows:
 
     @property
     def sizes(self) -> NDArray[np.float64]:
-        """Units of each class."""
+        """Total weight of each class, in units."""
         return class_sizes(self.data)
 
     @property
     def scale(self) -> float:
-        """Units to a weight of 1."""
+        """Units per weight of 1."""
         return self.data.weights.scale
 
     def grow(self, plan: ForestPlan, before: Trees | None) -> Trees:
-        """Grow the trees of the plan that are not there yet."""
+        """Grow the trees of the plan that are not in `before`."""
         return grow_forest(
             self.rows, self.data, self.binning, self.encoding, self.monotonic, plan, before,
             self.n_jobs, self._on_device,
         )  # fmt: skip
 
     def grow_each(self, plans: list[ForestPlan]) -> list[Trees]:
-        """Grow the trees of each plan; in the core all at once, so that all threads are busy."""
+        """Grow the trees of each plan; the core grows all in one go to keep all threads busy."""
         if self.encoding is not None:
             return [self.grow(plan, None) for plan in plans]
         return list(
@@ -131,7 +131,7 @@ class LocalForestRows:
     def unseen(
         self, trees: Trees, sampling: Sampling, rows: NDArray[np.int64], shrinkages: list[float]
     ) -> Unseen:
-        """Out-of-bag means of the rows with these numbers."""
+        """Return the out-of-bag means of the rows with these indices."""
         numbers = rows.astype(np.uint32)
         means, _ = trees.out_of_bag(self.rows, sampling, numbers, shrinkages, self.n_jobs)
         return self._with_labels(means, rows)
@@ -139,7 +139,7 @@ class LocalForestRows:
     def unseen_by_feature(
         self, trees: ForestArrays, sampling: Sampling, rows: NDArray[np.int64], shrinkage: float
     ) -> Unseen:
-        """Out-of-bag means for one shrinkage, in parts: rows x features."""
+        """Return the out-of-bag means for one shrinkage, divided by feature: rows x features."""
         numbers = rows.astype(np.uint32)
         parts = trees.out_of_bag_by_feature(self.rows, sampling, numbers, shrinkage, self.n_jobs)
         return self._with_labels(parts, rows)
@@ -149,7 +149,7 @@ class LocalForestRows:
         return Unseen(means, self.data.labels[rows], None if units is None else units[rows])
 
     def as_given(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Scores of all rows as they were given; NaN for those without weight."""
+        """Return scores of the rows as given to `fit`; NaN for rows of weight 0."""
         given = np.full(self.data.given_rows, np.nan)
         given[self.data.kept] = scores
         return given
@@ -157,7 +157,7 @@ class LocalForestRows:
     def rank_aggregation(
         self, kind: str, trees: Trees, sampling: Sampling
     ) -> tuple[RankAggregation, Unseen]:
-        """Consensus of the trees' rankings, and what it says of the training rows."""
+        """Return the consensus of the rankings, and its scores of the training rows."""
         data = self.data
         ranks = RankAggregation.fit(kind, trees, self.rows, data, sampling, self.n_jobs)
         scores = ranks.training_scores[:, np.newaxis]

@@ -1,7 +1,7 @@
-"""Grow: trees from sums over shards of the rows, level by level and all trees in lockstep.
+"""Growth of trees from sums over shards of the rows, level by level and all trees in lockstep.
 
-Each round asks every shard for the histograms of the current nodes and adds them up.
-The trees are those that the core grows on all rows together, to the bit.
+Each round requests the histograms of the current nodes from every shard and sums them. The trees
+are the same as those that the core grows on all rows together, bit for bit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from treerank._growth.progress import Report
 from treerank._growth.shards import Command, Features, Job, Request, RowSelection
 from treerank._trees.ranking_tree import Records, as_records, tree_from_core
 
-# Records of the core (src/core/grow/level_growth.hpp, leafrank_frontier.hpp), byte for byte.
+# Same layout as the structs of the core (src/core/grow/level_growth.hpp, leafrank_frontier.hpp).
 ROOT = np.dtype([("cell", "<i4"), ("worse_class", "<i4"), ("better_class", "<i4")])
 GATHERED_NODE = np.dtype(
     [
@@ -28,28 +28,28 @@ GATHERED_NODE = np.dtype(
     ]
 )  # fmt: skip
 GATHERED_CELL = np.dtype([("cell", "<i4"), ("depth", "<i4"), ("key", "<u8")])
-# Histograms of one round, summed over the shards; more are asked for in several rounds.
+# Maximum size of the histograms of one round; larger ones are requested in several rounds.
 HISTOGRAM_BYTES = 128 * 2**20
 
 
 class Shards(Protocol):
-    """Shards of the rows, wherever they are."""
+    """Interface of the shards of the rows, wherever they are."""
 
     def class_weights(self, samples: list[RowSelection], n_classes: int) -> list[NDArray[np.int64]]:
-        """Units of each class in the rows of each tree, summed over the shards."""
+        """Return the units of each class in the rows of each tree, summed over the shards."""
 
     def ask(self, request: Request, afresh: bool) -> list[Any]:
-        """Ask all shards and add the answers up; `afresh`: rows are placed anew."""
+        """Send a request to all shards and sum the answers; `afresh`: rows are placed anew."""
 
     def grow_gathered(
         self, jobs: list[Job], sizes: list[float], features: Features, code_values: Any
     ) -> list[tuple[Any, ...]]:
-        """Bring the rows of each job together and grow it."""
+        """Gather the rows of each job in one place and grow it."""
 
 
 @dataclass(frozen=True)
 class TreeSpec:
-    """One tree: its rows, its options (as the core takes them), its number."""
+    """One tree: its rows, its options (in the form that the core takes) and its index."""
 
     sample: RowSelection
     options: dict[str, Any]
@@ -58,7 +58,7 @@ class TreeSpec:
 
 @dataclass(frozen=True)
 class Setting:
-    """What all trees have in common."""
+    """Settings that all trees share."""
 
     n_codes: NDArray[np.int32]
     categorical: NDArray[np.uint8]
@@ -66,15 +66,16 @@ class Setting:
     n_classes: int
     n_rows: int
     code_values: Any = None
-    # Cells and nodes of at most this many rows are grown in one place; by their weight, of which
-    # a row has the mean. At most `moved_rows` rows are brought together at a time.
+    # Cells and nodes with at most this many rows are gathered and grown in one place. The number of
+    # rows is estimated from the weight, assuming that every row has the mean weight. At most
+    # `moved_rows` rows are gathered at a time.
     gathered_rows: float = 0.0
     moved_rows: float = float("inf")
     histogram_bytes: int = HISTOGRAM_BYTES
 
     @property
     def features(self) -> Features:
-        """Features as the core takes them."""
+        """The features in the form that the core takes."""
         return self.n_codes, self.categorical, self.monotonic
 
 
@@ -89,7 +90,7 @@ def grow_level_trees(
     resumed: Any = None,
     progress: Report | None = None,
 ) -> list[tuple[Any, ...]]:
-    """Grow a batch of trees; each comes back as the arrays of the core, weights in units."""
+    """Grow a batch of trees; each is returned as arrays of the core, with weights in units."""
     batch = _Batch(shards, list(specs), setting)
     if resumed is not None:
         batch.resume(resumed)
@@ -129,12 +130,12 @@ class _Batch:
 
     @property
     def share_done(self) -> float:
-        """Share of the rows, over all trees, whose cells are done with or gathered."""
+        """Share of the weight, over all trees, whose cells are finished or gathered."""
         total = sum(float(total.sum()) for total in self.totals)
         return 1.0 - sum(growth.open_weight for growth in self.growths) / total
 
     def state(self) -> list[tuple[Any, ...]]:
-        """Arrays from which growth can go on: trees, depths, cells gathered."""
+        """Return arrays from which growth can resume: trees, depths, gathered cells."""
         return [
             (
                 g.tree(),
@@ -149,7 +150,7 @@ class _Batch:
             growth.resume(*arrays)
 
     def grow_level(self) -> None:
-        """Split the cells of one depth, in all trees."""
+        """Split the cells of one depth in all trees."""
         for growth in self.growths:
             if not growth.done:
                 growth.start_level()
@@ -161,7 +162,7 @@ class _Batch:
                 growth.finish_level(weight)
 
     def _rounds(self) -> None:
-        """Ask for histograms, answer with tests, until no node is left."""
+        """Request histograms and find tests until no open node is left."""
         commands = [self._place(i) for i in range(len(self.growths))]
         afresh = True
         while any(command is not None for command in commands):
@@ -192,7 +193,7 @@ class _Batch:
         )  # fmt: skip
 
     def _ask_within_budget(self, commands: list[Command | None], afresh: bool) -> None:
-        """Ask for as many histograms at a time as the budget allows; give them to the trees."""
+        """Request as many histograms at a time as the budget allows, and pass them to the trees."""
         size = int(self.setting.n_codes.sum())
         at_once = max(1, self.setting.histogram_bytes // (16 * size * len(commands)))
         longest = max(len(o.wanted) for o in commands if o is not None and o.wanted is not None)
@@ -209,7 +210,7 @@ class _Batch:
         return self.shards.ask(request, afresh)
 
     def _grow_gathered_nodes(self) -> None:
-        """Grow LeafRank trees below nodes with few rows."""
+        """Grow the LeafRank trees below nodes with few rows."""
         jobs, sizes = [], []
         for i, growth in enumerate(self.growths):
             if growth.done:
@@ -224,7 +225,7 @@ class _Batch:
             self.growths[job.tree].graft_node(job.record, *grown)
 
     def grow_gathered_cells(self) -> None:
-        """Grow what is below cells with few rows: whole trees, which need no other cell."""
+        """Grow the trees below cells with few rows, which do not depend on other cells."""
         commands: list[Command | None] = []
         jobs, sizes = [], []
         nothing = np.empty((0, ROOT.itemsize), dtype=np.uint8)
@@ -257,7 +258,7 @@ class _Batch:
         )  # fmt: skip
 
     def _grow_gathered(self, jobs: list[Job], sizes: list[float]) -> list[tuple[Any, ...]]:
-        """Grow jobs, as many at a time as the limit on rows moved at once allows."""
+        """Grow jobs, as many at a time as the limit on gathered rows allows."""
         setting = self.setting
         rows = [size / self._units_of_row(self.totals[job.tree])
                 for job, size in zip(jobs, sizes, strict=True)]  # fmt: skip
@@ -272,7 +273,7 @@ class _Batch:
         return grown
 
     def _trial_weights(self) -> list[Any]:
-        """Weights of all classes in the leaves of the trials; two classes know theirs."""
+        """Return the weights of all classes in the leaves of the trials; None for two classes."""
         grown = [None if g.done else g.grown_trials() for g in self.growths]
         if self.setting.n_classes == 2:
             return [None] * len(grown)
@@ -291,7 +292,7 @@ class _Batch:
 
 
 def _some_wanted(command: Command | None, first: int, at_once: int) -> Command | None:
-    """Ask for some of the histograms; rows are moved only with the first."""
+    """Return a command for some of the histograms; rows are moved only with the first ones."""
     if command is None or command.wanted is None:
         return command
     slots = command.wanted[first : first + at_once]

@@ -1,4 +1,4 @@
-"""Training rows in this process: assigned to folds, grown on, and held out."""
+"""Training rows in this process: folds, growth of trees, and held-out counts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from treerank._trees.ranking_tree import CellTree
 
 
 class TrainingRows(Protocol):
-    """What a tree asks of its training rows, wherever they are."""
+    """Interface of the training rows of a tree, wherever they are."""
 
     @property
     def names(self) -> list[str]:
@@ -36,26 +36,26 @@ class TrainingRows(Protocol):
 
     @property
     def binning(self) -> Binning:
-        """How features are coded."""
+        """How features are encoded."""
 
     @property
     def monotonic(self) -> NDArray[np.int8]:
-        """Constraints on the features."""
+        """Monotone constraints of the features."""
 
     def folds(self, cv: Any, seed: int) -> Any:
-        """Assign the rows to folds; None when a class is too small for any."""
+        """Assign the rows to folds; return None if a class is too small."""
 
     def sample(self, limit: int, seed: int) -> TrainingRows:
-        """A sample of about `limit` rows, in memory; the same object if there are no more rows."""
+        """Return a sample of about `limit` rows in memory, or self if there are no more rows."""
 
     def in_memory(self, limit: int) -> LocalRows | None:
-        """All rows in this process, if there are at most `limit`."""
+        """Return all rows in this process if there are at most `limit`, else None."""
 
     def grow(self, options: TreeRankOptions, folds: Any) -> Sequence[CellTree]:
         """Grow a tree on all rows, then one without each fold."""
 
     def held_out(self, trees: Sequence[CellTree], folds: Any) -> list[HeldOut]:
-        """Count the rows of each fold in the cells of the tree that has not seen them."""
+        """Count the held-out rows of each fold in the cells of its tree."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class LocalRows:
     splitter: Any  # None: LeafRank, grown by the core
     n_jobs: int
     verbose: int
-    device: Device | None = None  # None: the processor
+    device: Device | None = None  # None: the CPU
     _known_hashes: dict[int, NDArray[np.uint64]] = field(default_factory=dict, init=False)
 
     @property
@@ -83,11 +83,11 @@ class LocalRows:
 
     @property
     def binning(self) -> Binning:
-        """How features are coded."""
+        """How features are encoded."""
         return self.coded.binning
 
     def sample(self, limit: int, seed: int) -> TrainingRows:
-        """A sample of about `limit` rows; the same object if there are no more rows."""
+        """Return a sample of about `limit` rows, or self if there are no more rows."""
         if self.data.table.n_rows <= limit:
             return self
         bounds = sample_bounds(self.data.class_rows, limit)
@@ -96,17 +96,17 @@ class LocalRows:
         )
 
     def in_memory(self, limit: int) -> LocalRows | None:
-        """All rows, if there are at most `limit`."""
+        """Return all rows if there are at most `limit`, else None."""
         return self if self.data.table.n_rows <= limit else None
 
     def _hashes(self, seed: int) -> NDArray[np.uint64]:
-        """Return a hash of each row's content."""
+        """Return a hash of the content of each row."""
         if seed not in self._known_hashes:
             self._known_hashes[seed] = self.coded.row_hashes(self.data.labels, seed, self.n_jobs)
         return self._known_hashes[seed]
 
     def take(self, rows: NDArray[np.intp]) -> LocalRows:
-        """Some of the rows."""
+        """Return some of the rows."""
         data, coded = self.data, self.coded
         table = Table(len(rows), data.table.names, None, [])
         return replace(
@@ -136,7 +136,7 @@ class LocalRows:
         )  # fmt: skip
 
     def held_out(self, trees: Sequence[CellTree], folds: Folds) -> list[HeldOut]:
-        """Pass the rows of each fold through the tree that has not seen them."""
+        """Count the held-out rows of each fold in the cells of its tree."""
         if self.splitter is None and self._on_device is not None and self._on_device.is_placed:
             return self._on_device.held_out(trees, folds)
         rows = self.coded.codes if self.splitter is None else self._encoded[1]
@@ -155,9 +155,10 @@ class LocalRows:
 
 
 def sample_bounds(sizes: NDArray[np.integer[Any]], limit: int) -> NDArray[np.uint64]:
-    """Hashes up to which rows of each class are in a sample that has as many of each, if it can.
+    """Return the largest hash of each class that is sampled, for equally many rows of each class.
 
-    Rows are in it or not by their content, whatever their order and wherever they are.
+    If a class has too few rows for that, all of them are sampled. Whether a row is sampled depends
+    only on its content, not on the order or the location of the rows.
     """
     share = np.minimum(1.0, limit / len(sizes) / np.maximum(sizes, 1))
     bounds = np.floor(share * 2.0**53).astype(np.uint64) << np.uint64(11)

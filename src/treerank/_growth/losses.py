@@ -1,7 +1,7 @@
-"""Losses of boosting: first and second derivatives by the score of each row.
+"""Losses of boosting: first and second derivatives with respect to the score of each row.
 
-A row's own weight is left out: the core multiplies by it, in whole numbers, so that a row of
-weight w is w rows to the last bit.
+They do not include the weight of the row itself: the core multiplies by it, in integers, so that a
+row of weight w is equivalent to w rows, bit for bit.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ IntArray = NDArray[np.intp]
 UnitArray = NDArray[np.int64]
 Loss = Callable[[FloatArray, IntArray, FloatArray, int], tuple[FloatArray, FloatArray]]
 
-# Scores apart by more than this give pairs of no weight beside the others.
+# Pairs of scores that are further apart than this have negligible weight compared to others.
 LARGEST_EXPONENT = 300.0
-# So small a sum over pairs means that all are in order.
+# If the sum over pairs is below this, all pairs are in order.
 LEAST_SUM = 1e-200
-# The soft top: how far beyond the focus it ends, how many log-odds its edge is wide, and what a row
-# far below weighs at least, so that both classes always weigh something.
+# The soft top: its extent as a multiple of the focus, the width of its edge in log-odds, and the
+# minimum weight of a row, so that both classes always have some weight.
 TOP_REACH, TOP_WIDTH, LEAST_MEMBER = 4.0, 1.0, 1e-6
-# Newton's method for the constants of cuts.
+# Parameters of Newton's method for the constants of cuts.
 NEWTON_STEPS, NEWTON_TOLERANCE, LARGEST_STEP, LEAST_CURVATURE = 20, 1e-4, 2.0, 1e-9
 
 
@@ -39,9 +39,10 @@ def pairwise(
     weight: FloatArray,
     n_classes: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean of ``log(1 + exp(s_j - s_i))`` over the pairs of rank i above rank j.
+    """Derivatives of the mean of ``log(1 + exp(s_j - s_i))`` over pairs with rank i above rank j.
 
-    Times half the weight of all rows, so that derivatives are as large as those of `logistic`.
+    The mean is multiplied by half the total weight, so that the derivatives are of the same
+    magnitude as those of the logistic loss.
     """
     first, second = pairwise_logistic_newton(scores, rank, weight, n_classes)
     factor = weight.sum() / (2 * _weight_of_pairs(rank, weight, n_classes))
@@ -51,9 +52,9 @@ def pairwise(
 def top_pairs(
     scores: FloatArray, rank: IntArray, weight: FloatArray, focus: Focus
 ) -> tuple[FloatArray, FloatArray]:
-    """`pairwise` over the rows of the top: a pair weighs what its two rows weigh there.
+    """`pairwise` for the top: the weight of each row is multiplied by its membership in the top.
 
-    The weights follow the scores from round to round, and are taken as constants within one.
+    The memberships depend on the scores, but are treated as constants within a round.
     """
     member = soft_top(scores, rank, weight, focus)
     first, second = pairwise_logistic_newton(scores, rank, weight * member, 2)
@@ -63,10 +64,11 @@ def top_pairs(
 
 
 def soft_top(scores: FloatArray, rank: IntArray, weight: FloatArray, focus: Focus) -> FloatArray:
-    """How much of each row is in the top: a half at its end, almost nothing far below.
+    """Return the membership of each row in the top: 1/2 at its end, almost 0 far below.
 
-    The top reaches four times as far as the focus, so that rows below it can rise into it. For a
-    range of false positive rates all positives count, and the end is a place among the negatives.
+    The top extends to four times the focus, so that rows below the focus can rise into it. For a
+    range of false positive rates, all positives are members, and the end is a quantile of the
+    negatives.
     """
     counted = np.ones(len(rank), dtype=bool) if focus.counts == "rows" else rank == 0
     order = np.argsort(-scores[counted], kind="stable")
@@ -83,26 +85,27 @@ def rankboost(
     weight: FloatArray,
     n_classes: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Log of the sum of ``exp(s_j - s_i)`` over pairs, RankBoost's loss, scaled as `pairwise`.
+    """Derivatives of RankBoost's loss, the log of the sum of ``exp(s_j - s_i)`` over pairs.
 
-    The weight of a pair is a product of one factor a row, so that sums over the classes below
-    and above do for all pairs.
+    They are scaled like those of `pairwise`. The weight of a pair is a product of one factor per
+    row, so sums over the classes below and above are sufficient for all pairs.
     """
     centre = (scores.max() + scores.min()) / 2
     up = np.exp(np.clip(scores - centre, -LARGEST_EXPONENT, LARGEST_EXPONENT))
     of_class = [np.bincount(rank, weight * weight_sum, n_classes) for weight_sum in (up, 1 / up)]
-    below = (np.cumsum(of_class[0]) - of_class[0])[rank] / up  # pairs this row should win
-    above = (of_class[1].sum() - np.cumsum(of_class[1]))[rank] * up  # and those it should lose
+    below = (np.cumsum(of_class[0]) - of_class[0])[rank] / up  # pairs that this row should win
+    above = (of_class[1].sum() - np.cumsum(of_class[1]))[rank] * up  # pairs that it should lose
     factor = weight.sum() / (2 * max(np.sum(weight * below), LEAST_SUM))
     return factor * (above - below), factor * (above + below)
 
 
 class CumulativeLogistic:
-    """Logistic losses of all ways to cut ordered classes in two, the score being common to them.
+    """Weighted sum of the logistic losses of all cuts of ordered classes into two groups.
 
-    The log-odds of "above class k" are the score and a constant of the cut, as in the model of
-    proportional odds. A cut with a share U of the weight above it counts ``1 / (U (1 - U))``,
-    so that each speaks of its AUC. The constants follow the scores: a Newton step or two per round.
+    The log-odds of "above class k" are the score plus a constant of the cut, as in the proportional
+    odds model. A cut with a share U of the weight above it has weight ``1 / (U (1 - U))``, which
+    puts all cuts on the scale of the AUC. The constants are updated in each round, which takes one
+    or two Newton steps.
     """
 
     def __init__(self, rank: IntArray, units: UnitArray | None, n_classes: int) -> None:
@@ -110,18 +113,18 @@ class CumulativeLogistic:
         self.cuts = Cuts(class_units(rank, units, n_classes))
 
     def __call__(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """First and second derivatives by the scores."""
+        """Return the first and second derivatives with respect to the scores."""
         cuts = self.cuts
         cuts.follow(lambda some: cut_sums(scores, self.rank, self.units, some, cuts.sums))
         return cut_derivatives(scores, self.rank, cuts.constants, cuts.importance)
 
 
-# Numbers of cuts, and the constants that are added to scores.
+# Indices of cuts, and the constants that are added to scores.
 CutConstants = list[tuple[int, float]]
 
 
 class Cuts:
-    """The cuts between classes: what each counts, and its constant."""
+    """The cuts between classes, with their weights and constants."""
 
     def __init__(self, units_of_class: UnitArray) -> None:
         self.total = int(units_of_class.sum())
@@ -132,9 +135,9 @@ class Cuts:
         self.sums = ExactSums(self.total)
 
     def follow(self, ask: Callable[[CutConstants], UnitArray]) -> None:
-        """Move the constants until the mean of each cut's shares is that of the rows.
+        """Update the constants until mean predicted and observed shares above each cut are equal.
 
-        `ask` gives what `cut_sums` gives for some cuts, over all rows.
+        `ask` returns `cut_sums` of some cuts over all rows.
         """
         moving = list(range(len(self.constants)))
         for _ in range(NEWTON_STEPS):
@@ -154,7 +157,7 @@ class Cuts:
 def cut_sums(
     scores: FloatArray, rank: IntArray, units: UnitArray | None, cuts: CutConstants, sums: ExactSums
 ) -> UnitArray:
-    """Sum over rows, for each cut, its shares beyond those of the rows, and its curvature."""
+    """Return for each cut the sums over rows of (predicted - observed) and of the curvature."""
     found = np.empty((len(cuts), 2), dtype=np.int64)
     for i, (k, constant) in enumerate(cuts):
         share = expit(scores + constant)
@@ -165,7 +168,7 @@ def cut_sums(
 def cut_derivatives(
     scores: FloatArray, rank: IntArray, constants: FloatArray, importance: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """First and second derivatives of the losses of all cuts, by the scores."""
+    """Return the derivatives of the summed losses of all cuts with respect to the scores."""
     first, second = np.zeros_like(scores), np.zeros_like(scores)
     for k, (constant, counts) in enumerate(zip(constants, importance, strict=True)):
         share = expit(scores + constant)
@@ -186,10 +189,10 @@ def make_loss(
     n_classes: int,
     focus: Focus | None = None,
 ) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
-    """Derivatives of a loss as a function of the scores; pairs are those of the focus.
+    """Return a function from scores to the derivatives of a loss.
 
-    Those of the logistic loss of two classes are taken by the core. `units` are the weights in
-    whole numbers.
+    With a focus, the pairwise loss uses pairs of the top. The core computes the derivatives of the
+    two-class logistic loss itself. `units` are the weights as integers.
     """
     if name == "pairwise" and focus is not None:
         return lambda scores: top_pairs(scores, rank, weight, focus)
@@ -199,19 +202,19 @@ def make_loss(
 
 
 def class_units(rank: NDArray[Any], units: UnitArray | None, n_classes: int) -> UnitArray:
-    """Units of each class; their sum is far below 2^53."""
+    """Return the units of each class; their sum is far below 2^53."""
     return np.bincount(rank, units, n_classes).astype(np.int64)
 
 
 def start_score(loss: str, units_of_class: UnitArray) -> float:
-    """Return the best constant: the log-odds of two classes; other losses do not depend on it."""
+    """Return the best constant score: the log-odds of two classes, or 0 if it has no effect."""
     if loss != "logistic" or len(units_of_class) > 2:
         return 0.0
     return float(logit(units_of_class[1] / units_of_class.sum()))
 
 
 def log_losses(scores: FloatArray, rank: NDArray[Any]) -> FloatArray:
-    """Minus the log-likelihood of two classes in each row, the scores being log-odds."""
+    """Return the two-class log-loss of each row; the scores are log-odds."""
     return np.asarray(np.logaddexp(0, np.where(rank == 1, -scores, scores)))
 
 

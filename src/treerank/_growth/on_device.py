@@ -1,8 +1,8 @@
-"""Grow: trees on a device, all of a batch together, level by level.
+"""Growth of a batch of trees on a device, level by level.
 
-The device grows the LeafRank trees of all cells of a level and sends back their tests. Who wins the
-tournament, and where growth ends, is decided here, by the same machine that grows trees from sums
-over shards: the trees are those that the core grows, to the bit.
+The device grows the LeafRank trees of all cells of a level and returns their tests. The winner of
+the tournament and the end of growth are decided on the host, by the same code that grows trees from
+sums over shards. The trees are the same as those of the core, bit for bit.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from treerank._device.trials import NODE, TRIAL, Limits, Sizes, TrialGrower, Tri
 from treerank._growth.level_wise import GATHERED_NODE, ROOT
 from treerank._trees.ranking_tree import TEST, as_records
 
-NO_BUDGET = 0  # of histograms that the core would keep: it counts none
+NO_BUDGET = 0  # histogram memory of the core, which computes no histograms here
 
 
 @dataclass(frozen=True)
 class DeviceTree:
-    """One tree: how often each row counts (None: once), options as the core takes them, number."""
+    """One tree: repeat counts of the rows (None: all 1), options for the core, and index."""
 
     repeats: NDArray[np.uint8] | None
     options: dict[str, Any]
@@ -34,7 +34,7 @@ class DeviceTree:
 
 
 def can_grow(options: dict[str, Any]) -> bool:
-    """Whether the device knows how; else the core grows the same trees."""
+    """Whether the device supports these options; otherwise the core grows the same trees."""
     leafrank = options["leafrank"]
     return (
         leafrank["max_leaf_nodes"] < 0 and not leafrank["pruning"]
@@ -49,7 +49,7 @@ def grow_on_device(
     n_jobs: int,
     sizes: Sizes | None = None,
 ) -> list[_core.LevelGrowth]:
-    """Grow a batch of trees to the end."""
+    """Grow a batch of trees completely."""
     batch = _Batch(table, list(trees), n_classes, n_jobs, sizes)
     while not batch.done:
         batch.grow_level()
@@ -78,7 +78,7 @@ class _Batch:
             )
             for tree, total in zip(trees, self.cells.class_weights(n_classes), strict=True)
         ]  # fmt: skip
-        # Rows of the cells of the depth at hand, in their order; those of each tree.
+        # For each tree, the row ranges of the cells of the current depth, in order.
         self.row_ranges = [np.zeros(1, dtype=CELL_ROWS) for _ in trees]
         for t, row_range in enumerate(self.row_ranges):
             row_range["first"], row_range["last"] = self.cells.firsts[t], self.cells.lasts[t]
@@ -90,7 +90,7 @@ class _Batch:
         return all(growth.done for growth in self.growths)
 
     def grow_level(self) -> None:
-        """Split the cells of one depth, in all trees."""
+        """Split the cells of one depth in all trees."""
         open_trees = [t for t, growth in enumerate(self.growths) if not growth.done]
         for t in open_trees:
             self.growths[t].start_level()
@@ -105,18 +105,18 @@ class _Batch:
             if self.n_classes > 2:
                 weights = self._trial_weights(growing)
         for t in open_trees:
-            if self.n_classes > 2 or t not in growing:  # else it is over already
+            if self.n_classes > 2 or t not in growing:  # otherwise graft_splits has finished it
                 self.growths[t].finish_level(weights.get(t, self._no_weights(t)))
         self.depth += 1
 
     def _no_weights(self, t: int) -> NDArray[np.int64] | None:
-        """For trials that are single nodes; two classes know theirs."""
+        """Return the weights for trials that are single nodes; None for two classes."""
         if self.n_classes == 2:
             return None
         return np.zeros(self.growths[t].n_trials * self.n_classes, dtype=np.int64)
 
     def _partition_parents(self, growing: list[int]) -> None:
-        """Partition the rows of the cells split last."""
+        """Partition the rows of the cells that were split last."""
         jobs, all_tests, all_sets = [], [], []
         first_test = first_set = 0
         for t in growing:
@@ -140,7 +140,7 @@ class _Batch:
             self.row_ranges[t] = children
 
     def _rows_of(self, t: int, cells: NDArray[np.int32]) -> NDArray[Any]:
-        """Rows of cells of the depth at hand, by their numbers in the tree."""
+        """Return the row ranges of cells of the current depth, given by their index in the tree."""
         return self.row_ranges[t][np.searchsorted(self.growths[t].open_cells(), cells)]
 
     def _trial_jobs(self, t: int, roots: NDArray[Any]) -> NDArray[Any]:
@@ -149,7 +149,7 @@ class _Batch:
         return jobs
 
     def _grow_trials(self, growing: list[int], jobs: NDArray[Any]) -> None:
-        """Grow the trials of a level on the device, and take what it found."""
+        """Grow the trials of a level on the device, and graft the results onto the trees."""
         n_rows = jobs["last"].astype(np.int64) - jobs["first"]
         if n_rows.sum() >= 2**32:
             raise MemoryError(f"Got {n_rows.sum():,} rows of trials together; expected below 2^32.")
@@ -161,12 +161,12 @@ class _Batch:
 
     def _grower_for(self, n_rows: int) -> TrialGrower:
         if self.grower is None or self.grower.n_rows < n_rows:
-            self.grower = None  # its memory goes first
+            self.grower = None  # frees its memory first
             self.grower = TrialGrower(self.table, self._limits(), n_rows, self.sizes)
         return self.grower
 
     def _limits(self) -> Limits:
-        """Options that all trees have in common; of a forest only random cuts differ."""
+        """Return the options that all trees share; in a forest, only random cuts differ."""
         leafrank = self.trees[0].options["leafrank"]
         return Limits(
             _core.CRITERIA.index(leafrank["criterion"]), leafrank["max_depth"],
@@ -203,7 +203,7 @@ class _Batch:
     def _features(
         self, growing: list[int], nodes: list[NDArray[Any]]
     ) -> tuple[NDArray[np.uint16], Any, Any]:
-        """Features that each trial may use: one list for all, or one each."""
+        """Return the features that each trial may use: one list for all, or one list each."""
         if self.trees[0].options["max_features"] < 0:
             n = self.table.n_features
             return np.arange(n, dtype=np.uint16), 0, n
@@ -216,7 +216,7 @@ class _Batch:
         return np.concatenate(lists).astype(np.uint16), np.cumsum(sizes) - sizes, sizes
 
     def _trial_weights(self, growing: list[int]) -> dict[int, Any]:
-        """Units of all classes in the leaves of the trials; of trials without rows, none."""
+        """Return the units of all classes in the leaves of the trials."""
         weights = {}
         for t in growing:
             cells, starts, tests, sets = self.growths[t].grown_trials()
@@ -232,7 +232,7 @@ def _cut(values: NDArray[Any], like: list[NDArray[Any]]) -> list[NDArray[Any]]:
 
 
 def _local_tests(tests: NDArray[np.uint8], starts: NDArray[np.int32]) -> NDArray[np.uint8]:
-    """Tests of several LeafRank trees, those of each numbered from 0."""
+    """Return the tests of several LeafRank trees, with those of each tree numbered from 0."""
     shift = np.repeat(starts[:-1], np.diff(starts))
     local = tests.copy()
     links = as_records(local, TEST)

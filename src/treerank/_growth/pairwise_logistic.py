@@ -1,12 +1,13 @@
-"""The logistic loss over pairs of rows, in O(n log n) and to the precision of a double.
+"""The logistic loss over pairs of rows, in O(n log n) time and double precision.
 
-The loss of a pair, ``log(1 + exp(-(s_i - s_j)))``, does not split into sorted running sums as
-the hinge does, but it is smooth in the score: analytic up to a distance pi off the real line.
-So scores are put in boxes of width 1 and the rows of a box replaced by weights at its Chebyshev
-nodes, chosen to have the same interpolating polynomial: with 12 nodes the error is about
-``(2 pi + sqrt(4 pi^2 + 1))^-12``, 1e-13 of the weight. Sums between nodes of near boxes are small
-matrix products; boxes further apart than 40 see only ``max(0, s_j - s_i)``, to a double's last
-bit, and are read off running sums. This is a fast multipole method in one dimension.
+Unlike the hinge loss, the loss of a pair, ``log(1 + exp(-(s_i - s_j)))``, cannot be computed from
+running sums over sorted scores. But it is analytic in the score, up to a distance of pi from the
+real line. So scores are put into boxes of width 1, and the rows of a box are replaced by weights at
+its Chebyshev nodes with the same interpolating polynomial. With 12 nodes, the error is about
+``(2 pi + sqrt(4 pi^2 + 1))^-12``, 1e-13 of the weight. Sums between the nodes of near boxes are
+small matrix products. Between boxes further apart than 40, the loss equals ``max(0, s_j - s_i)`` in
+double precision, and is computed from running sums. This is a fast multipole method in one
+dimension.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 N_NODES = 12
-# Between boxes further apart than this, exp(-distance) is below a double's precision.
+# Between boxes further apart than this, exp(-distance) is below double precision.
 REACH = 40
 NODES = (chebyshev.chebpts1(N_NODES) + 1) / 2
-# Lagrange's polynomials of the nodes, as combinations of Chebyshev's.
+# Lagrange polynomials of the nodes, as combinations of Chebyshev polynomials.
 TO_LAGRANGE = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, N_NODES - 1))
-# Score differences [distance + REACH, source node, target node] between boxes so far apart.
+# Score differences between nodes: [distance of the boxes + REACH, source node, target node].
 NEAR = np.arange(-REACH, REACH + 1)[:, None, None] + NODES[:, None] - NODES
 NEAR_SOFTPLUS: FloatArray = np.logaddexp(0, NEAR)
 NEAR_EXPIT: FloatArray = expit(NEAR)
@@ -36,7 +37,7 @@ NEAR_BELL: FloatArray = NEAR_EXPIT * expit(-NEAR)
 
 
 class _Boxes(NamedTuple):
-    """Rows in boxes of width 1; only boxes that hold rows are listed, in ascending order."""
+    """Rows in boxes of width 1; only boxes with rows are listed, in ascending order."""
 
     corner: FloatArray
     of_row: IntArray
@@ -44,7 +45,7 @@ class _Boxes(NamedTuple):
 
 
 class _Weights(NamedTuple):
-    """For each class and box: weights at the nodes, their sum, and their first moment."""
+    """Weights at the nodes, their sum and their first moment, for each class and box."""
 
     at_nodes: FloatArray
     total: FloatArray
@@ -95,7 +96,7 @@ def pairwise_logistic(
 def pairwise_logistic_newton(
     scores: FloatArray, rank: IntArray, weight: FloatArray, n_classes: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return first and second derivatives of that loss by each score, a row's weight left out.
+    """Return the derivatives of that loss by each score, without the weight of the row itself.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ def pairwise_logistic_newton(
     Returns
     -------
     first, second : ndarray of shape (n_rows,)
-        Times the row's own weight, they are the gradient and the diagonal of the Hessian.
+        Multiplied by the weight of the row, they are the gradient and the diagonal of the Hessian.
 
     Examples
     --------
@@ -120,21 +121,21 @@ def pairwise_logistic_newton(
     boxes = _put_in_boxes(scores)
     other = _others(_collect(boxes, scores, rank, weight, n_classes))
     slope_at_nodes = _slopes(boxes, other, np.bincount(rank, weight, n_classes).astype(np.float64))
-    bend_at_nodes = _near_sums(boxes, other, NEAR_BELL)  # out of reach there is none
+    bend_at_nodes = _near_sums(boxes, other, NEAR_BELL)  # zero beyond REACH
     bend = np.maximum(_at_rows(bend_at_nodes, boxes, rank), 0.0)
     return _at_rows(slope_at_nodes, boxes, rank), bend
 
 
 def _others(weights: _Weights) -> _Weights:
-    """Masses of all other classes."""
+    """Return the weights of all other classes."""
     return _Weights(*(values.sum(axis=0) - values for values in weights))
 
 
 def _slopes(boxes: _Boxes, other: _Weights, of_class: FloatArray) -> FloatArray:
     """Return the derivative of the loss at each node, for a row of each class.
 
-    A worse row j pushes row i up by expit(s_j - s_i), a better one down by
-    1 - expit(s_j - s_i).
+    A worse row j pushes row i up by ``expit(s_j - s_i)``, a better one pushes it down by
+    ``1 - expit(s_j - s_i)``.
     """
     above = _near_sums(boxes, other, NEAR_EXPIT) + _far_totals(boxes, other)
     better = of_class.sum() - np.cumsum(of_class)
@@ -168,7 +169,7 @@ def _collect(
 
 
 def _near_sums(boxes: _Boxes, weights: _Weights, kernel: FloatArray) -> FloatArray:
-    """Return at each node t the sum of weight times kernel(s - t), s in boxes within reach."""
+    """Return at each node t the sum of weight * kernel(s - t) over the nodes s of near boxes."""
     corner = boxes.corner
     sums = np.zeros_like(weights.at_nodes)
     reach = int(min(REACH, corner[-1] - corner[0]))
@@ -180,12 +181,15 @@ def _near_sums(boxes: _Boxes, weights: _Weights, kernel: FloatArray) -> FloatArr
 
 
 def _far_totals(boxes: _Boxes, weights: _Weights) -> FloatArray:
-    """Return at each node the weight in boxes above, out of reach: expit is 1 there."""
+    """Return at each node the weight in boxes above REACH, where expit is 1."""
     return _tails(weights.total)[:, _out_of_reach(boxes), None]
 
 
 def _far_differences(boxes: _Boxes, weights: _Weights) -> FloatArray:
-    """Return the sum of weight times s - t in boxes above, out of reach: softplus is that."""
+    """Return at each node t the sum of weight * (s - t) in boxes above REACH.
+
+    The softplus of a difference is the difference itself there.
+    """
     moment = _tails(weights.moment)[:, _out_of_reach(boxes), None]
     return moment - _far_totals(boxes, weights) * (boxes.corner[:, None] + NODES)
 

@@ -1,4 +1,4 @@
-"""Progress of a long fit, drawn by rich or tqdm where one is installed."""
+"""Progress of a long fit, shown by rich or tqdm if one of them is installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Report = Callable[[float], None]
 
 @contextmanager
 def progress_bar(what: str, verbose: int) -> Iterator[Report | None]:
-    """Yield a function that takes the share done, or None when nothing is to be shown."""
+    """Yield a function that takes the completed fraction, or None if nothing is to be shown."""
     if not verbose:
         yield None
         return

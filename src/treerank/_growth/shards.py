@@ -1,8 +1,7 @@
-"""One shard of the training rows, and what it is asked while trees are grown from sums.
+"""Operations on one shard of the training rows while trees are grown from sums.
 
-A shard is asked the same questions wherever it is: in this process, or on a worker of a
-cluster. All functions are pure: what they return depends on nothing but their arguments, so
-that a shard that is lost can be asked again.
+They are the same in this process and on a worker of a cluster. All functions are pure: their
+results depend only on their arguments, so that they can be repeated if a shard is lost.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from treerank._trees.ranking_tree import RankTree, Records
 
 Counts = NDArray[Any]  # int64, or uint64 with the negatives in the low half of a word
 Features = tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int8]]
-LOW_BITS = np.uint32(31)  # of a row: its label and how often it counts
+LOW_BITS = np.uint32(31)  # of a packed row: its label and its repeat count
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Shard:
     labels: NDArray[np.uint8]
     weights: Weights
     first_row: int
-    # Among the rows of its class, in the order in which they are assigned to folds.
+    # Position of each row within its class, by which it is assigned to a fold.
     place: NDArray[np.int64] | None = None
 
     @property
@@ -42,15 +41,15 @@ class Shard:
 
 
 class RowSelection(Protocol):
-    """Which rows of a shard a tree is grown on, and how often they count."""
+    """Which rows of a shard a tree is grown on, and with which weights."""
 
     def of(self, shard: Shard) -> Weights:
-        """Weights of the shard's rows in this tree; 0 for a row that is not in it."""
+        """Return the weights of the shard's rows in this tree; 0 for a row that is not in it."""
 
 
 @dataclass(frozen=True)
 class AllRows:
-    """Every row, by its own weight."""
+    """Every row with its own weight."""
 
     def of(self, shard: Shard) -> Weights:
         """Return the weights of the rows."""
@@ -59,14 +58,14 @@ class AllRows:
 
 @dataclass(frozen=True)
 class WithoutFold:
-    """All rows but what a fold holds out; or, turned round, only that."""
+    """All rows except those that a fold holds out; or, if `held_out`, only those."""
 
     fold: int
     n_folds: int
     held_out: bool = False
 
     def of(self, shard: Shard) -> Weights:
-        """Return what is left of the weights of the rows."""
+        """Return the weights of the rows; 0 for those left out."""
         assert shard.place is not None
         return shard.weights.where((shard.place % self.n_folds == self.fold) == self.held_out)
 
@@ -80,11 +79,11 @@ class Drawn:
     n_rows: int
 
     def counts(self, shard: Shard) -> NDArray[np.uint8]:
-        """How often each row was drawn."""
+        """Return how often each row was drawn."""
         return self.sampling.some_counts(self.tree, self.n_rows, shard.first_row, shard.n_rows)
 
     def of(self, shard: Shard) -> Weights:
-        """Return the weights of the rows times their draws."""
+        """Return the weights of the rows multiplied by how often they were drawn."""
         units = shard.weights.as_units
         if self.sampling.n_draws == 0:
             return (
@@ -98,11 +97,11 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Command:
-    """What a shard is asked for one tree in one round; None: nothing of that kind.
+    """The operations on a shard for one tree in one round; fields are None if not needed.
 
-    First rows are placed anew (`tree`, the tree so far, with the `roots` of trials) or moved
-    (`steps`); then the histograms of the slots `wanted`, or the class weights of the leaves of
-    grown `trials`, are counted.
+    First, rows are placed anew (by `tree`, the tree so far, and the `roots` of trials) or moved (by
+    `steps`). Then the histograms of the slots `wanted`, or the class weights in the leaves of grown
+    `trials`, are computed.
     """
 
     tree: RankTree | None = None
@@ -111,14 +110,14 @@ class Command:
     gathered_roots: Records | None = None
     steps: Records | None = None
     step_sets: Records | None = None
-    n_slots: tuple[int, int] | None = None  # that go on, and with those that are gathered then
+    n_slots: tuple[int, int] | None = None  # that continue; including those that are gathered
     wanted: NDArray[np.int32] | None = None
     trials: tuple[Any, Any, Any, Any] | None = None
 
 
 @dataclass(frozen=True)
 class RowState:
-    """Where the rows of a shard are in one tree."""
+    """The positions of the rows of a shard in one tree."""
 
     weights: Weights
     cells: NDArray[np.int32]  # leaf of the tree so far, by row
@@ -130,19 +129,19 @@ class RowState:
 
 @dataclass(frozen=True)
 class Request:
-    """Commands for all trees that grow in lockstep, and what they have in common."""
+    """Commands for all trees that grow in lockstep, and what they share."""
 
     commands: list[Command | None]
     n_codes: NDArray[np.int32]
     n_classes: int
-    wide: bool  # sums may not fit half a word
+    wide: bool  # sums may not fit into half a word
 
 
 State = list[RowState | None]
 
 
 def answer(shard: Shard, before: State | None, request: Request) -> tuple[State, list[Any]]:
-    """Move the rows of all trees, and count what is asked for."""
+    """Move the rows of all trees, and compute the requested sums."""
     state: State = list(before) if before is not None else [None] * len(request.commands)
     answers: list[Any] = []
     for i, command in enumerate(request.commands):
@@ -169,7 +168,7 @@ def answer(shard: Shard, before: State | None, request: Request) -> tuple[State,
 
 
 def add(answers: list[list[Any]]) -> list[Any]:
-    """Add up what shards have answered; whole numbers, so that their order does not matter."""
+    """Sum the answers of all shards; they are integers, so that the order does not matter."""
     columns = zip(*answers, strict=True)
     return [None if column[0] is None else np.sum(column, axis=0) for column in columns]
 
@@ -177,17 +176,17 @@ def add(answers: list[list[Any]]) -> list[Any]:
 def class_weights(
     shard: Shard, samples: list[RowSelection], n_classes: int
 ) -> list[NDArray[np.int64]]:
-    """Units of each class in the rows of each tree."""
+    """Return the units of each class in the rows of each tree."""
     return [_units_by(shard.labels, sample.of(shard), n_classes) for sample in samples]
 
 
 def class_rows(shard: Shard, n_classes: int) -> list[NDArray[np.intp]]:
-    """Number of rows of each class."""
+    """Return the number of rows of each class."""
     return [np.bincount(shard.labels, minlength=n_classes)]
 
 
 def take_sample(shard: Shard, seed: int, bounds: NDArray[np.uint64] | None) -> Shard:
-    """Rows whose hashes are up to the bound of their class; None: all."""
+    """Return the rows whose hashes do not exceed the bound of their class; None means all."""
     if bounds is None:
         return shard
     hashes = _core.row_hashes(shard.codes, shard.labels, seed)
@@ -197,7 +196,7 @@ def take_sample(shard: Shard, seed: int, bounds: NDArray[np.uint64] | None) -> S
 
 
 def content(shard: Shard) -> list[NDArray[np.uint64]]:
-    """Sums, modulo 2^64, that tell one table of coded and labelled rows from another."""
+    """Return sums, modulo 2^64, that serve as a fingerprint of encoded and labelled rows."""
     hashes = _core.row_hashes(shard.codes, shard.labels, 0)
     numbers = np.arange(shard.first_row, shard.first_row + shard.n_rows, dtype=np.uint64)
     units = shard.weights.as_units
@@ -219,7 +218,7 @@ def _units_by(places: NDArray[Any], weights: Weights, n_places: int) -> NDArray[
 def leaf_weights(
     shard: Shard, trees: list[RankTree], samples: list[RowSelection]
 ) -> list[NDArray[np.int64]]:
-    """Units of each class in the leaves of each tree: the sample's rows walk through it."""
+    """Return the units of each class in the leaves of each tree, for the rows of its sample."""
     return [
         tree.leaf_weights(shard.codes, shard.labels, sample.of(shard)).ravel()
         for tree, sample in zip(trees, samples, strict=True)
@@ -258,7 +257,7 @@ def _step(shard: Shard, row_state: RowState, command: Command) -> RowState:
 
 @dataclass(frozen=True)
 class Piece:
-    """What one shard has of the rows gathered in one slot."""
+    """The rows of one shard that are gathered in one slot."""
 
     codes: Codes
     marks: NDArray[np.uint32]  # label and repeats
@@ -267,18 +266,18 @@ class Piece:
 
 @dataclass(frozen=True)
 class Job:
-    """A cell or a node to be grown in one place: tree and slot, and what growth depends on."""
+    """A cell or node to be grown in one place: its tree and slot, and the input of growth."""
 
     tree: int
     slot: int
     record: Records
     options: dict[str, Any]
-    features: NDArray[np.int32] | None  # None: a cell, else the features that a node may use
+    features: NDArray[np.int32] | None  # that a node may use; None for a cell
     total: tuple[float, float]
 
 
 def gather(shard: Shard, state: State, jobs: list[list[Job]]) -> list[list[Piece]]:
-    """Take the shard's rows of every job, job by job in each of the bins."""
+    """Take the rows of the shard for every job in each of the bins of jobs."""
     return [[_piece(shard, state[job.tree], job.slot) for job in bin_] for bin_ in jobs]
 
 
@@ -299,7 +298,7 @@ def _piece(shard: Shard, row_state: RowState | None, slot: int) -> Piece:
 def grow_gathered(
     pieces: list[list[Piece]], jobs: list[Job], features: Features, code_values: Any
 ) -> list[tuple[Any, ...]]:
-    """Grow cells and nodes whose rows have been brought together from all shards."""
+    """Grow cells and nodes whose rows have been gathered from all shards."""
     grown: list[tuple[Any, ...]] = []
     for job, of_shards in zip(jobs, zip(*pieces, strict=True), strict=True):
         codes = np.ascontiguousarray(np.concatenate([p.codes for p in of_shards], axis=1))

@@ -1,14 +1,14 @@
-"""Grow: a tree to soft labels, part the row's own label and part what other trees say of the row.
+"""Growth of a tree to soft labels, which mix a row's own label with predictions of other trees.
 
-Splits of a small tree follow the noise of single labels. Trees that draw their features, and have
-not seen a row, say together how likely it belongs to each class, and far more steadily than its
-label does; a tree that is grown to both ranks better at a given number of strata (Breiman and
-Shang, "Born again trees", 1996).
+The splits of a small tree follow the noise of single labels. Randomized trees that were not grown
+on a row estimate its class probabilities with much less variance than its label. A tree that is
+grown to a mixture of both ranks better for a given number of strata (Breiman and Shang, "Born again
+trees", 1996).
 
-Held-out rows that judge a tree must have no say in the labels it is grown to. So other trees are
-grown without each pair of folds a and b: they give a row of fold a its soft label in the tree that
-fold b judges, and a row of fold b its soft label in the tree that fold a judges. The tree of all
-rows, which no fold judges, has the mean of all soft labels of a row.
+The held-out rows of a tree must not influence the soft labels that it is grown to. So other trees
+are grown without each pair of folds a and b. They give the rows of fold a their soft labels in the
+tree that holds out fold b, and the rows of fold b their soft labels in the tree that holds out fold
+a. The tree of all rows, which has no held-out rows, uses the mean of all soft labels of a row.
 """
 
 from __future__ import annotations
@@ -29,36 +29,37 @@ from treerank._input.weights import Weights
 from treerank._select.folds import Folds
 from treerank._trees.ranking_tree import CellTree, RankTree, upper_shares
 
-# With more rows than that, times the ways to cut the classes in two, the labels will do.
+# Labels are softened up to this many rows, divided by the number of classes minus 1. With more
+# rows, soft labels are not needed.
 SOFT_ROWS = 20_000
-# Two folds are left out at a time, and one must be left.
+# Two folds are left out at a time, and at least one must remain.
 LEAST_FOLDS = 3
-# The weight of the other trees in a soft label; the row's own label has the rest.
+# Weight of the other trees in a soft label; the row's own label has the rest.
 OTHERS_WEIGHT = 0.8
-# The weight of the labels in the score of a cell. The soft labels have the rest; alone they would
-# be too close to their mean to be good estimates of the event rate.
+# Weight of the labels in the score of a cell; the soft labels have the rest. Soft labels alone are
+# too close to their mean to be good estimates of the event rate.
 SCORED_BY_LABELS = 0.25
-# Other trees for each pair of folds, and what they are.
+# Number of other trees for each pair of folds, and their parameters.
 N_TREES = 10
 MAX_DEPTH = 10
 LEAFRANK_DEPTH = 2
 LEAST_WEIGHT = 5.0
 SHRINKAGE = 20.0
-# Units of a row that counts once, of which a soft label is a whole number.
+# Units of a row of weight 1; its soft label divides them among the classes, as integers.
 UNITS = 1024
 
 
 def most_soft_rows(n_classes: int) -> int:
-    """Rows up to which labels are softened: every row is copied for each class."""
+    """Return the number of rows up to which labels are softened: rows are copied for each class."""
     return SOFT_ROWS // (n_classes - 1)
 
 
 @dataclass(frozen=True)
 class SoftRows(LocalRows):
-    """Rows that are held out with their labels, and grown on with soft ones.
+    """Rows on which trees are grown to soft labels and evaluated with the labels themselves.
 
-    `copies` has every row once for each class; `samples` weighs the copies by the row's soft
-    label, for the tree of all rows and for that without each fold.
+    `copies` has every row once for each class. `samples` has the weights of the copies according to
+    the soft labels, for the tree of all rows and for the tree without each fold.
     """
 
     copies: tuple[Coded, TrainingData] | None = None
@@ -78,7 +79,7 @@ class SoftRows(LocalRows):
         ]
 
     def _count(self, tree: RankTree, weights: Weights) -> RankTree:
-        """Count the labels in the cells, which are scored by these and by the soft ones."""
+        """Count the labels in the cells, and set cell shares from labels and soft labels."""
         units = tree.leaf_weights(self.coded.codes, self.data.labels, weights, self.n_jobs)
         counts = tree.cell_counts(units / self.data.weights.scale)
         hard = upper_shares(counts)
@@ -88,9 +89,9 @@ class SoftRows(LocalRows):
 
 
 def _centred(shares: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Shares whose mean over the rows, which is that of the root, is the one wanted.
+    """Transform shares so that the share of the root, their mean over the rows, equals `wanted`.
 
-    A line that keeps 0 and 1 within these bounds: means of shares stay means.
+    The map is linear, so that means of shares remain means, and maps [0, 1] into [0, 1].
     """
     mean = shares[0]
     slope = np.minimum(wanted / mean, (1.0 - wanted) / (1.0 - mean))
@@ -98,9 +99,9 @@ def _centred(shares: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArra
 
 
 def soften(rows: LocalRows, folds: Folds, options: TreeRankOptions) -> SoftRows:
-    """Give the rows soft labels."""
+    """Compute soft labels of the rows."""
     data, n_rows, n_classes = rows.data, rows.data.table.n_rows, len(rows.classes)
-    scale = UNITS if data.weights.scale == 1.0 else 1  # relative weights have units enough
+    scale = UNITS if data.weights.scale == 1.0 else 1  # relative weights already have many units
     given = data.weights.as_units
     units = np.full(n_rows, scale) if given is None else given * scale
     samples = []
@@ -130,10 +131,10 @@ def soften(rows: LocalRows, folds: Folds, options: TreeRankOptions) -> SoftRows:
 def _upper_shares_by_others(
     rows: LocalRows, folds: Folds, options: TreeRankOptions
 ) -> NDArray[np.float64]:
-    """Chance of each row to be above the lowest class, the next, ..., by trees without it.
+    """Probability of each row to be above each class but the last, by trees grown without it.
 
-    For each fold that these trees must not know (0 for the rows of that fold itself), and in the
-    last place for the tree of all rows.
+    The result has an entry for each fold that these trees must not use (0 for the rows of the fold
+    itself), and a last entry for the tree of all rows.
     """
     assert options.leafrank is not None
     n_folds, fold, codes = folds.n_folds, folds.fold, rows.coded.codes

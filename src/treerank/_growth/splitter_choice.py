@@ -1,4 +1,4 @@
-"""What a person gives as `splitter`, as an object with the two methods of a splitter."""
+"""Converts the `splitter` parameter to an object with the two methods of a splitter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from treerank.splitters import ClassifierSplit, Splitter
 
 
 def as_splitter(splitter: Any) -> Any:
-    """Return a splitter, a classifier being wrapped; refuse what can be neither."""
+    """Return a splitter; classifiers are wrapped, and anything else raises an error."""
     if isinstance(splitter, type):
         raise ValueError(
             f"Got splitter={splitter.__name__}, a class; expected an instance, such as "
@@ -27,7 +27,7 @@ def as_splitter(splitter: Any) -> Any:
 
 
 def with_max_features(splitter: Any, max_features: Any) -> Any:
-    """Return a copy that draws its own features in each of its nodes; None for all."""
+    """Return a copy that draws `max_features` features in each of its nodes; None means all."""
     if callable(splitter) and not hasattr(splitter, "get_params"):  # a function of the cell
         copy, name = splitter, None
     else:

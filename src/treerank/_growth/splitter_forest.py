@@ -1,4 +1,4 @@
-"""Growth of a forest whose cells are split by objects in Python, tree by tree, in tasks."""
+"""Growth of a forest whose cells are split by Python objects, one joblib task per tree."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def grow_splitter_forest(
     n_jobs: int,
     verbose: int,
 ) -> SplitterForest:
-    """Grow the trees of the given numbers, each in one task of joblib.
+    """Grow the trees with the given indices, each in one joblib task.
 
-    Tasks go to processes, as most splitters hold Python's lock; ``joblib.parallel_config``
-    chooses otherwise. A tree depends on its number alone, never on who grows it.
+    Tasks run in processes, because most splitters hold the GIL; ``joblib.parallel_config`` can
+    change that. A tree depends only on its index, not on the process that grows it.
     """
     trees = []
     with progress_bar("growing", verbose) as progress:
@@ -63,7 +63,7 @@ def grow_splitter_forest(
             for number in numbers
         )
         for tree in run(jobs):
-            trees.append(replace(tree, encoding=encoding))  # one for all, not a copy a process
+            trees.append(replace(tree, encoding=encoding))  # shared, not one copy per process
             if progress is not None:
                 progress(len(trees) / len(numbers))
     whole = all(tree.n_cells == 1 for tree in trees)

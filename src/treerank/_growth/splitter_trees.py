@@ -1,4 +1,4 @@
-"""Grow cell by cell, with splitters in Python, level by level through all trees at once."""
+"""Growth of trees with Python splitters, level by level in all trees together."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from treerank._trees.splitter_tree import CellSplit, SplitterTree
 from treerank.splitters import Cell, ClassifierSplit
 
 Chooser = Callable[[Cell], Any]
-# Splits above this depth are made below the top, too, as in the core.
+# Above this depth, cells below the top of the focus are split, too, as in the core.
 DEPTH_BELOW_TOP = 5
 
 
 @dataclass
 class Node:
-    """A cell while its tree grows; weights are whole numbers of units, so sums are exact."""
+    """A cell while its tree grows; weights are integers in units, so that sums are exact."""
 
     path: str
     rows: NDArray[np.intp]
@@ -44,13 +44,13 @@ class Node:
     children: list[Node] = field(default_factory=list)
 
     def describe(self, scale: float) -> Cell:
-        """Say what a user's function may know of the cell."""
+        """Return the description of the cell that is passed to a user's function."""
         return Cell(len(self.path), self.path, len(self.rows), self.weight / scale)
 
 
 @dataclass(frozen=True)
 class TreeRows:
-    """Rows of one tree: all, or those left when a part is held out."""
+    """Rows of one tree: all rows, or those that are not held out."""
 
     rows: Matrix
     labels: NDArray[np.uint8]
@@ -60,7 +60,7 @@ class TreeRows:
     n_classes: int
 
     def node(self, path: str, rows: NDArray[np.intp]) -> Node:
-        """Cell of the given rows."""
+        """Return the cell of the given rows."""
         weight = np.zeros(self.n_classes, dtype=np.int64)
         np.add.at(weight, self.labels[rows], self.units[rows])
         return Node(path, rows, weight)
@@ -68,7 +68,7 @@ class TreeRows:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A split of a cell by a pair of classes, and the two parts, the better one first."""
+    """A split of a cell for a pair of classes, and its two parts, the better one first."""
 
     pair: tuple[int, int]
     split: CellSplit
@@ -100,7 +100,7 @@ def grow_cell_trees(
     """Grow a tree on all rows, then one without the rows of each fold."""
     weights = data.weights
     units = weights.as_units if weights.as_units is not None else np.ones(data.table.n_rows, int)
-    # Whatever a splitter does with the order of the rows, theirs follows from their content.
+    # Rows are ordered by their content, so that splitters do not depend on the given order.
     hashes = _core.row_hashes(codes, data.labels, options.seed, n_jobs)
     order = np.lexsort([units, data.labels, *rows[::-1], hashes])
     samples = [units]
@@ -123,7 +123,7 @@ def grow_cell_trees(
 
 
 def grow_cell_tree(sample: TreeRows, splitter: Any, options: TreeRankOptions) -> SplitterTree:
-    """Grow one tree on the rows of the sample that have weight, one cell after another."""
+    """Grow one tree on the rows of positive weight, one cell after another."""
     root = sample.node("", np.flatnonzero(sample.units))
     tree = Growth(sample, root, [root], [root])
     choose = _chooser(splitter)
@@ -136,7 +136,7 @@ def grow_cell_tree(sample: TreeRows, splitter: Any, options: TreeRankOptions) ->
 def _grow_level(
     trees: list[Growth], choose: Chooser, options: TreeRankOptions, run: Parallel
 ) -> None:
-    """Find candidates for the cells of a level, in all trees at once; then choose."""
+    """Find candidates for the cells of a level in all trees together, then choose."""
     tasks = []
     for tree in trees:
         below_top = _below_top(tree, options.focus)
@@ -160,10 +160,10 @@ def _grow_level(
 def _choose_winners(
     tree: Growth, candidates: dict[int, list[Candidate]], options: TreeRankOptions
 ) -> None:
-    """Split the cells of a level, from the best to the worst, where something is gained.
+    """Split the cells of a level, from best to worst, if that is a gain.
 
-    What a candidate adds to VUS is computed with the winners chosen so far; on ties the pair
-    of lower classes wins.
+    The VUS gain of a candidate is computed with the winners chosen so far; on ties, the pair of
+    lower classes wins.
     """
     leaves: list[Node] = []
     tree.pending = []
@@ -188,7 +188,7 @@ def _gains(
     left: list[NDArray[np.int64]],
     options: TreeRankOptions,
 ) -> NDArray[np.float64]:
-    """What each way to split leaf i, its better part given, adds to VUS."""
+    """Return the VUS gain of each split of leaf i, given the weights of its better part."""
     cells = [*better, *tree.leaves[i:]]
     place = len(better)
     if options.tournament_gain == "local":
@@ -199,7 +199,7 @@ def _gains(
 
 
 def _pairs(weight: NDArray[np.int64], tournament: str) -> list[tuple[int, int]]:
-    """Pairs of the classes that a cell has: all, or neighbours among them."""
+    """Return the pairs of classes present in a cell: all, or adjacent ones only."""
     present = np.flatnonzero(weight).tolist()
     return list(combinations(present, 2) if tournament == "all" else pairwise(present))
 
@@ -210,7 +210,7 @@ def _may_split(sample: TreeRows, node: Node, options: TreeRankOptions) -> bool:
 
 
 def _below_top(tree: Growth, focus: CoreFocus) -> set[int]:
-    """Cells that cannot reach the top, whatever they are cut into; see src/core/grow/selector."""
+    """Return the ids of cells below the top, however they are split; see src/core/grow/selector."""
     counts, _, high = focus
     if counts == "all":
         return set()
@@ -227,7 +227,7 @@ def _below_top(tree: Growth, focus: CoreFocus) -> set[int]:
 def _find_candidate(
     sample: TreeRows, node: Node, splitter: Any, pair: tuple[int, int], options: TreeRankOptions
 ) -> Candidate | None:
-    """Fit a splitter to the rows of a pair of classes, and part all rows of the cell by it."""
+    """Fit a splitter to the rows of a pair of classes, and split all rows of the cell with it."""
     key = tuple(node.path.encode()) + (pair if sample.n_classes > 2 else ())
     seed = np.random.SeedSequence(options.seed, spawn_key=key)
     columns = _draw_columns(sample.encoding.feature, options.max_features, seed)
@@ -258,7 +258,7 @@ def _find_candidate(
 
 
 def _delta(left: NDArray[np.int64], cell: NDArray[np.int64], pair: tuple[int, int]) -> int:
-    """Delta(L | C) of a pair of classes, from whole numbers."""
+    """Return Delta(L | C) of a pair of classes, in exact integers."""
     worse, better = pair
     return int(cell[worse]) * int(left[better]) - int(cell[better]) * int(left[worse])
 
@@ -276,7 +276,7 @@ def _fit(split: CellSplit, sample: TreeRows, rows: NDArray[np.intp], pair: tuple
 
 
 def _chooser(splitter: Any) -> Chooser:
-    """Return a function of the cell, whether the user gave one or a single splitter."""
+    """Return a function from a cell to its splitter, also if the user gave a single splitter."""
     if is_function(splitter):
         return splitter  # type: ignore[no-any-return]
     single = as_splitter(splitter)
@@ -284,12 +284,12 @@ def _chooser(splitter: Any) -> Chooser:
 
 
 def is_function(splitter: Any) -> bool:
-    """Whether the splitter is chosen cell by cell."""
+    """Whether the splitter is a function that chooses one for each cell."""
     return callable(splitter) and not isinstance(splitter, type) and not hasattr(splitter, "fit")
 
 
 def _fresh_copy(splitter: Any, seed: np.random.SeedSequence) -> Any:
-    """Return an unfitted copy whose unset seeds follow from the tree's seed and the path."""
+    """Return an unfitted copy; random states that are None are derived from tree seed and path."""
     copy = clone(splitter, safe=False)
     if hasattr(copy, "get_params"):
         number = int(seed.generate_state(1)[0] >> 1)
@@ -305,7 +305,7 @@ def _fresh_copy(splitter: Any, seed: np.random.SeedSequence) -> Any:
 def _draw_columns(
     feature: NDArray[np.intp], max_features: int, seed: np.random.SeedSequence
 ) -> NDArray[np.intp] | None:
-    """Columns of the features drawn for a cell; None for all."""
+    """Return the columns of the features drawn for a cell; None means all."""
     n_features = int(feature.max()) + 1
     if max_features < 0 or max_features >= n_features:
         return None
@@ -314,7 +314,7 @@ def _draw_columns(
 
 
 def check_tells_rows_apart(splitter: Any, encoding: Encoding) -> None:
-    """Refuse a classifier that cannot part rows that differ; elsewhere the branch just ends."""
+    """Raise if a classifier did not split the root although rows differ; other cells just end."""
     if isinstance(splitter, ClassifierSplit) and (encoding.box.high > encoding.box.low).any():
         raise ValueError(
             f"Got splitter={splitter.estimator!r}, which puts all training rows into one class; "
@@ -324,7 +324,7 @@ def check_tells_rows_apart(splitter: Any, encoding: Encoding) -> None:
 
 
 def _flatten(root: Node, encoding: Encoding, scale: float) -> SplitterTree:
-    """Cells of a grown tree in preorder."""
+    """Convert a grown tree to cells in preorder."""
     cells: list[tuple[int, int, int, int, int, int, int, int, float]] = []
     counts, splits = [], []
     stack = [(root, -1)]

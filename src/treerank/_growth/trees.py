@@ -1,4 +1,4 @@
-"""Grow: hand codes, labels and options to the core, and take trees back."""
+"""Growth of trees in the core: passes codes, labels and options, and returns trees."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from treerank._trees.ranking_tree import RankTree, tree_from_core
 
 @dataclass(frozen=True)
 class LeafRankOptions:
-    """Limits of the tree inside a cell; weights are sums of weights, -1 means no limit."""
+    """Limits of the LeafRank tree inside a cell, with sums of sample weights; -1 means no limit."""
 
     criterion: str
     max_depth: int
@@ -35,11 +35,11 @@ class LeafRankOptions:
     min_weight_leaf: float
     min_weight_split: float
     max_features: int
-    random_cuts: bool = False  # one random cut a drawn feature
+    random_cuts: bool = False  # one random cut per drawn feature
     pruning: bool = False  # by cross-validation inside each cell
 
     def for_core(self, scale: float, design_effect: float) -> dict[str, Any]:
-        """Weights in units of the core."""
+        """Return the options for the core, with weights in units."""
         return {
             **vars(self),
             "row_weight": scale,
@@ -63,10 +63,10 @@ class TreeRankOptions:
     missing: str = "learned"
     tournament: str = "all"
     tournament_gain: str = "vus"
-    focus: CoreFocus = WHOLE  # cells below it are not split
+    focus: CoreFocus = WHOLE  # deep cells below it are not split
 
     def for_core(self, scale: float, design_effect: float, first_tree: int = 0) -> dict[str, Any]:
-        """Weights in units of the core; draws of the trees are keyed by their numbers."""
+        """Return the options for the core, with weights in units; `first_tree` keys the draws."""
         assert self.leafrank is not None
         return {
             **vars(self),
@@ -89,7 +89,7 @@ def grow_trees(
 ) -> list[RankTree]:
     """Grow a tree on all rows, then one without the rows of each fold.
 
-    `device_rows`: the same rows where a device grows the trees.
+    `device_rows` are the same rows if a device grows the trees.
     """
     assert options.leafrank is not None
     weights = data.weights
@@ -111,12 +111,12 @@ def grow_samples(
     n_jobs: int,
     verbose: int,
 ) -> list[RankTree]:
-    """Grow a tree for each of several weights of the rows, all in the units of the data's."""
+    """Grow a tree for each of `samples`, weights of the rows in the units of the data."""
     assert options.leafrank is not None
     labels, codes, binning = data.labels, coded.codes, coded.binning
     scale, design_effect = data.weights.scale, data.weights.design_effect
     rows: Any = slice(None)
-    if options.leafrank.pruning:  # LeafRank assigns rows to its folds in their order
+    if options.leafrank.pruning:  # LeafRank's folds depend on the order of the rows
         rows = _order_of_content(codes, data, options.seed, n_jobs)
         codes, labels = np.ascontiguousarray(codes[:, rows]), labels[rows]
     values = code_values(coded) if options.missing == "cell_mean" else None
@@ -141,7 +141,7 @@ def grow_samples(
 def _grow_on_device(
     rows: DeviceRows, folds: Folds | None, options: dict[str, Any], n_jobs: int, verbose: int
 ) -> list[RankTree]:
-    """Grow the same trees; weighted rows are in one or not, by the units that all have."""
+    """Grow the same trees on a device; weighted rows are in a sample or not, with common units."""
     trees: list[RankTree] = []
     weights, scale = rows.data.weights, rows.data.weights.scale
 
@@ -164,7 +164,7 @@ def _grow_on_device(
 
 
 def _order_of_content(codes: Codes, data: TrainingData, seed: int, n_jobs: int) -> NDArray[np.intp]:
-    """Put rows into the order of a hash of their content: the order given does not matter."""
+    """Sort rows by a hash of their content, so that the given order does not matter."""
     hashes = _core.row_hashes(codes, data.labels, seed, n_jobs)
     units = data.weights.as_units
     return np.lexsort([hashes] if units is None else [units, hashes])
@@ -173,7 +173,7 @@ def _order_of_content(codes: Codes, data: TrainingData, seed: int, n_jobs: int) 
 def check_monotonic(
     monotonic_cst: MonotonicCst, names: list[str], binning: Binning
 ) -> NDArray[np.int8]:
-    """One of -1, 0, +1 per feature, from a list or from a dict by name."""
+    """Return -1, 0 or 1 per feature, from a list or from a dict by name."""
     if monotonic_cst is None:
         return np.zeros(len(names), dtype=np.int8)
     expected = "None, one of -1, 0, 1 for each feature, or a dict from feature names to these"

@@ -1,1 +1,1 @@
-"""Validate: columns, categories, labels, weights and parameters, of tables and of blocks."""
+"""Validation of columns, categories, labels, weights and parameters, for tables and blocks."""

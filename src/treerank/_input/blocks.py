@@ -1,11 +1,12 @@
-"""Blocks: what a block of training rows says of labels and columns, and how blocks add up.
+"""Column statistics of blocks of training rows, and how those of several blocks are combined.
 
-A block is some consecutive rows: a row group of a file, a partition of a Dask collection. What
-all rows say decides classes, units of weight, thresholds and levels; then each block is turned
-into numbers on its own. The result does not depend on the cut, and is that of `fit`.
+A block consists of consecutive rows, such as a row group of a file or a partition of a Dask
+collection. The statistics of all rows determine classes, units of weight, thresholds and levels;
+then each block is encoded on its own. The result does not depend on how the rows are divided into
+blocks, and is the same as that of `fit`.
 
-Rows of a block are counted from its own first row; adding two blocks puts the right one after
-the left one.
+Rows of a block are counted from its own first row. When two blocks are combined, the right one
+follows the left one.
 """
 
 from __future__ import annotations
@@ -34,26 +35,21 @@ from treerank._input.columns import (
 from treerank._input.types import TableLike
 from treerank._input.validation import Table
 
-# --- labels ---
-
-
-# --- columns ---
-
 
 @dataclass(frozen=True)
 class ColumnBlockStats:
-    """What some rows say of one column, and its numbers in the sampled rows.
+    """Statistics of one column over some rows, and its numbers in the sampled rows.
 
-    `kinds` tells numbers from levels; a column of neither is empty, and `sample` is None where
-    the rows have no numbers.
+    `kinds` tells whether the values are numbers or levels; a column with neither is empty.
+    `sample` is None if the rows have no numbers.
     """
 
     kinds: Kinds
-    is_empty_number: bool  # of a type of numbers, without any
+    is_empty_number: bool  # numeric type, but all values are missing
     is_guess: bool
     has_missing: bool
-    n_known: int  # rows that have a level
-    weights: Counter[Any]  # of levels
+    n_known: int  # number of rows that have a level
+    weights: Counter[Any]  # weight of each level
     n_infinite: int
     first_infinite: int
     sample: NDArray[np.float64] | None
@@ -61,24 +57,24 @@ class ColumnBlockStats:
 
 @dataclass(frozen=True)
 class TableStats:
-    """What a block of rows, or several, say of all columns.
+    """Statistics of all columns over one or several blocks of rows.
 
-    `matrix` has the sampled rows of an array of numbers.
+    `matrix` holds the sampled rows if the block is a numeric array without categories.
     """
 
     n_rows: int
     n_sampled: int
     columns: list[ColumnBlockStats]
     matrix: NDArray[Any] | None
-    has_missing: NDArray[np.bool_]  # of the array
-    units: NDArray[np.int64] | None  # of the sampled rows
+    has_missing: NDArray[np.bool_]  # for each column of such an array
+    units: NDArray[np.int64] | None  # weights of the sampled rows
 
     def finalize(
         self, names: list[str], wanted: set[int] | None
     ) -> tuple[BinningSample, ColumnStats]:
-        """What decides thresholds and levels; refuse columns that are of no use.
+        """Return what determines thresholds and levels; raise if a column cannot be used.
 
-        `wanted` are the columns that the user has named categories.
+        `wanted` has the indices of the columns that the user declared categorical.
         """
         rows = np.arange(self.n_sampled, dtype=np.uint32)
         if self.matrix is not None:
@@ -107,7 +103,7 @@ class TableStats:
 
 
 def _is_levels(column: ColumnBlockStats, name: str) -> bool:
-    """Whether a column that nobody has named a category holds levels."""
+    """Whether a column that the user has not declared categorical holds levels."""
     column.kinds.check_one_kind(name)
     if column.kinds.counts:
         return "number" not in column.kinds.counts
@@ -115,7 +111,7 @@ def _is_levels(column: ColumnBlockStats, name: str) -> bool:
 
 
 def join(blocks: Sequence[TableStats]) -> TableStats:
-    """Put blocks one after another."""
+    """Combine the statistics of consecutive blocks."""
     first = blocks[0]
     matrix = units = None
     if first.matrix is not None:
@@ -170,20 +166,21 @@ def table_seen(
     names: list[str],
     wanted: set[int] | None,
 ) -> TableStats:
-    """Look over a block of rows, all of which have weight.
+    """Collect the statistics of a block of rows, all of which have positive weight.
 
     Parameters
     ----------
     X : data frame or array
     first_row : int
-        Number of the first row among all rows that have weight.
+        Index of the first row among all rows of positive weight.
     bound : int
-        Hashes below it are sampled: ``_core.sample_bound(number of all rows, SAMPLE_ROWS)``.
+        Rows whose hashes do not exceed it are sampled:
+        ``_core.sample_bound(number of all rows, SAMPLE_ROWS)``.
     units : array of shape (rows,), or None
         Units of weight.
     names : list of str
     wanted : set of int or None
-        Columns that the user has named categories; None if all is left to the types.
+        Indices of the columns that the user declared categorical; None to decide by dtype.
     """
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     n_rows = len(frame)
@@ -207,7 +204,7 @@ def table_seen(
 
 
 def block_table(X: TableLike, names: list[str], is_categorical: Sequence[bool]) -> Table:
-    """Open a block whose columns are known to be numbers or levels, to be coded."""
+    """Return a block as a table ready for encoding; the kind of each column is known."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     columns = []
     if isinstance(frame, nw.DataFrame):
@@ -289,7 +286,7 @@ def _any_nan(values: NDArray[np.float64]) -> bool:
 
 
 def _one_kind(kind: str, series: nw.Series[Any]) -> Kinds:
-    """Kinds of a column whose type leaves no doubt."""
+    """Kinds of a column whose dtype determines them."""
     n_missing, n_rows = series.null_count(), len(series)
     row = int(np.argmin(series.is_null().to_numpy())) if n_missing else 0
     return Kinds(n_rows, {kind: n_rows - n_missing}, {kind: (row, series[row])})
@@ -301,7 +298,7 @@ def _array_column_seen(
     rows: NDArray[np.uint32],
     units: NDArray[np.int64] | None,
 ) -> ColumnBlockStats:
-    """A column of an array, some columns of which are categories."""
+    """Statistics of a column of an array in which some columns are categorical."""
     has_missing = _any_nan(values)
     weights: Counter[Any] = Counter()
     if named:

@@ -1,4 +1,4 @@
-"""Levels: a column of categories as its distinct levels and a number per row."""
+"""Represents a categorical column by its distinct levels and the index of each row's level."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from treerank._input.columns import is_missing
 
 
 class SharedLevels(tuple[Any, ...]):
-    """Levels that share one code; a plain tuple is one level, of a column of tuples."""
+    """Levels that share one code. A plain tuple, in contrast, is one level of a tuple column."""
 
     __slots__ = ()
 
 
 def flat_levels(levels: list[Any]) -> list[Any]:
-    """Every level, also those that share a code."""
+    """Return all levels, including those that share a code."""
     return [
         member
         for level in levels
@@ -30,7 +30,7 @@ def flat_levels(levels: list[Any]) -> list[Any]:
 
 
 def format_level(level: Any) -> str:
-    """Name of a level; of those that share a code the first two, and how many they are."""
+    """Format a level; for many that share a code, the first two and how many there are."""
     if not isinstance(level, SharedLevels):
         return str(level)
     if len(level) <= 3:
@@ -40,29 +40,29 @@ def format_level(level: Any) -> str:
 
 @dataclass(frozen=True)
 class Factor:
-    """Levels of the rows, without an object per row.
+    """Levels of the rows, without a Python object per row.
 
-    Some levels may have no row, and one may be there twice.
+    A level may have no rows, and may occur twice in `levels`.
     """
 
-    levels: list[Any]  # none of them missing
-    places: NDArray[np.int32]  # of each row's level among them; -1 for missing
+    levels: list[Any]  # without missing values
+    places: NDArray[np.int32]  # index of each row's level in `levels`; -1 for missing
 
     def __len__(self) -> int:
         return len(self.places)
 
     @property
     def n_known(self) -> int:
-        """Rows that have a level."""
+        """Number of rows that have a level."""
         return int(np.count_nonzero(self.places >= 0))
 
     @property
     def has_missing(self) -> bool:
-        """Whether a row has no level."""
+        """Whether some row has no level."""
         return self.n_known < len(self)
 
     def weights(self, units: NDArray[np.int64] | None) -> Counter[Any]:
-        """Units of the rows of each level that has some."""
+        """Return the weight in units of each level that has rows."""
         known = self.places >= 0
         weight = np.zeros(len(self.levels), dtype=np.int64)
         if units is None:
@@ -76,7 +76,7 @@ class Factor:
         return counts
 
     def encode(self, code_of: dict[Any, int]) -> NDArray[np.int32]:
-        """Code of each row; 0 for missing and for levels that have no code."""
+        """Return the code of each row, 0 for missing values and levels without a code."""
         codes = np.array([*(code_of.get(level, 0) for level in self.levels), 0], dtype=np.int32)
         return np.asarray(codes[self.places])
 
@@ -100,7 +100,7 @@ def _of_arrow(array: Any) -> Factor:
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
     levels = array.dictionary.to_pylist()
-    places = array.indices.cast(pa.int32()).fill_null(-1)  # others number from an unsigned 0
+    places = array.indices.cast(pa.int32()).fill_null(-1)  # the index type may be unsigned
     return _without_missing(levels, places.to_numpy(zero_copy_only=False))
 
 

@@ -1,4 +1,4 @@
-"""Weights of the classes, which multiply those of the rows."""
+"""Class weights, which are multiplied with the sample weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def with_class_weight(
     classes: NDArray[Any],
     weight: Floats | None,
 ) -> Floats | None:
-    """Weights of the rows times those of their classes; as scikit-learn has them."""
+    """Multiply the sample weights by the class weights, as scikit-learn does."""
     if class_weight is None:
         return weight
     of_class = _weights_of(class_weight, labels, classes)
@@ -28,7 +28,7 @@ def with_class_weight(
 
 
 def refuse_class_weight(estimator: Any, where: str) -> None:
-    """Refuse class weights where rows are read block by block."""
+    """Raise if class weights are given; used if rows are read block by block."""
     class_weight = getattr(estimator, "class_weight", None)
     if class_weight is not None:
         raise ValueError(
@@ -41,7 +41,7 @@ def _weights_of(
     class_weight: ClassWeight, labels: NDArray[np.uint8], classes: NDArray[Any]
 ) -> Floats:
     if isinstance(class_weight, str) and class_weight == "balanced":
-        # By rows, not by their weights.
+        # Balances numbers of rows, not sums of sample weights.
         counts = np.bincount(labels, minlength=len(classes))
         return len(labels) / (len(classes) * np.maximum(counts, 1)).astype(np.float64)
     if not isinstance(class_weight, Mapping):

@@ -1,4 +1,4 @@
-"""Classifiers that a person gives as a splitting rule: what they are, and how they take weights."""
+"""Classifiers given as splitting rules: validation, and how they accept sample weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 
 def check_classifier(classifier: Any) -> None:
-    """Refuse what is no classifier, or cannot weigh the rows of a cell."""
+    """Raise if the object is not a classifier, or cannot weight the rows of a cell."""
     if not (hasattr(classifier, "fit") and is_classifier(classifier)):
         raise ValueError(
             f"Got splitter={classifier!r}; expected None, a LeafRank, a classifier, an object of "
@@ -42,7 +42,7 @@ def last_step(classifier: Any) -> Any:
 
 
 def innermost(classifier: Any) -> Any:
-    """Return the classifier itself, taken out of pipelines and searches."""
+    """Return the classifier inside pipelines and hyperparameter searches."""
     if isinstance(classifier, Pipeline):
         return innermost(classifier[-1])
     if isinstance(classifier, GridSearchCV | RandomizedSearchCV):
@@ -51,7 +51,7 @@ def innermost(classifier: Any) -> Any:
 
 
 def weight_parameter(classifier: Any) -> str | None:
-    """Name by which `fit` takes the weights; None if it does not."""
+    """Name of the `fit` parameter for sample weights; None if there is none."""
     if isinstance(classifier, Pipeline):
         inside = weight_parameter(classifier[-1])
         return None if inside is None else f"{classifier.steps[-1][0]}__{inside}"
@@ -61,7 +61,7 @@ def weight_parameter(classifier: Any) -> str | None:
 
 
 def shares_generator(classifier: Any) -> bool:
-    """Whether fits in several threads would share one generator of random numbers."""
+    """Whether fits in several threads would share one random number generator."""
     return any(
         isinstance(part, LinearSVC)
         or (isinstance(part, LogisticRegression) and part.solver == "liblinear")

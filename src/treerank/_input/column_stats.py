@@ -1,4 +1,4 @@
-"""Column statistics: what all rows say of the columns, and the rows that decide thresholds."""
+"""Statistics of the columns over all rows, and the sample of rows for the thresholds."""
 
 from __future__ import annotations
 
@@ -13,47 +13,47 @@ from treerank import _core
 from treerank._input.columns import Column, is_missing
 from treerank._input.validation import Table
 
-# Rows that decide the thresholds: as many as pin down 255 quantiles well.
+# Rows from which thresholds are computed: enough to estimate 255 quantiles well.
 SAMPLE_ROWS = 200_000
 
 
 @dataclass(frozen=True)
 class BinningSample:
-    """The rows that decide thresholds: all, or those whose numbers have the smallest hashes.
+    """The rows for the thresholds: all, or those whose indices have the smallest hashes.
 
-    A row is in it or not by its number alone, however the rows are cut into blocks.
+    Whether a row is sampled depends only on its index, not on how rows are divided into blocks.
     """
 
     table: Table
-    rows: NDArray[np.uint32]  # of the table
-    units: NDArray[np.int64] | None  # of all rows of the table
+    rows: NDArray[np.uint32]  # indices into the table
+    units: NDArray[np.int64] | None  # weights of all rows of the table
 
     def values(self, j: int) -> NDArray[np.float64]:
-        """Numbers of one feature."""
+        """Return the values of one numeric feature in the sample."""
         table = self.table
         column = table.matrix[:, j] if table.matrix is not None else table.columns[j].values
         return np.asarray(column, dtype=np.float64)[self.rows]
 
     @property
     def weights(self) -> NDArray[np.int64] | None:
-        """Units of the rows; None when every row counts once."""
+        """Weights of the sampled rows in units; None if every row has weight 1."""
         return None if self.units is None else self.units[self.rows]
 
 
 @dataclass(frozen=True)
 class ColumnStats:
-    """What all rows say of the columns: missing values, and the weight of each level.
+    """Statistics of the columns over all rows: missing values, and the weight of each level.
 
-    `weights[j]` is None for a number.
+    `weights[j]` is None if feature j is numeric.
     """
 
-    n_known: list[int]  # rows that have a level
+    n_known: list[int]  # number of rows that have a level
     has_missing: NDArray[np.bool_]
     weights: list[Counter[Any] | None]
 
 
 def collect_stats(table: Table, units: NDArray[np.int64] | None, n_jobs: int) -> ColumnStats:
-    """See which levels and missing values the rows have."""
+    """Collect the levels and missing values of all columns."""
     n = table.n_features
     n_known = [0] * n
     has_missing = np.zeros(n, dtype=bool)
@@ -74,7 +74,7 @@ def collect_stats(table: Table, units: NDArray[np.int64] | None, n_jobs: int) ->
 
 
 def _level_weights(column: Column, counts: Counter[Any], units: NDArray[np.int64]) -> Counter[Any]:
-    """Mass of each value, missing ones included."""
+    """Return the weight of each value, including missing values."""
     number = {value: i for i, value in enumerate(counts)}
     place = np.fromiter(map(number.__getitem__, column.values), np.intp, len(column.values))
     weight = np.zeros(len(number), dtype=np.int64)

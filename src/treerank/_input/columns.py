@@ -1,4 +1,4 @@
-"""Columns: one column of a data frame becomes numbers or levels, or an error that names it."""
+"""Reads a column of a data frame as numbers or levels; errors name the column."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Numbers = NDArray[np.float64] | NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a data frame, or one column of an array that holds categories."""
+    """One column of a data frame, or of an array with categorical columns."""
 
     name: str
-    values: Numbers | Levels  # numbers (of any stride), or one level per row
-    is_guess: bool = False  # text that nobody has called a category
-    factor: Factor | None = None  # the levels of a block of rows, in place of `values`
+    values: Numbers | Levels  # numbers (with any stride), or one level per row
+    is_guess: bool = False  # text that the user has not declared categorical
+    factor: Factor | None = None  # used instead of `values` for the levels of a block
 
     @property
     def is_categorical(self) -> bool:
@@ -46,14 +46,14 @@ def frame_column(
 ) -> Column:
     """Read one column of a data frame.
 
-    `wanted` are the numbers of the columns that are categories, None to tell by type;
-    `fitted` says that they are those of a fitted model.
+    `wanted` has the indices of the categorical columns, None to decide by dtype; `fitted` tells
+    whether they are those of a fitted model.
     """
     dtype = series.dtype
     if dtype == nw.Object:
         return object_column(series.to_list(), name, j, wanted, fitted)
     named = wanted is not None and j in wanted
-    is_empty = len(series) == series.null_count()  # of any type: polars has one of its own
+    is_empty = len(series) == series.null_count()  # of any dtype: polars has a null dtype
     is_text = dtype in (nw.Categorical, nw.Enum, nw.String, nw.Boolean)
     is_text |= not fitted and is_empty and not dtype.is_numeric()
     if not is_text and not dtype.is_numeric() and not is_empty:
@@ -96,7 +96,7 @@ def _number_column(name: str, values: Numbers) -> Column:
 
 
 def raise_infinite(name: str, n_infinite: int, n_rows: int, first: int) -> None:
-    """Raise for rows that are infinite."""
+    """Raise the error for infinite values."""
     raise ValueError(
         f"Column {name!r} contains infinity in {n_infinite:,} of {n_rows:,} rows (first: row "
         f"{first}); replace it by a number, or by NaN for missing."
@@ -104,7 +104,7 @@ def raise_infinite(name: str, n_infinite: int, n_rows: int, first: int) -> None:
 
 
 def check_no_lone_surrogates(name: str, levels: Iterable[Any]) -> None:
-    """Refuse text that no file and no other program can hold."""
+    """Raise if text cannot be encoded as UTF-8, and so cannot be written to a file."""
     for level in levels:
         if isinstance(level, str) and not level.isascii():
             try:
@@ -118,7 +118,7 @@ def check_no_lone_surrogates(name: str, levels: Iterable[Any]) -> None:
 
 
 def check_hashable(name: str, values: list[Any]) -> None:
-    """Refuse lists and other unhashable values as levels."""
+    """Raise if values such as lists cannot be levels because they are unhashable."""
     for row, value in enumerate(values):
         try:
             hash(value)
@@ -130,7 +130,7 @@ def check_hashable(name: str, values: list[Any]) -> None:
 
 
 def raise_unsupported_type(name: str, series: nw.Series[Any]) -> None:
-    """Raise for dates and the like."""
+    """Raise the error for dates and other unsupported dtypes."""
     raise ValueError(
         f"Column {name!r} has type {_type_name(series)}; expected numbers, text, booleans or "
         "categories. "
@@ -139,18 +139,18 @@ def raise_unsupported_type(name: str, series: nw.Series[Any]) -> None:
 
 
 def _type_name(series: nw.Series[Any]) -> str:
-    """Name of the type; the library's own where narwhals does not know it."""
+    """Name of the dtype; the native one if narwhals does not know it."""
     native = series.to_native()
     return str(series.dtype if series.dtype != nw.Unknown else getattr(native, "dtype", "unknown"))
 
 
 def as_numbers(series: nw.Series[Any], name: str) -> Numbers:
-    """Numbers of a column, NaN for missing; floats as they lie in the data frame."""
+    """Return a column as numbers, with NaN for missing; floats are not copied if possible."""
     if series.dtype in (nw.Float64, nw.Float32):
         numbers = series.to_numpy()
         if numbers.dtype in (np.float64, np.float32):
             return numbers
-    if series.dtype.is_integer():  # a cast of pyarrow's refuses those that double would round
+    if series.dtype.is_integer():  # pyarrow's cast refuses integers that a double would round
         return np.asarray(series.to_numpy(), dtype=np.float64)
     if series.dtype != nw.Object:
         return series.cast(nw.Float64).to_numpy()
@@ -168,25 +168,25 @@ def _numbers_of_objects(values: list[Any], name: str) -> NDArray[np.float64]:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for none: None, NaN, NaT or pandas' NA, which does not compare."""
+    """Whether a value is missing: None, NaN, NaT or pandas.NA, which cannot be compared."""
     if value is None or isinstance(value, str):
         return value is None
     try:
-        return bool(value != value)  # noqa: PLR0124 (true of NaN and NaT alone)
+        return bool(value != value)  # noqa: PLR0124 (true only for NaN and NaT)
     except (TypeError, ValueError):
         return type(value).__name__ == "NAType"
 
 
 @dataclass(frozen=True)
 class Kinds:
-    """How many values of a column are numbers, text (or booleans) and neither.
+    """How many values of a column are numbers, text (or booleans), or neither.
 
-    What blocks of rows say adds up, the later block on the right.
+    Kinds of consecutive blocks can be added, with the later block on the right.
     """
 
     n_rows: int
     counts: dict[str, int]
-    first: dict[str, tuple[int, Any]]  # row and value
+    first: dict[str, tuple[int, Any]]  # row and value of the first occurrence
 
     def __add__(self, other: Kinds) -> Kinds:
         later = {kind: (self.n_rows + row, v) for kind, (row, v) in other.first.items()}
@@ -195,7 +195,7 @@ class Kinds:
         return Kinds(self.n_rows + other.n_rows, counts, later | self.first)
 
     def check_one_kind(self, name: str) -> None:
-        """Refuse objects of no use, and text among numbers."""
+        """Raise if the column has unsupported objects, or both text and numbers."""
         for unfit, what in [("other", "neither numbers nor text"), ("text", "text")]:
             if unfit in self.counts and (unfit == "other" or "number" in self.counts):
                 row, value = self.first[unfit]
@@ -215,9 +215,9 @@ def object_kinds(values: list[Any]) -> Kinds:
 
 
 def _objects_are_levels(values: list[Any], name: str, named: bool) -> bool:
-    """Whether a column of Python objects is text or booleans rather than numbers.
+    """Whether a column of Python objects holds text or booleans rather than numbers.
 
-    A mixture is refused unless the user has named the column a category.
+    Raises for a mixture, unless the user declared the column categorical.
     """
     kinds = object_kinds(values)
     if not named:

@@ -1,4 +1,4 @@
-"""Arrays that are in a GPU's memory: a table stays there, labels and weights are brought here."""
+"""Arrays in GPU memory: a table stays there, labels and weights are copied to the host."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from treerank._device.numbers import DeviceNumbers, open_numbers
 from treerank._input.columns import raise_infinite
 from treerank._input.types import TableLike
 
-# Arrays of at least this many rows are copied to the device, which checks and codes them faster;
-# and the share of its free memory that they may take.
+# Arrays with at least LEAST_ROWS rows are copied to the device, which checks and encodes them
+# faster, if they take less than MEMORY_SHARE of its free memory.
 LEAST_ROWS, MEMORY_SHARE = 50_000, 0.5
 
 
 def numbers_on_device(estimator: Any, X: Any) -> DeviceNumbers | None:
-    """Return a table that is on the device, or was worth copying there; None for any other."""
+    """Return a table that is on the device or is large enough to be copied there; else None."""
     if is_on_device(X):
         return open_numbers(_device_of(estimator), X)
     if not _is_large_matrix(X) or getattr(estimator, "device", "cpu") == "cpu":
@@ -38,7 +38,7 @@ def _is_large_matrix(X: TableLike) -> bool:
 
 
 def values_here(estimator: Any, values: Any) -> Any:
-    """Return labels or weights as they are, those on a device copied."""
+    """Return labels or weights, copied to the host if they are on a device."""
     return read_array(_device_of(estimator), values) if is_on_device(values) else values
 
 
@@ -54,7 +54,7 @@ def _device_of(estimator: Any) -> Device:
 
 
 def check_finite(numbers: DeviceNumbers, names: list[str]) -> None:
-    """Refuse infinite numbers."""
+    """Raise if a column has infinite values."""
     for name, seen in zip(names, numbers.seen, strict=True):
         if seen["n_infinite"]:
             first = len(numbers) - int(seen["first_infinite"])
@@ -62,5 +62,5 @@ def check_finite(numbers: DeviceNumbers, names: list[str]) -> None:
 
 
 def missing_columns(numbers: DeviceNumbers) -> NDArray[np.bool_]:
-    """One flag a column: whether it has missing values."""
+    """Return whether each column has missing values."""
     return np.asarray(numbers.seen["n_missing"] > 0)

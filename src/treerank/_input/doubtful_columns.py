@@ -1,4 +1,4 @@
-"""Doubtful columns: categories that name rows, and text that reads as numbers."""
+"""Finds doubtful columns: categories that identify rows, and text that looks like numbers."""
 
 from __future__ import annotations
 
@@ -8,45 +8,45 @@ from typing import Any
 
 from treerank._input.warn import warn
 
-# So few levels are a category whatever the number of rows.
+# A column with at most this many levels is a category, whatever the number of rows.
 FEW_LEVELS = 20
-# More levels per row than this, and over four rows in five have a level of their own: as many new
-# rows, by Good and Turing's estimate, will have one that has not been seen.
+# With more levels per row than this, over 80% of the rows have a level of their own. By the
+# Good-Turing estimate, the same proportion of new rows will have an unseen level.
 MOST_LEVELS_PER_ROW = 0.9
-# Columns that a warning names.
+# Maximum number of columns that a warning names.
 MOST_NAMED = 10
 
 
 @dataclass(frozen=True)
 class Category:
-    """A column of levels, as far as it may be doubted."""
+    """The properties of a categorical column that tell whether it is doubtful."""
 
     name: str
-    is_guess: bool  # text that nobody has called a category
+    is_guess: bool  # text that the user has not declared categorical
     levels: Collection[Any]
-    n_known: int  # rows that have a level
+    n_known: int  # number of rows that have a level
 
     @property
     def identifies_rows(self) -> bool:
-        """Whether levels are names of rows rather than of groups of them."""
+        """Whether the levels identify rows rather than groups of rows."""
         n_levels = len(self.levels)
         return n_levels > FEW_LEVELS and n_levels > MOST_LEVELS_PER_ROW * self.n_known
 
     @property
     def reads_as_numbers(self) -> bool:
-        """Whether the column is text, yet nine levels in ten are numbers."""
+        """Whether the column is text, but at least 90% of its levels are numbers."""
         if not self.is_guess or len(self.levels) <= FEW_LEVELS:
             return False
         return len(self.other_than_numbers) <= 0.1 * len(self.levels)
 
     @property
     def other_than_numbers(self) -> list[Any]:
-        """Levels that are not numbers, in order."""
+        """Levels that are not numbers, sorted."""
         return sorted((level for level in self.levels if not _reads_as_number(level)), key=str)
 
 
 def warn_of_doubtful(categories: list[Category]) -> None:
-    """Warn once of all columns that identify rows, and once of all that read as numbers."""
+    """Warn once about all columns that identify rows, and once about all that look like numbers."""
     left_out = [c for c in categories if c.identifies_rows]
     if left_out:
         said = [f"{c.name!r} ({len(c.levels):,} levels in {c.n_known:,} rows)" for c in left_out]

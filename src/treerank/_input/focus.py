@@ -1,4 +1,4 @@
-"""What counts of a ranking: all of it, or its top."""
+"""The focus of a ranking: all of it, or its top."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ EXPECTED = (
     "0 <= low < high <= 1"
 )
 CoreFocus = tuple[str, float, float]
-# As the core takes it: nothing of a ranking counts more than the rest.
+# No focus, in the form that the core takes: the whole ranking counts.
 WHOLE: CoreFocus = ("all", 0.0, 1.0)
 
 
 @dataclass(frozen=True)
 class Focus:
-    """The top of a ranking, by the share of the rows or by false positive rates.
+    """The top of a ranking, given as a proportion of the rows or as false positive rates.
 
-    With "rows" a ranking is measured by its local AUC at the rate `high`, with "negatives" by its
-    partial AUC between the false positive rates `low` and `high`, over their distance.
+    If `counts` is "rows", rankings are measured by their local AUC at the rate `high`; if it is
+    "negatives", by their partial AUC between the false positive rates `low` and `high`, divided by
+    ``high - low``.
     """
 
     counts: str
@@ -34,12 +35,12 @@ class Focus:
 
     @property
     def for_core(self) -> CoreFocus:
-        """As the core takes it."""
+        """The focus in the form that the core takes."""
         return (self.counts, self.low, self.high)
 
 
 def check_focus(focus: FocusLike, n_classes: int) -> Focus | None:
-    """Return what is in the focus; None for all of the ranking."""
+    """Check the focus parameter; None stands for the whole ranking."""
     if focus is None:
         return None
     found = _by_rates(focus) if isinstance(focus, tuple | list) else _by_rows(focus)

@@ -1,4 +1,4 @@
-"""Tables of any kind: some of their rows, and columns made into a data frame."""
+"""Helpers for tables of any library: opening them, taking rows, and building data frames."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FEW_ROWS = 16
 
 
 def open_frame(table: Any) -> nw.DataFrame[Any] | None:
-    """Return a data frame of any library as narwhals has it; None for anything else."""
+    """Wrap a data frame of any library with narwhals; return None for anything else."""
     if isinstance(table, np.ndarray):
         return None
     try:
@@ -33,10 +33,10 @@ def open_frame(table: Any) -> nw.DataFrame[Any] | None:
 
 
 def few_rows(table: Any) -> tuple[list[Any], NDArray[Any]] | None:
-    """Return the names and the values of a short frame of pandas or polars; else None.
+    """Return the names and values of a short pandas or polars frame; otherwise None.
 
-    A service scores one row at a time: taken as a whole it costs a tenth of what its columns cost
-    one by one.
+    A service scores one row at a time. Reading such a frame as a whole takes a tenth of the time
+    of reading it column by column.
     """
     if nw.dependencies.is_pandas_dataframe(table):
         if not 0 < len(table) <= FEW_ROWS:
@@ -52,7 +52,7 @@ def few_rows(table: Any) -> tuple[list[Any], NDArray[Any]] | None:
 
 
 def check_numeric(X: TableLike, owner: str) -> None:
-    """Refuse what cannot be made numbers: text, dates, integers beyond the largest double."""
+    """Raise if X cannot be converted to numbers: text, dates, integers too large for a double."""
     if issparse(X):
         return
     try:
@@ -69,7 +69,7 @@ def check_numeric(X: TableLike, owner: str) -> None:
 
 
 def take_rows_of(table: Any, rows: NDArray[np.intp]) -> Any:
-    """Rows of a data frame, an array or anything NumPy can read, in the order asked for."""
+    """Return rows of a data frame, an array or anything NumPy can read, in the given order."""
     frame = open_frame(table)
     if frame is not None:
         return frame[rows.tolist()].to_native()
@@ -77,13 +77,13 @@ def take_rows_of(table: Any, rows: NDArray[np.intp]) -> Any:
 
 
 def array_of_rows(rows: Any) -> NDArray[Any]:
-    """Lists of rows as an array; of objects where there is text, which keeps numbers numbers."""
+    """Convert lists of rows to an array, of objects if there is text, so that numbers are kept."""
     array = np.asarray(rows)
     return np.array(rows, dtype=object) if array.dtype.kind == "U" else array
 
 
 def frame_of(columns: dict[str, Any], backend: str | None = None) -> Any:
-    """Build a data frame of the library named, or of the first that is installed."""
+    """Build a data frame of the given library, or of the first one that is installed."""
     names: list[Any] = [backend] if backend else ["pandas", "polars", "pyarrow"]
     for name in names:
         try:

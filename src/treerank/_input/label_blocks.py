@@ -1,4 +1,4 @@
-"""Labels of a block of rows: what they say of the classes, and how blocks add up."""
+"""Labels of blocks of rows: their statistics, and how those of several blocks are combined."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from treerank._input.types import LabelOrder
 
 @dataclass(frozen=True)
 class LabelStats:
-    """What the labels of some rows say of the classes."""
+    """Statistics of the labels of some rows, from which the classes follow."""
 
     n_rows: int
     distinct: NDArray[Any]
     n_missing: int
     first_missing: int  # -1 if there is none
-    categories: list[Any] | None  # levels of a categorical, also those without a row
+    categories: list[Any] | None  # levels of a categorical, including those without rows
     is_ordered: bool = False
-    orders_agree: bool = True  # of the categories of all blocks
+    orders_agree: bool = True  # whether all blocks order the categories alike
 
     def __add__(self, other: LabelStats) -> LabelStats:
         first = self.first_missing
@@ -60,11 +60,11 @@ class LabelStats:
     def classes(
         self, label_order: LabelOrder, max_classes: int = _core.MAX_CLASSES
     ) -> NDArray[Any]:
-        """Classes of all rows, worst first, by the rules of `check_labels`."""
+        """Return the classes of all rows, worst first, by the rules of `check_labels`."""
         if self.n_missing:
             raise_missing_labels(self.n_missing, self.n_rows, self.first_missing)
         values = plain_labels(self.distinct)
-        # As often as it takes not to be told that there are many classes for so few rows.
+        # Repeated, so that scikit-learn does not warn about many classes for few rows.
         check_classification_targets(np.repeat(values, 5) if len(values) else values)
         try:
             distinct = np.unique(values)
@@ -87,7 +87,7 @@ class LabelStats:
 
 
 def _same_order(a: list[Any], b: list[Any]) -> bool:
-    """Whether what two lists have in common is in one order."""
+    """Whether the common elements of two lists are in the same order."""
     common = set(a) & set(b)
     return [v for v in a if v in common] == [v for v in b if v in common]
 
@@ -106,18 +106,18 @@ def _union(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class LabelBlock:
-    """Labels of a block: what they say, and which of the distinct ones each row has."""
+    """Labels of a block: their statistics, and the index of each row's label in `distinct`."""
 
     seen: LabelStats
     places: NDArray[Any]
 
     def numbers(self, classes: NDArray[Any]) -> NDArray[np.uint8]:
-        """Class number of each row."""
+        """Return the class number of each row."""
         return np.asarray(class_numbers(self.seen.distinct, classes)[self.places])
 
 
 def label_block(y: ArrayLike) -> LabelBlock:
-    """Look at the labels of a block: an array, or a series of any library."""
+    """Collect the labels of a block, given as an array or as a series of any library."""
     series = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(series, nw.Series) and series.dtype in (nw.String, nw.Categorical, nw.Enum):
         return _text_labels(series)
@@ -131,7 +131,7 @@ def label_block(y: ArrayLike) -> LabelBlock:
         raise SEVERAL_TYPES from None
     first = int(np.argmax(missing)) if missing.any() else -1
     seen = LabelStats(len(values), distinct, int(missing.sum()), first, None)
-    if first >= 0:  # will be refused when all blocks have been seen
+    if first >= 0:  # LabelStats.classes raises once all blocks have been read
         return LabelBlock(seen, np.empty(0, dtype=np.uint8))
     return LabelBlock(seen, _small(np.searchsorted(distinct, values), len(distinct)))
 
@@ -152,7 +152,7 @@ def _text_labels(series: nw.Series[Any]) -> LabelBlock:
 
 
 def _categories(series: nw.Series[Any], factor: Factor) -> tuple[list[Any] | None, bool]:
-    """Levels of a categorical in their order, and whether the order has a meaning."""
+    """Return the levels of a categorical in order, and whether the order is meaningful."""
     if isinstance(series.dtype, nw.Enum):
         return list(series.dtype.categories), True
     if not isinstance(series.dtype, nw.Categorical):

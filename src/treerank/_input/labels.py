@@ -1,4 +1,4 @@
-"""Labels: two or more ordered classes, worst first, and where their order comes from."""
+"""Validation of labels: two or more ordered classes, worst first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from treerank._input.types import LabelOrder
 from treerank._input.warn import warn
 
 WHOLE_NUMBERS = [np.dtype(kind) for kind in (np.int64, np.int32, np.int8, np.uint8)]
-FEW_LABELS = 20  # of more, scikit-learn asks how many rows they have
+FEW_LABELS = 20  # up to this many values, scikit-learn does not warn about too many classes
 SEVERAL_TYPES = ValueError(
     "Got labels of several types that have no order; expected numbers or text throughout."
 )
@@ -27,8 +27,8 @@ def check_labels(
 ) -> tuple[NDArray[np.uint8], NDArray[Any]]:
     """Return the class number of each row, and the classes, worst first.
 
-    The order is the one declared by `label_order`, else that of an ordered categorical,
-    else that of the values.
+    The order is that of `label_order` if given, else that of an ordered categorical, else that of
+    the values.
     """
     declared = _order_of_categories(y) if label_order is None else None
     values = plain_labels(column_or_1d(labels_as_array(y), warn=True))
@@ -44,7 +44,7 @@ def check_labels(
         distinct, places = _distinct_labels(values)
     except TypeError:
         raise SEVERAL_TYPES from None
-    # Few distinct labels are of the kind that all are, and looked at sooner.
+    # The distinct labels have the same target type as all labels, and are faster to check.
     check_classification_targets(distinct if len(distinct) <= FEW_LABELS else values)
     classes = finalize_classes(distinct, declared, label_order, max_classes)
     numbers = class_numbers(distinct, classes)
@@ -54,7 +54,7 @@ def check_labels(
 
 
 def _distinct_labels(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Distinct labels, in the order of their values, and the place of each row's among them."""
+    """Return the distinct labels, sorted by value, and the index of each row's label."""
     if values.dtype == bool or values.dtype in WHOLE_NUMBERS:
         whole = values.view(np.uint8) if values.dtype == bool else values
         found: Any = _core.number_labels(np.ascontiguousarray(whole))
@@ -65,7 +65,7 @@ def _distinct_labels(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def raise_missing_labels(n_missing: int, n_rows: int, first: int) -> None:
-    """Raise for rows that have no label."""
+    """Raise the error for missing labels."""
     raise ValueError(
         f"Input y contains NaN or missing labels in {n_missing:,} of {n_rows:,} rows "
         f"(first: row {first}); remove those rows."
@@ -78,7 +78,7 @@ def finalize_classes(
     label_order: LabelOrder,
     max_classes: int,
 ) -> NDArray[Any]:
-    """Put the distinct labels into their order: declared, of a categorical, or of the values."""
+    """Order the distinct labels as declared, as in a categorical, or by value."""
     declared = _declared_order(label_order)
     if declared is None:
         declared = categories
@@ -93,13 +93,13 @@ def finalize_classes(
 
 
 def class_numbers(distinct: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.uint8]:
-    """Class number of each label."""
+    """Return the class number of each label."""
     number = {label: i for i, label in enumerate(classes.tolist())}
     return np.array([number[label] for label in distinct.tolist()], dtype=np.uint8)
 
 
 def check_known_labels(y: ArrayLike, classes: NDArray[Any]) -> NDArray[Any]:
-    """Labels of evaluation rows; the AUC of labels the model does not know means nothing."""
+    """Check the labels of evaluation rows: an AUC of labels unknown to the model is meaningless."""
     y = np.asarray(plain_labels(column_or_1d(labels_as_array(y))))
     missing = missing_labels(y)
     if missing.any():
@@ -132,7 +132,7 @@ def _declared_order(label_order: LabelOrder) -> NDArray[Any] | None:
 
 
 def _order_of_categories(y: ArrayLike) -> NDArray[Any] | None:
-    """Return the levels of an ordered categorical; refuse one of many levels in no order."""
+    """Return the levels of an ordered categorical; raise for more than two unordered levels."""
     pandas = nw.dependencies.get_pandas()
     if pandas is not None and isinstance(y, pandas.Categorical):
         y = pandas.Series(y)
@@ -147,13 +147,13 @@ def _order_of_categories(y: ArrayLike) -> NDArray[Any] | None:
 
 
 def order_of_levels(levels: list[Any], present: set[Any]) -> NDArray[Any] | None:
-    """Levels that have rows, in their order."""
+    """Return the levels that have rows, in the given order."""
     kept = [level for level in levels if level in present]
     return plain_labels(np.array(kept, dtype=object)) if kept else None
 
 
 def raise_unordered_labels(levels: list[Any]) -> None:
-    """Refuse more than two levels in no order."""
+    """Raise the error for more than two unordered levels."""
     shown = _show(np.array(levels, dtype=object))
     raise ValueError(
         f"Got y as an unordered categorical of the levels {shown}; expected an order: make "
@@ -210,7 +210,7 @@ def labels_as_array(y: ArrayLike) -> Any:
         if is_text or series.null_count() > 0:
             return np.array(series.to_list(), dtype=object)
         return series.to_numpy()
-    if isinstance(y, list | tuple):  # NumPy would make text of numbers among text
+    if isinstance(y, list | tuple):  # NumPy would turn numbers among text into text
         known = [isinstance(v, str) for v in y if not is_missing(v)]
         if any(known) and not all(known):
             raise SEVERAL_TYPES
@@ -222,7 +222,7 @@ def labels_as_array(y: ArrayLike) -> Any:
 
 
 def plain_labels(y: NDArray[Any]) -> NDArray[Any]:
-    """Numbers and booleans that came as objects, as from a category of pandas."""
+    """Convert numbers and booleans stored as objects, e.g. in a pandas categorical."""
     if y.dtype != object or any(isinstance(v, str) for v in y):
         return y
     return np.array(y.tolist())

@@ -1,4 +1,4 @@
-"""Descriptions of parameters that several estimators share, written once and inserted."""
+"""Descriptions of parameters that several estimators share, inserted into their docstrings."""
 
 from __future__ import annotations
 
@@ -10,76 +10,78 @@ Documented = TypeVar("Documented", bound=Callable[..., Any])
 SHARED = {
     "class_weight": """\
 class_weight : "balanced", dict or None, default=None
-    Weights of the classes, which multiply those of the rows: a weight for each label, 1 for
-    those that are not named, or "balanced" for the number of rows over the number of classes
-    times the rows of the class.""",
+    Class weights, which are multiplied with the sample weights. A dict maps labels to weights;
+    labels that are not in it have weight 1. "balanced" uses
+    ``n_samples / (n_classes * n_samples_of_class)``.""",
     "focus": """\
 focus : float, tuple of two floats or None, default=None
-    The top of the ranking that counts, for two classes: a float is the share of the rows at the
-    top, as for mailing the first tenth, and rankings are measured by their local AUC; a tuple
-    ``(low, high)`` is a range of false positive rates, and they are measured by their partial AUC.
-    None: all of the ranking counts.""",
+    The part of the ranking to optimize, for two classes only. A float is the proportion of rows at
+    the top that matter, e.g. 0.1 for a mailing to the best 10%; rankings are then measured by
+    their local AUC. A tuple ``(low, high)`` is a range of false positive rates; rankings are then
+    measured by their partial AUC. None: the whole ranking counts.""",
     "label_order": """\
 label_order : array-like of shape (n_classes,), optional
-    The classes, worst first. By default the order of an ordered categorical, else that
+    The classes, worst first. By default, the order of an ordered categorical, else the order
     of the values.""",
     "tournament": """\
 tournament : {"all", "adjacent"}, default="all"
-    Beyond two classes, whether all pairs of classes compete for each split, or only
-    neighbours (among the classes that the cell has), which is quicker.""",
+    With more than two classes, whether all pairs of classes propose a candidate for each split,
+    or only adjacent ones (among the classes present in the cell), which is faster.""",
     "tournament_gain": """\
 tournament_gain : {"vus", "local"}, default="vus"
-    Beyond two classes, what a candidate must add most to: the VUS of the whole ordered
-    partition, or that of the cell alone, as in the paper on the tournament.""",
+    With more than two classes, the criterion by which the best candidate is chosen: the gain in
+    VUS of the whole ordered partition, or of the cell alone, as in the tournament paper.""",
     "categorical_features": """\
 categorical_features : "from_dtype", array-like or None, default="from_dtype"
-    Which columns hold categories. By default the text, boolean and category columns
-    of a data frame.""",
+    Names, indices or a boolean mask of the categorical columns. Text, boolean and category columns
+    of a data frame are always categorical.""",
     "categories": """\
 categories : {"auto", "levels", "statistics"}, default="auto"
-    How categories are split. "levels": a test may send any set of levels to the left; beyond
-    255 levels the rarest count as one. "statistics": levels are put in the order of the labels
-    of their rows and cut like numbers, each training row being coded by rows of other folds.
-    "auto": statistics for columns of more than 255 levels.""",
+    How categories are split. "levels": a split may send any set of levels to the left; with more
+    than 255 levels, the rarest ones are merged into one. "statistics": levels are ordered by the
+    labels of their rows and split like numbers; each training row is encoded with the rows of the
+    other folds only. "auto": "statistics" for columns with more than 255 levels, otherwise
+    "levels".""",
     "missing": """\
 missing : {"learned", "cell_mean"}, default="learned"
-    Where a test sends missing values: to the side where they do better, or to the side
-    of the cell's mean (of the cell's most frequent level, for a category).""",
+    Where a split sends missing values. "learned": to the side that gives the larger gain.
+    "cell_mean": to the side of the mean of the cell (for a category, of its most frequent
+    level).""",
     "monotonic_cst": """\
 monotonic_cst : array-like or dict, optional
-    1, 0 or -1 for each feature: the score may only rise, do anything, or only fall
-    with it, between any two rows that differ in that feature only. A dict names the
-    features that are constrained.""",
+    Monotonic constraint of each feature: 1 (the score must not decrease with the feature), 0 (no
+    constraint) or -1 (the score must not increase), between any two rows that differ only in that
+    feature. A dict maps feature names to constraints; all other features are unconstrained.""",
     "max_bins": """\
 max_bins : int or "auto", default="auto"
-    Bins for each numeric feature. By default every distinct value up to 10,000 rows, and 255
-    quantiles above.""",
+    Maximum number of bins of each numeric feature. By default, every distinct value has its own
+    bin up to 10,000 rows; with more rows, there are 255 quantile bins.""",
     "n_jobs": """\
 n_jobs : int, optional
-    Threads; None means 1, -1 all cores. The result does not depend on it.""",
+    Number of threads; None means 1 and -1 means all cores. The result does not depend on it.""",
     "device": """\
 device : {"cpu", "cuda"}, default="cpu"
-    Where trees are grown and rows are scored: "cuda" needs an NVIDIA GPU and
-    ``pip install 'treerank-ml[cuda]'``, and gives the same model, bit for bit. Small tables,
-    and options that the GPU does not support, stay on the processor.""",
+    Where trees are grown and rows are scored. "cuda" requires an NVIDIA GPU and
+    ``pip install 'treerank-ml[cuda]'``, and gives the same model, bit for bit. Small tables and
+    options that the GPU code does not support are processed on the CPU.""",
     "random_state": """\
 random_state : int, RandomState or None, default=None
-    Random seed; None means 0, so that a fit can be repeated.""",
+    Random seed; None means 0, so that results are reproducible.""",
     "verbose": """\
 verbose : int, default=0
-    1: show progress. 2: also print the seconds of each stage.""",
+    1: show progress. 2: also print the time spent in each stage.""",
     "client": """\
 client : distributed.Client, optional
-    By default the client that is in use.""",
+    By default, the current client.""",
     "checkpoint": """\
 checkpoint : str or path, optional
-    File in which the trees are kept while they grow. An interrupted fit continues from it when
-    repeated; it is removed at the end.""",
+    File in which the trees are saved as they grow. An interrupted fit resumes from it when run
+    again; it is removed at the end.""",
 }
 
 
 def insert_shared_docs(cls: Documented) -> Documented:
-    """Decorate an estimator: a line ``{name}`` of its docstring becomes the shared description."""
+    """Class decorator: replaces each line ``{name}`` of a docstring by the shared description."""
     return insert_docs(cls, SHARED)
 
 

@@ -1,4 +1,4 @@
-"""Checks of constructor parameters: what was got, what was expected."""
+"""Validation of constructor parameters."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Any
 
 import numpy as np
 
-# Of the core; as a limit on a tree, as good as none.
+# The largest integer that the core takes; as a limit on a tree, it means no limit.
 LARGEST_INTEGER = 2**31 - 1
-# More threads than this only wait for each other.
+# More threads than this would only wait for each other.
 MAX_THREADS = 256
 
 
 def invalid_parameter(name: str, value: object, expected: str) -> ValueError:
-    """Build the error for a parameter that cannot be used."""
+    """Build the error for an invalid parameter."""
     return ValueError(f"Got {name}={value!r}; expected {expected}.")
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a parameter is an integer; booleans are not."""
+    """Whether a parameter is an integer and not a boolean."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
 
 
 def check_integer(name: str, value: Any, minimum: int, *, none: bool = False) -> int | None:
-    """Return an integer >= minimum, or None where that is allowed."""
+    """Return an integer >= minimum, or None if that is allowed."""
     if value is None and none:
         return None
     if not is_whole(value) or value < minimum:
@@ -47,7 +47,7 @@ def check_number(name: str, value: Any, minimum: float = 0.0) -> float:
 
 
 def check_choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
-    """Return value if it is one of the choices."""
+    """Return the value if it is one of the choices."""
     value = bool(value) if isinstance(value, np.bool_) else value
     if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
         raise invalid_parameter(name, value, "one of " + ", ".join(map(repr, choices)))
@@ -55,7 +55,7 @@ def check_choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
 
 
 def check_count_or_share(name: str, value: Any, total: int) -> int:
-    """Turn an absolute count or a share of `total` into a count, at least 1."""
+    """Convert a count or a proportion of `total` to a count of at least 1."""
     if isinstance(value, float | np.floating):
         if not 0 < float(value) < 1:
             raise invalid_parameter(name, value, "an integer >= 1 or a share in (0, 1)")
@@ -66,7 +66,7 @@ def check_count_or_share(name: str, value: Any, total: int) -> int:
 
 
 def check_max_features(name: str, value: Any, n_features: int) -> int:
-    """Turn a number of features to draw into a count; -1 stands for all."""
+    """Convert a max_features parameter to a count; -1 stands for all features."""
     if value is None:
         return -1
     if isinstance(value, str):
@@ -85,7 +85,7 @@ def check_max_features(name: str, value: Any, n_features: int) -> int:
 
 
 def check_n_jobs(n_jobs: Any) -> int:
-    """Number of threads: None means 1, -1 all cores, -2 all but one."""
+    """Return the number of threads: None means 1, -1 all cores, -2 all but one."""
     if n_jobs is None:
         return 1
     if not is_whole(n_jobs) or n_jobs == 0:

@@ -1,4 +1,4 @@
-"""Seeds: one 64-bit number from whatever scikit-learn allows as random_state."""
+"""Converts the values that scikit-learn allows for random_state to an integer seed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from treerank._input.types import RandomStateLike
 
 
 def seed_of(random_state: RandomStateLike) -> int:
-    """Return the seed of a single tree; None means 0, so that a fit can be repeated."""
+    """Return the seed of a fit; None means 0, so that results are reproducible."""
     if random_state is None:
         return 0
     try:

@@ -1,4 +1,4 @@
-"""Seconds by stage: how long each stage of a fit takes, for `verbose=2`."""
+"""Measures the time spent in each stage of a fit, for `verbose=2`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-# Of the current fit: seconds of its stages so far, in their order.
+# Seconds spent in each stage of the current fit so far, in order.
 _seconds: ContextVar[dict[str, float] | None] = ContextVar("seconds", default=None)
 
 
 @contextmanager
 def record_stages(verbose: int) -> Iterator[dict[str, float]]:
-    """Measure the stages of a fit; from `verbose=2` on, print them as a table at its end."""
+    """Measure the stages of a fit; if `verbose` is at least 2, print a table of them at the end."""
     seconds: dict[str, float] = {}
     token = _seconds.set(seconds)
     start = time.perf_counter()
@@ -28,7 +28,7 @@ def record_stages(verbose: int) -> Iterator[dict[str, float]]:
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """Add the seconds that the block takes to this stage of the current fit."""
+    """Add the time that the block takes to this stage of the current fit."""
     start = time.perf_counter()
     try:
         yield
@@ -39,7 +39,7 @@ def stage(name: str) -> Iterator[None]:
 
 
 def _table(seconds: dict[str, float], total: float) -> str:
-    """One line per stage. Stages are never nested: "other" is what none of them measures."""
+    """Format one line per stage. Stages are not nested; "other" is the time outside all stages."""
     rest = total - sum(seconds.values())
     rows = {**seconds, "other": rest, "total": total}
     lines = [f"  {name:<24}{value:>9.3f}{value / total:>7.0%}" for name, value in rows.items()]

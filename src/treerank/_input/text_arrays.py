@@ -1,4 +1,4 @@
-"""Arrays of text: NumPy arrays, and lists of rows, some of whose columns are categories."""
+"""NumPy arrays and lists of rows that contain text, so that some columns are categorical."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from treerank._input.columns import Column, object_column
 from treerank._input.frames import array_of_rows
 from treerank._input.types import TableLike
 
-# What NumPy makes of missing values when it turns a whole array into text.
+# What missing values become when NumPy converts a whole array to text.
 MISSING_WORDS = ("nan", "None", "<NA>")
 
 
 def open_text_array(X: TableLike) -> NDArray[Any] | None:
-    """Return X as an array of objects or of text, where it holds any text; else None."""
+    """Return X as an array of objects or text if it contains text; otherwise None."""
     if isinstance(X, list | tuple):
         try:
             X = array_of_rows(X)
-        except ValueError:  # rows of several lengths, of which scikit-learn speaks
+        except ValueError:  # ragged rows, for which scikit-learn raises later
             return None
     if not isinstance(X, np.ndarray):
         return None
@@ -41,7 +41,7 @@ def text_array_column(
 
 
 def _check_was_text(values: list[str], name: str) -> None:
-    """Refuse what NumPy has made text of: numbers, and missing values among text."""
+    """Raise if NumPy seems to have converted numbers or missing values to text."""
     levels = sorted(set(values))
     missing = [word for word in MISSING_WORDS if word in levels]
     if missing or all(map(_is_number, levels)):

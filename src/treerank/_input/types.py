@@ -1,4 +1,4 @@
-"""The types of what users give."""
+"""Types of user input."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from narwhals.typing import IntoDataFrame
 from numpy.typing import ArrayLike, NDArray
 
-# A matrix or a frame: pandas, Polars, Arrow and all that narwhals knows.
+# A matrix, or a data frame of pandas, Polars, Arrow or any other library that narwhals supports.
 TableLike: TypeAlias = ArrayLike | IntoDataFrame
 Label: TypeAlias = str | float | bool | np.generic
 LabelOrder: TypeAlias = Sequence[Label] | NDArray[Any] | None
@@ -18,11 +18,11 @@ ClassWeight: TypeAlias = Mapping[Label, float] | str | None
 
 
 class FittedClassifier(Protocol):
-    """A fitted classifier, of this library or of another one."""
+    """A fitted classifier of this or another library."""
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """Labels, the one that is ranked first last."""
+        """Labels, best class last."""
 
 
 class FittedRanker(FittedClassifier, Protocol):

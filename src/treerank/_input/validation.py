@@ -1,4 +1,4 @@
-"""Validate: a person's table, labels and weights become columns the binner can take."""
+"""Validation of the user's table, labels and weights, which become columns ready for binning."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from treerank._input.text_arrays import open_text_array, text_array_column
 from treerank._input.types import LabelOrder, TableLike
 from treerank._input.weights import Weights, check_weights, quantise
 
-# Numbers that are looked through sooner than another thread is started.
+# Scanning up to this many numbers takes less time than starting another thread.
 VALUES_PER_THREAD = 1 << 20
 
 
 @contextmanager
 def all_or_nothing(estimator: object) -> Iterator[None]:
-    """Leave the estimator as it was when the block fails."""
+    """Restore the attributes of the estimator if the block fails."""
     before = dict(vars(estimator))
     try:
         yield
@@ -44,7 +44,7 @@ def all_or_nothing(estimator: object) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Table:
-    """The features, either as one array of numbers or column by column."""
+    """The features, either as one numeric array or column by column."""
 
     n_rows: int
     names: list[str]
@@ -58,7 +58,7 @@ class Table:
 
     @property
     def is_categorical(self) -> NDArray[np.uint8]:
-        """One flag per column: levels rather than numbers."""
+        """Whether each column holds levels rather than numbers."""
         if self.matrix is not None:
             return np.zeros(self.n_features, dtype=np.uint8)
         return np.array([column.is_categorical for column in self.columns], dtype=np.uint8)
@@ -71,7 +71,7 @@ class Table:
 
 
 class DeviceRowsTable(Table):
-    """Numbers in the memory of a device; copied from there by who looks at the matrix."""
+    """Numbers in the memory of a device; copied to the host when `matrix` is accessed."""
 
     def __init__(self, names: list[str], numbers: DeviceNumbers) -> None:
         self.__dict__.update(n_rows=len(numbers), names=names, columns=[], numbers=numbers)
@@ -80,13 +80,13 @@ class DeviceRowsTable(Table):
 
     @property
     def matrix(self) -> NDArray[Any]:
-        """All of them, here."""
+        """All numbers, in host memory."""
         return self.numbers.host
 
 
 @dataclass(frozen=True)
 class TrainingSize:
-    """What is known of the training rows, wherever they are."""
+    """Size and classes of the training rows, wherever the rows are."""
 
     table: Table  # names and number of rows
     classes: NDArray[Any]
@@ -94,16 +94,16 @@ class TrainingSize:
 
 @dataclass(frozen=True)
 class TrainingData(TrainingSize):
-    """What `fit` works on."""
+    """The validated input of `fit`."""
 
     labels: NDArray[np.uint8]  # class numbers, worst class first
     weights: Weights
     given_rows: int
-    kept: NDArray[np.intp] | slice  # which of the given rows have weight
+    kept: NDArray[np.intp] | slice  # which of the given rows have positive weight
 
     @cached_property
     def class_rows(self) -> NDArray[np.int64]:
-        """Rows of each class."""
+        """Number of rows of each class."""
         return _core.count_labels(self.labels, len(self.classes))
 
 
@@ -117,7 +117,7 @@ def validate_training_data(
     label_order: LabelOrder = None,
     max_classes: int = _core.MAX_CLASSES,
 ) -> TrainingData:
-    """Check everything that enters `fit`; set the names and number of features."""
+    """Validate all input of `fit`; set the names and number of features of the estimator."""
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
@@ -146,7 +146,7 @@ def validate_training_data(
 
 
 def check_rows_of_classes(labels: NDArray[np.uint8], classes: NDArray[Any]) -> None:
-    """Check that every class has rows of positive weight, and that they are not too many."""
+    """Check that every class has rows of positive weight, and that there are not too many rows."""
     counts = _core.count_labels(labels, len(classes))
     if not counts.all():
         raise ValueError(
@@ -158,7 +158,7 @@ def check_rows_of_classes(labels: NDArray[np.uint8], classes: NDArray[Any]) -> N
 
 
 def class_sizes(data: TrainingData) -> NDArray[np.float64]:
-    """Sum of the weights of each class."""
+    """Return the sum of the weights of each class."""
     units = data.weights.as_units
     if units is None:
         return data.class_rows.astype(np.float64)
@@ -167,8 +167,8 @@ def class_sizes(data: TrainingData) -> NDArray[np.float64]:
 
 
 def validate_rows(estimator: Any, X: TableLike | Table, is_categorical: Sequence[bool]) -> Table:
-    """Check rows to be scored against what the estimator was fitted to."""
-    if isinstance(X, Table):  # checked before, for several readings of the same rows
+    """Check that rows to be scored match the data that the estimator was fitted to."""
+    if isinstance(X, Table):  # already checked
         return X
     n_rows, matrix, frame = _open_table(estimator, X, reset=False)
     names = _feature_names(estimator, frame)
@@ -178,7 +178,7 @@ def validate_rows(estimator: Any, X: TableLike | Table, is_categorical: Sequence
 
 def _feature_names(estimator: Any, frame: nw.DataFrame[Any] | None) -> list[str]:
     names = getattr(estimator, "feature_names_in_", None)
-    if names is None and frame is not None:  # a data frame whose names are not text
+    if names is None and frame is not None:  # a data frame whose column names are not strings
         names = frame.columns
     if names is None:
         return [f"x{j}" for j in range(estimator.n_features_in_)]
@@ -188,9 +188,9 @@ def _feature_names(estimator: Any, frame: nw.DataFrame[Any] | None) -> list[str]
 def _open_table(
     estimator: Any, X: TableLike, *, reset: bool
 ) -> tuple[int, NDArray[Any] | DeviceNumbers | None, nw.DataFrame[Any] | None]:
-    """Return (rows, array, frame); one of the last two is None.
+    """Return (number of rows, array, frame); either the array or the frame is None.
 
-    The array is of numbers, here or on a device, or where it holds text, of objects or of text.
+    The array holds numbers, on the host or on a device, or objects or text if X contains text.
     """
     if (numbers := numbers_on_device(estimator, X)) is not None:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -223,14 +223,14 @@ def _open_table(
 
 
 def _check_no_infinity(estimator: Any, matrix: NDArray[Any]) -> None:
-    """Refuse infinite numbers, as scikit-learn does, with all threads: NaN is missing."""
+    """Raise for infinite numbers like scikit-learn, but multithreaded; NaN stands for missing."""
     n_jobs = check_n_jobs(getattr(estimator, "n_jobs", None))
     if _core.scan_numbers(matrix, min(n_jobs, 1 + matrix.size // VALUES_PER_THREAD))[1]:
         assert_all_finite(matrix, allow_nan=True, input_name="X")
 
 
 def _few_known_rows(estimator: Any, X: TableLike) -> NDArray[Any] | None:
-    """Values of a short frame that has the columns the estimator was fitted to; else None."""
+    """Return the values of a short frame with the columns of the fit; otherwise None."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is None or (rows := few_rows(X)) is None or rows[0] != names.tolist():
         return None
@@ -238,13 +238,13 @@ def _few_known_rows(estimator: Any, X: TableLike) -> NDArray[Any] | None:
 
 
 def check_number_of_features(n_features: int) -> None:
-    """Refuse more features than the core can number."""
+    """Raise if there are more features than the core supports."""
     if n_features > _core.MAX_FEATURES:
         raise ValueError(f"Got {n_features:,} features; expected at most {_core.MAX_FEATURES:,}.")
 
 
 def _check_readable(X: TableLike) -> None:
-    """Refuse what NumPy would misread: text, dates and masks, lazy and unknown containers."""
+    """Raise for input that NumPy would misread: bytes, dates, masked arrays, lazy containers."""
     if hasattr(X, "__dask_graph__"):
         raise TypeError(
             f"Got X of type {type(X).__module__.split('.')[0]} {type(X).__name__}; expected a "
@@ -271,7 +271,7 @@ def _check_readable(X: TableLike) -> None:
 def wanted_categories(
     categorical_features: CategoricalFeatures, names: list[str]
 ) -> set[int] | None:
-    """Numbers of the columns that the user calls categories; None: by dtype."""
+    """Return the indices of the columns declared categorical; None to decide by dtype."""
     if isinstance(categorical_features, str) and categorical_features == "from_dtype":
         return None
     if categorical_features is None:

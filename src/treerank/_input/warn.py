@@ -1,4 +1,4 @@
-"""Warnings that point at the line of the user's own code, however deep they arise."""
+"""Warnings that point to the line of the user's code, wherever they are raised."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import joblib
 import sklearn
 
-# Frames of these packages are passed over: the caller of theirs is the user.
+# Stack frames of these packages are skipped, to find the user's code that called them.
 _INSIDE = (
     str(Path(__file__).parents[1]),
     *(str(Path(str(package.__file__)).parent) for package in (sklearn, joblib)),
@@ -17,7 +17,7 @@ _INSIDE = (
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the innermost line that is not the library's own."""
+    """Warn at the innermost line outside this library, scikit-learn and joblib."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_INSIDE):
         level, frame = level + 1, frame.f_back

@@ -1,8 +1,8 @@
-"""Weights: one number per row becomes whole units, the same however the rows are cut into blocks.
+"""Converts sample weights to integer units, independently of how rows are divided into blocks.
 
-Only ratios of weights count: multiplying all of them by a constant changes nothing. Weights that
-are small multiples of one unit (1, 2, 3 or 0.5, 1, 1.5) stand for repeated rows; all others are
-rescaled to average 1.
+Only ratios of weights matter: multiplying all weights by a constant changes nothing. Weights that
+are small multiples of a common unit (1, 2, 3 or 0.5, 1, 1.5) are treated as repeated rows; all
+others are rescaled to a mean of 1.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from sklearn.utils.validation import has_fit_parameter
 
 from treerank import _core
 
-# The most rows that one row may stand for. Beyond that whole numbers are rather the weights of a
-# survey than counts, and are relative as others are.
+# The largest number of repeated rows that a weight may stand for. Larger integers are more likely
+# survey weights than counts, and are treated as relative weights.
 LARGEST_COUNT = 255
-# How far the ratio of two weights may be from a fraction: a few roundings.
+# Tolerated relative distance of a ratio of two weights from a fraction: a few rounding errors.
 _TOLERANCE = 2.0**-48
-# Doubles are whole multiples of 2^-1074, so that a sum of them is a whole number of these.
+# Doubles are integer multiples of 2^-1074, so their sum can be an exact integer in this unit.
 _SMALLEST = 1074
-# So many sums of 27 bits are exact in a double.
+# This many integers of 27 bits can be summed exactly in a double.
 _EXACT_ROWS = 1 << 24
-# Digits of relative weights: finer ones would be roundings of the constant they are multiplied by.
+# Resolution of relative weights. With finer steps, the rounding of a constant factor that all
+# weights are multiplied by would make a difference.
 _FINEST_SCALE = 2.0**26
 
 
@@ -36,10 +37,11 @@ _FINEST_SCALE = 2.0**26
 class Weights:
     """Sample weights as integers.
 
-    `repeats`: small whole weights, one byte per row; `units`: anything else, in
-    fixed point, `scale` units to a weight of 1. Both None: every row counts once.
-    `design_effect` (Kish 1965) is by how much relative weights, being uneven, raise the variance
-    of a sum: so many rows of weight 1 say as much as one that counts once. 1 for repeated rows.
+    `repeats` holds small integer weights, one byte per row; `units` holds all other weights in
+    fixed point, with `scale` units for a weight of 1. If both are None, every row has weight 1.
+    `design_effect` (Kish 1965) is the factor by which unequal relative weights increase the
+    variance of a sum: rows of this total weight carry as much information as one row of an
+    unweighted sample. It is 1 for repeated rows.
     """
 
     repeats: NDArray[np.uint8] | None = None
@@ -49,11 +51,11 @@ class Weights:
 
     @property
     def as_units(self) -> NDArray[np.int64] | None:
-        """Whole numbers whatever the form; None when every row counts once."""
+        """Integer weights in either form; None if every row has weight 1."""
         return self.repeats.astype(np.int64) if self.repeats is not None else self.units
 
     def take(self, rows: NDArray[np.intp]) -> Weights:
-        """Weights of some of the rows, in the units of all."""
+        """Return the weights of some of the rows, in the same units."""
         return replace(
             self,
             repeats=None if self.repeats is None else self.repeats[rows],
@@ -61,7 +63,7 @@ class Weights:
         )
 
     def where(self, kept: NDArray[np.bool_]) -> Weights:
-        """Weights of the rows that are kept, 0 for all others."""
+        """Return the weights with those of rows that are not kept set to 0."""
         if self.units is not None:
             return Weights(units=np.where(kept, self.units, 0), scale=self.scale)
         if self.repeats is None:
@@ -70,7 +72,7 @@ class Weights:
 
 
 def join_weights(parts: list[Weights]) -> Weights:
-    """Weights of rows that lie in several blocks, all of one form and in the same units."""
+    """Concatenate the weights of several blocks, which have the same form and units."""
     first = parts[0]
     repeats = [part.repeats for part in parts if part.repeats is not None]
     units = [part.units for part in parts if part.units is not None]
@@ -83,14 +85,14 @@ def join_weights(parts: list[Weights]) -> Weights:
 
 @dataclass(frozen=True)
 class WeightSums:
-    """What decides the units of weights; sums of blocks add up exactly.
+    """Sums that determine the units of weights; those of blocks can be added exactly.
 
-    `total` is in units of 2^-1074, the smallest double; `squares` is the sum of the squares of the
-    weights' ratios to the largest, and not exact. `distinct` has the weights that occur, smallest
-    first, or nothing if they are too many to be counts.
+    `total` is in units of 2^-1074, the smallest double. `squares` is the sum of the squared ratios
+    of the weights to the largest weight, and is not exact. `distinct` has the distinct weights in
+    ascending order; it is empty if there are too many for them to be counts.
     """
 
-    n_rows: int = 0  # that have weight
+    n_rows: int = 0  # of positive weight
     total: int = 0
     largest: float = 0.0
     squares: float = 0.0
@@ -113,24 +115,24 @@ class WeightSums:
 
     @property
     def mean(self) -> Fraction:
-        """Mean of the weights, exact."""
+        """Exact mean of the weights."""
         return Fraction(self.total, self.n_rows << _SMALLEST)
 
     @property
     def design_effect(self) -> float:
-        """Mean of the squares by the square of the mean.
+        """Mean of the squared weights over the square of their mean.
 
-        To six binary digits, so that no rounding on the way to it, by the cut into blocks or by
-        a constant that all weights are multiplied by, makes a difference.
+        Rounded to multiples of 1/64, so that rounding errors, which depend on the division into
+        blocks and on a constant factor of all weights, make no difference.
         """
         mean = float(self.mean / Fraction(self.largest))
         return round(64 * self.squares / (self.n_rows * mean**2)) / 64
 
     @property
     def largest_count(self) -> int | None:
-        """Rows that the largest weight stands for; None if weights are relative.
+        """Number of rows that the largest weight stands for; None if weights are relative.
 
-        The least number that makes whole numbers of all ratios to the largest weight.
+        It is the smallest integer that turns all ratios to the largest weight into integers.
         """
         if not self.distinct:
             return None
@@ -150,7 +152,7 @@ def _few(distinct: NDArray[np.float64]) -> tuple[float, ...]:
 
 
 def sum_weights(weight: NDArray[np.float64]) -> WeightSums:
-    """Sum the weights of a block, which are positive."""
+    """Sum the weights of a block, all of which must be positive."""
     if len(weight) == 0:
         return WeightSums()
     total = sum(
@@ -162,7 +164,7 @@ def sum_weights(weight: NDArray[np.float64]) -> WeightSums:
 
 
 def _exact_total(weight: NDArray[np.float64]) -> int:
-    """Sum in units of 2^-1074: upper and lower halves of the mantissas for each exponent."""
+    """Sum in units of 2^-1074: the upper and lower halves of the mantissas for each exponent."""
     mantissa, exponent = np.frexp(weight)
     whole = np.ldexp(mantissa, 53).astype(np.int64)
     lowest = int(exponent.min())
@@ -172,15 +174,16 @@ def _exact_total(weight: NDArray[np.float64]) -> int:
     for shift in np.flatnonzero(upper).tolist():
         total += ((int(upper[shift]) << 26) + int(lower[shift])) << shift
     shift = lowest - 53 + _SMALLEST
-    return total << shift if shift >= 0 else total >> -shift  # the bits that go are zeros
+    return total << shift if shift >= 0 else total >> -shift  # the bits shifted out are zeros
 
 
 def quantise(weight: NDArray[np.float64] | None, sums: WeightSums | None = None) -> Weights:
-    """Small multiples of one unit stand for repeated rows; others are relative, and average 1.
+    """Convert weights to repeats or to units.
 
-    `weight` is positive; `sums` are those of all rows if these are a block of them. The fixed
-    point keeps the total below 2^52, so that every sum of weights is exact and does not depend
-    on its order.
+    Small multiples of a common unit are treated as repeated rows; other weights are relative, with
+    a mean of 1. All weights must be positive. If they are those of a block, `sums` has the sums
+    over all rows. The fixed-point format keeps the total below 2^52, so that every sum of weights
+    is exact and does not depend on the order of summation.
     """
     if weight is None:
         return Weights()
@@ -188,7 +191,7 @@ def quantise(weight: NDArray[np.float64] | None, sums: WeightSums | None = None)
     count = sums.largest_count
     if count == 1:
         return Weights()
-    # By a power of two first, which is exact: doubles close to 0 have few digits.
+    # Scaling by a power of two first is exact, whereas doubles close to 0 have few digits.
     power = int(np.frexp(sums.largest)[1])
     if count is not None:
         units = np.rint(np.ldexp(weight, -power) / np.ldexp(sums.largest, -power) * count)
@@ -203,7 +206,7 @@ def quantise(weight: NDArray[np.float64] | None, sums: WeightSums | None = None)
 
 
 def scale_weights(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights as numbers, whatever they were multiplied by, for models that have no units."""
+    """Normalize weights so that a constant factor cancels out, for models without units."""
     sums = sum_weights(weight[weight > 0])
     power = int(np.frexp(sums.largest)[1])
     scaled = np.ldexp(weight, -power)
@@ -214,7 +217,7 @@ def scale_weights(weight: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
-    """Check the weights of the rows: finite, not negative, not all zero."""
+    """Check that the weights are finite, not negative and not all zero."""
     if sample_weight is None:
         return None
     weight = check_weight_block(sample_weight, n_rows)
@@ -223,7 +226,7 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.fl
 
 
 def check_has_weight(has_weight: bool) -> None:
-    """Refuse weights of which none is positive."""
+    """Raise if no weight is positive."""
     if not has_weight:
         raise ValueError("Got sample_weight of zeros only; expected some positive weight.")
 
@@ -231,7 +234,7 @@ def check_has_weight(has_weight: bool) -> None:
 def check_weight_block(
     sample_weight: ArrayLike | None, n_rows: int, first_row: int = 0
 ) -> NDArray[np.float64]:
-    """Check the weights of a block of rows, the first of which has this number."""
+    """Check the weights of a block of rows that starts at row `first_row`."""
     try:
         weight = np.asarray(sample_weight)
         if weight.dtype.kind in "cmM":
@@ -262,7 +265,7 @@ def check_weight_block(
 
 
 def weight_argument(model: Any, weight: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    """Keyword of `fit` by which a model takes weights; in a Pipeline its last step does."""
+    """Return the weights as a keyword argument of `fit`; in a Pipeline, for its last step."""
     if isinstance(model, Pipeline) and has_fit_parameter(model[-1], "sample_weight"):
         return {f"{model.steps[-1][0]}__sample_weight": weight}
     if not has_fit_parameter(model, "sample_weight"):

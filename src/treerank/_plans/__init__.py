@@ -1,1 +1,1 @@
-"""Plan: what an estimator's parameters mean for the training rows, before anything is grown."""
+"""Plans: the parameters of an estimator, checked and resolved for the training rows."""

@@ -1,4 +1,4 @@
-"""What boosting is to be, made of its parameters and the size of the data."""
+"""Derives the boosting plan from the parameters and the size of the data."""
 
 from __future__ import annotations
 
@@ -27,42 +27,43 @@ from treerank._input.seed import seed_of
 from treerank._input.validation import TrainingData, TrainingSize
 
 MAX_DEPTH = 20
-# Of trees whose best cells are split first, where `max_depth` does not say; and of their strata.
+# For trees grown best-first: maximum depth if `max_depth` is not given, and maximum number of
+# strata.
 MOST_DEPTH, MOST_LEAF_NODES = 256, 2**30
-# Below this many rows five folds take turns to choose the trees; then three, and then one.
+# Below MANY_ROWS rows, each of five folds is held out in turn to choose the trees; below VAST_ROWS,
+# FOLDS_OF_MANY of them; above, one.
 MANY_ROWS, VAST_ROWS, FOLDS_OF_MANY = 5_000, 50_000, 3
-# Defaults: a fixed number of trees and step size where no rows can be held out; else as many
-# trees as those ask for, up to a limit. Of many rows the steps are larger, and so they are while
-# trees are being chosen.
+# Defaults. If no rows can be held out, the number of trees is fixed; otherwise held-out rows choose
+# it, up to MOST_TREES. The learning rate is larger with many rows, and while trees are chosen.
 USUAL_TREES, FEW_ROWS_RATE = 200, 0.05
 MOST_TREES, MANY_ROWS_RATE = 1_500, 0.1
-# Of the rarest class, or the rows held out would say too little.
+# Minimum number of rows of the rarest class; with fewer, held-out rows would not tell enough.
 LEAST_OF_CLASS = 50
-# Sizes of trees to choose from, and the place of the usual one.
+# Tree sizes to choose from, and the index of the default.
 SHAPES = (TreeShape(1, 1), TreeShape(1, 2), TreeShape(2, 2), TreeShape(3, 3), TreeShape(4, 4))
 USUAL_SHAPE = 2
-# Where nothing chooses: from this many rows on, and beyond two classes, deeper trees than usual.
+# If the size is not chosen: deeper trees from this many rows on, and for more than two classes.
 DEEP_ROWS, DEEP_SHAPE = 20_000, TreeShape(2, 3)
-# Added to the curvature of a leaf: grades ask for larger steps than two classes do, and so do
-# models whose mean is taken.
+# L2 regularization, added to the hessian of a leaf. More than two classes need larger steps than
+# two, and so do bags, whose mean is taken.
 L2_OF_TWO, L2_OF_BAGS, L2_OF_MORE = 5.0, 2.0, 1.0
-# Bags of small tables with two classes: how many, the share of their rows that each tree is grown
-# on, and how many rows of the rarest class a table needs.
+# Bagging of small two-class tables: number of bags, share of the rows of a bag that each tree is
+# grown on, and minimum number of rows of the rarest class.
 BAGS_OF_FEW, SUBSAMPLE_OF_BAGS, LEAST_TO_BAG = 5, 0.7, 10
-# That all rows together can have.
+# Maximum total weight of all rows.
 LARGEST_WEIGHT = 2**52
 
 
 @dataclass(frozen=True)
 class BoostingSize(TrainingSize):
-    """What is known of the training rows, wherever they are."""
+    """Size of the training rows, wherever they are."""
 
-    class_rows: NDArray[np.int64]  # rows of each class
-    weight: float  # of all rows
+    class_rows: NDArray[np.int64]  # number of rows of each class
+    weight: float  # total weight
 
 
 def size_of(data: TrainingData) -> BoostingSize:
-    """Size of rows in memory."""
+    """Return the size of rows in memory."""
     units = data.weights.as_units
     weight = data.table.n_rows if units is None else units.sum() / data.weights.scale
     return BoostingSize(data.table, data.classes, data.class_rows, float(weight))
@@ -71,9 +72,9 @@ def size_of(data: TrainingData) -> BoostingSize:
 def plan_boosting(
     model: Any, data: BoostingSize, binning: Binning, is_validated: bool
 ) -> BoostingPlan:
-    """Check the parameters and fill in what follows the data.
+    """Check the parameters, and resolve those that depend on the data.
 
-    `is_validated`: rows are given that say when to stop.
+    `is_validated` tells whether validation rows for early stopping were given.
     """
     focus = check_focus(model.focus, len(data.classes))
     check_choice("early_stopping", model.early_stopping, [True, False])
@@ -121,9 +122,10 @@ def plan_boosting(
 
 
 def _losses(model: Any, focus: Focus | None) -> tuple[str, ...]:
-    """Losses to choose from with a focus; where nothing chooses, it is the last.
+    """Return the losses to choose from; the last one is used if no rows are held out.
 
-    Pairs of the top mostly do better there than the likelihood of all rows, but not always.
+    With a focus, pairs of rows near the top mostly rank the top better than the likelihood of all
+    rows does, but not always.
     """
     if model.loss != "auto":
         return (model.loss,)
@@ -131,13 +133,13 @@ def _losses(model: Any, focus: Focus | None) -> tuple[str, ...]:
 
 
 def _l2(model: Any, data: BoostingSize, n_bags: int) -> float:
-    """Added to the curvature of a leaf."""
+    """Return the L2 regularization, which is added to the hessian of a leaf."""
     usual = L2_OF_MORE if len(data.classes) > 2 else L2_OF_BAGS if n_bags > 1 else L2_OF_TWO
     return _auto_number("l2_regularization", model.l2_regularization, usual)
 
 
 def _subsample(model: Any, n_bags: int) -> float:
-    """Share of the rows that a tree is grown on."""
+    """Return the proportion of the rows that each tree is grown on."""
     usual = SUBSAMPLE_OF_BAGS if n_bags > 1 else 1.0
     share = _auto_number("subsample", model.subsample, usual)
     if not 0 < share <= 1:
@@ -146,7 +148,7 @@ def _subsample(model: Any, n_bags: int) -> float:
 
 
 def _bags(model: Any, data: BoostingSize, stops: bool) -> int:
-    """Number of bags; where nothing is said of them, several for few rows of two classes."""
+    """Return the number of bags; by default, several for few rows of two classes."""
     rarest = int(data.class_rows.min())
     if _is_auto("n_bags", model.n_bags):
         is_open = _is_auto("n_estimators", model.n_estimators) and not (stops or model.warm_start)
@@ -173,7 +175,7 @@ def _check_bags(n_bags: int, stops: bool, warm_start: bool, rarest: int) -> None
 
 
 def _choice(model: Any, data: BoostingSize, stops: bool, focus: Focus | None) -> ChoicePlan | None:
-    """How rows held out are to choose the trees; None: the parameters or few rows forbid it."""
+    """Return how held-out rows choose the trees; None if parameters or few rows prevent that."""
     if not _is_auto("n_estimators", model.n_estimators):
         return None
     if model.warm_start:
@@ -185,7 +187,8 @@ def _choice(model: Any, data: BoostingSize, stops: bool, focus: Focus | None) ->
     has_many = data.table.n_rows >= MANY_ROWS
     losses = _losses(model, focus)
     by_loss = len(data.classes) == 2 and "logistic" in losses
-    # Other AUCs are too noisy to choose the size of trees, and the number where rows are few.
+    # Otherwise the AUC decides, which is too noisy to choose the size of the trees and, with few
+    # rows, their number.
     chooses_shape = by_loss or focus is not None
     if data.class_rows.min() < LEAST_OF_CLASS or not (chooses_shape or has_many):
         return None
@@ -201,8 +204,8 @@ def _choice(model: Any, data: BoostingSize, stops: bool, focus: Focus | None) ->
     rate = _auto_number("learning_rate", model.learning_rate, MANY_ROWS_RATE)
     is_vast = data.table.n_rows >= VAST_ROWS or not chooses_shape
     n_held = 1 if is_vast else FOLDS_OF_MANY if has_many else N_FOLDS
-    # The rows held out judge models that stand alone, whether there will be bags or not: each of
-    # several may have more trees than alone.
+    # Trials use the settings of a single model even if there are bags: when several models are
+    # averaged, each may have more trees than it would alone.
     l2, subsample = _l2(model, data, 1), _subsample(model, 1)
     return ChoicePlan(shapes, usual, by_loss, n_held, rate, l2, subsample, losses)
 
@@ -210,7 +213,7 @@ def _choice(model: Any, data: BoostingSize, stops: bool, focus: Focus | None) ->
 def _rounds(
     model: Any, data: BoostingSize, stops: bool, choice: ChoicePlan | None
 ) -> tuple[int, float]:
-    """Trees at most, and the learning rate."""
+    """Return the maximum number of trees, and the learning rate."""
     given, rate = model.n_estimators, model.learning_rate
     if isinstance(given, str):
         given = MOST_TREES if choice or stops else USUAL_TREES
@@ -224,11 +227,11 @@ def _rounds(
 
 
 def _shape(model: Any, data: BoostingSize) -> TreeShape:
-    """Size of the trees that is given, or usual."""
+    """Return the given or default size of the trees."""
     is_deep = data.table.n_rows >= DEEP_ROWS or len(data.classes) > 2
     usual = DEEP_SHAPE if is_deep else SHAPES[USUAL_SHAPE]
     n_leaves = check_integer("max_leaf_nodes", model.max_leaf_nodes, 2, none=True)
-    if n_leaves is not None:  # ordinary trees, as deep as they become
+    if n_leaves is not None:  # ordinary trees of any depth
         usual = TreeShape(min(n_leaves - 1, MOST_DEPTH), 1, min(n_leaves, MOST_LEAF_NODES))
     depths = {
         name: getattr(usual, name)
@@ -251,7 +254,7 @@ def _auto_number(name: str, given: Any, usual: float) -> float:
 
 
 def check_depth(name: str, depth: Any) -> int:
-    """Return the depth of a weak learner, which is shallow by its nature."""
+    """Check the depth of a weak learner."""
     whole = is_whole(depth) and 1 <= depth <= MAX_DEPTH
     if not whole:
         raise invalid_parameter(name, depth, f"an integer from 1 to {MAX_DEPTH}")

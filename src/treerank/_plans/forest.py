@@ -1,4 +1,4 @@
-"""What a forest is to be, made of its parameters and the size of the data; and its rivals."""
+"""Derives the plan of a forest, and alternatives to it, from parameters and size of the data."""
 
 from __future__ import annotations
 
@@ -32,23 +32,24 @@ from treerank._trees.packed_forest import Sampling
 AGGREGATIONS = ["posterior", "mean_rank", "median_rank", "kendall"]
 # Amounts of shrinkage that "oob" chooses from.
 SHRINKAGES = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]
-# From this many rows on a tree is one LeafRank tree, grown to the end.
+# From this many rows on, each tree is a single fully grown LeafRank tree.
 WHOLE_TREES = 20_000
-# Half of the trees have random cuts up to twice as many rows, then a share that falls.
+# Up to twice this many rows, half of the trees have random cuts; beyond, RANDOM_CUT_ROWS / n_rows.
 RANDOM_CUT_ROWS = 5_000
-# From this many rows on other plans may be better, and out-of-bag rows tell which; with fewer trees
-# the race would cost more than it gains. Merged cells take too long beyond the last.
+# From RIVAL_ROWS rows on, other plans may be better, which out-of-bag rows decide. With fewer than
+# RIVAL_TREES trees, the comparison would cost more than it gains. Merged cells take too long from
+# MERGED_ROWS rows on.
 RIVAL_ROWS, RIVAL_TREES, MERGED_ROWS = 10_000, 32, 50_000
-# Features are weighed below this many rows, where each has noise to be rid of, and up to this many
-# features.
+# Features are weighted below WEIGHED_ROWS rows, where each contributes noise that can be removed,
+# and up to WEIGHED_FEATURES features.
 WEIGHED_ROWS, WEIGHED_FEATURES = 10_000, 200
-# Where splitters other than LeafRank stop by default, as they do in TreeRank.
+# Default limits for splitters other than LeafRank, as in TreeRank.
 SPLITTER_DEPTH, SPLITTER_LEAF = 10, 5
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How the trees of a forest of which nothing is said are grown."""
+    """How the trees of a forest with default parameters are grown."""
 
     name: str
     splitter: LeafRank
@@ -58,9 +59,9 @@ class Recipe:
 def plan_forest(
     forest: Any, data: TrainingSize, monotonic: NDArray[np.int8], seed: int | None = None
 ) -> list[ForestPlan]:
-    """Check the parameters of a forest and fill in what follows the size of the data.
+    """Check the parameters of a forest, and resolve those that depend on the size of the data.
 
-    The first plan is the usual one; others are to be tried against it.
+    The first plan is the default; any others are alternatives to compare with it.
     """
     n_rows = data.table.n_rows
     check_choice("aggregation", forest.aggregation, AGGREGATIONS)
@@ -106,7 +107,7 @@ def plan_forest(
 def _weighs_features(
     forest: Any, data: TrainingSize, splitter: Any, value: str, focus: Focus | None
 ) -> bool:
-    """Whether out-of-bag rows are to say how much each feature counts."""
+    """Whether out-of-bag rows determine weights of the features."""
     return (
         isinstance(forest.shrinkage, str)
         and splitter is None
@@ -121,7 +122,7 @@ def _weighs_features(
 def _rivals(
     forest: Any, data: TrainingSize, n_trees: int, sampling: Sampling, value: str
 ) -> list[Recipe]:
-    """Recipes to try against the usual one, where nothing is said and rows can judge."""
+    """Return alternatives to the default recipe, if parameters and out-of-bag rows allow them."""
     n_rows = data.table.n_rows
     nothing = (forest.splitter, forest.min_samples_leaf, forest.max_features)
     sizes = (forest.max_depth, forest.random_cut_share, forest.shrinkage)
@@ -175,7 +176,7 @@ def _sampling(forest: Any, n_rows: int, seed: int) -> Sampling:
 
 
 def _kind_of(share: Any, n_trees: int, n_rows: int) -> NDArray[np.uint8]:
-    """1 for each tree with random cuts, spread evenly, whatever the number of trees."""
+    """Return 1 for each tree with random cuts and 0 for the others, evenly interleaved."""
     if isinstance(share, str):
         check_choice("random_cut_share", share, ["auto"])
         share = min(0.5, RANDOM_CUT_ROWS / n_rows)
@@ -204,12 +205,12 @@ def _shrinkages(forest: Any, value: str, leaves_rows_out: bool) -> list[float]:
 
 
 def default_recipe(n_rows: int, value: str, n_classes: int) -> Recipe:
-    """Recipe that follows the size of the data and what a tree is asked for.
+    """Return the default recipe for the size of the data and the kind of value of a tree.
 
-    Cells that are merged and split again make the better trees of few rows; from WHOLE_TREES
-    rows on, one tree grown to the end is as good, several times faster, and smaller. Ranks and
-    monotone values are constant on strata, of which a single split makes but two; and of more
-    than two classes a single split tells but two apart.
+    With few rows, trees are better if cells are merged and split again; from WHOLE_TREES rows on, a
+    single fully grown LeafRank tree is as good, several times faster, and smaller. Ranks and
+    monotone values are constant on strata, however, and a single split makes only two strata. With
+    more than two classes, a single split separates only two of them.
     """
     if n_rows >= WHOLE_TREES and value == "path" and n_classes == 2:
         deep = LeafRank(max_depth=None, min_samples_leaf=3, max_features="sqrt")
@@ -221,7 +222,7 @@ def default_recipe(n_rows: int, value: str, n_classes: int) -> Recipe:
 def _kinds(
     forest: Any, data: TrainingSize, value: str, seed: int, usual: LeafRank
 ) -> list[TreeRankOptions]:
-    """Options of the exact trees and of those with random cuts."""
+    """Return the options of the exact trees and of those with random cuts."""
     n_rows, n_features = data.table.n_rows, data.table.n_features
     splitter, leaf = forest.splitter, forest.min_samples_leaf
     if splitter is None:
@@ -254,7 +255,7 @@ def _kinds(
 
 
 def _other_splitter(forest: Any, monotonic: NDArray[np.int8]) -> Any:
-    """Splitter of the forest if it is not LeafRank's; else None."""
+    """Return the splitter of the forest, or None if it is LeafRank."""
     splitter = forest.splitter
     if splitter is None or isinstance(splitter, LeafRank):
         return None
@@ -275,7 +276,7 @@ def _other_splitter(forest: Any, monotonic: NDArray[np.int8]) -> Any:
 
 
 def _cell_options(forest: Any, data: TrainingSize, seed: int) -> TreeRankOptions:
-    """Limits of a tree whose cells are split in Python."""
+    """Return the limits of a tree whose cells are split in Python."""
     depth: Any = forest.max_depth
     if isinstance(depth, str):
         check_choice("max_depth", depth, ["auto", None])

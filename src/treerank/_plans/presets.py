@@ -1,4 +1,4 @@
-"""The forests of the paper "Ranking forests" by their names there."""
+"""The forests of the paper "Ranking forests", under the names used there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from treerank._growth.splitter_choice import with_max_features
 from treerank._input.parameters import check_choice
 from treerank._leafrank import LeafRank
 
-# d1 features for a cell of the master tree, d2 for a node of the tree inside it.
+# Features drawn for a cell of the master tree, and for a node of the LeafRank tree inside it.
 PRESETS: dict[str, tuple[Any, Any]] = {
     "bagging": (None, None),
     "rf1": (0.25, None),

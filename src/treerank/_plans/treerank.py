@@ -1,4 +1,4 @@
-"""What a tree is to be, made of its parameters and the size of the data."""
+"""Derives the options of a tree from its parameters and the size of the data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from treerank.splitters import DyadicGrid
 
 
 def plan_tree(model: Any, table: Table) -> TreeRankOptions:
-    """Check the parameters, and make what the core asks for of them."""
+    """Check the parameters, and convert them to options of the core."""
     check_choice("pruning", model.pruning, ["cv", "penalty", None])
     _penalty_constant(model)
     check_penalty_bounds(model.penalty_bounds)
@@ -56,7 +56,7 @@ def plan_tree(model: Any, table: Table) -> TreeRankOptions:
 
 
 def penalty_of(model: Any, n_features: int, n_classes: int) -> StructuralPenalty:
-    """Penalty that fits the splitter: tests of LeafRank, or the cubes of a grid."""
+    """Return the penalty for the splitter: tests of LeafRank, or cubes of a grid."""
     if n_classes > 2:
         raise ValueError(
             f"Got pruning='penalty' with {n_classes} classes; expected two, for which "
@@ -85,7 +85,7 @@ def _penalty_constant(model: Any) -> float:
 
 
 def leafrank_of(model: Any) -> LeafRank | None:
-    """Return the LeafRank that the core grows; None for splitters in Python."""
+    """Return the LeafRank that the core grows, or None for Python splitters."""
     splitter = LeafRank() if model.splitter is None else model.splitter
     if not isinstance(splitter, LeafRank):
         if not is_function(splitter):
@@ -100,7 +100,7 @@ def leafrank_of(model: Any) -> LeafRank | None:
 
 
 def shrinkages_of(model: Any) -> NDArray[np.float64]:
-    """Strengths of shrinkage to try; NaN stands for the tree's own order."""
+    """Return the amounts of shrinkage to try; NaN stands for the order of the tree."""
     if model.shrinkage is None:
         return np.array([np.nan])
     if isinstance(model.shrinkage, str):
@@ -110,7 +110,7 @@ def shrinkages_of(model: Any) -> NDArray[np.float64]:
 
 
 def softens(model: Any) -> bool:
-    """Whether the tree is grown to soft labels, if its rows are not too many."""
+    """Whether the tree is grown to soft labels if there are not too many rows."""
     choice = check_choice("soft_labels", model.soft_labels, ["auto", True, False])
     has_leafrank = model.splitter is None or isinstance(model.splitter, LeafRank)
     if choice is True and not (has_leafrank and model.pruning == "cv"):
@@ -121,7 +121,7 @@ def softens(model: Any) -> bool:
 
 
 def check_splitter(splitter: Any, owner: str) -> LeafRank:
-    """Return a LeafRank that leaves the data to its owner."""
+    """Check that the splitter is a LeafRank without data parameters, which its owner sets."""
     if not isinstance(splitter, LeafRank):
         raise ValueError(f"Got splitter={splitter!r}; expected None or a LeafRank.")
     for name in DATA_PARAMETERS:

@@ -1,1 +1,1 @@
-"""Choose on held-out rows: folds, pruning, shrinkage, monotone values, consensus of ranks."""
+"""Model selection on held-out rows: folds, pruning, shrinkage, monotone values, rank consensus."""

@@ -1,8 +1,8 @@
-"""Weigh the features of a forest by what they say of rows that its trees have not drawn.
+"""Weights of the features of a forest, estimated from out-of-bag rows.
 
-A forest tests features that say nothing, too: each draws its share of the tests, and its steps are
-noise that trees share. Out-of-bag scores are sums over the features, so that a ridge regression of
-the labels on these parts tells how far each can be trusted.
+A forest also tests uninformative features: each is drawn for some of the tests, and its steps are
+noise that the trees have in common. Out-of-bag scores are sums over the features, so a ridge
+regression of the labels on these parts tells how reliable each feature is.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ if TYPE_CHECKING:
     from treerank._growth.forest_rows import Unseen
     from treerank._trees.packed_forest import ForestArrays
 
-# Amounts of the penalty: 1 over the variance that the weights may be expected to have.
+# Penalties to choose from: each is the inverse of an assumed variance of the weights.
 PENALTIES = np.array([8.0, 16.0, 32.0, 64.0, 128.0, np.inf])
-# Weights are rounded to such parts, so that they do not depend on the order of sums.
+# Weights are rounded to multiples of 1 / PARTS, so that they do not depend on the order of sums.
 PARTS = 64.0
 
 
 def choose_feature_weights(some: Unseen, used: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Weights of the features, of which `some` has the parts of each score; from these rows.
+    """Return the weights of the features; `some` has the part of each feature in the scores.
 
-    Least squares of the labels on the parts, with a penalty for weights other than 1, whose amount
-    is chosen by generalised cross-validation; no weight is below 0.
+    They are fitted to the rows in `used` by least squares of the labels on the parts, with a
+    penalty on deviations from 1 that is chosen by generalized cross-validation. Weights are not
+    negative.
     """
     used = used & np.isfinite(some.means).all(axis=1)
     parts, labels = some.means[used], some.labels[used].astype(np.float64)
@@ -46,7 +47,7 @@ def choose_feature_weights(some: Unseen, used: NDArray[np.bool_]) -> NDArray[np.
         return np.ones(n_features)
     parts *= slope / spread
     rest = target - parts.sum(axis=1)
-    # Along the principal axes of the parts the weights do not depend on each other.
+    # Along the principal axes of the parts, the coefficients are independent of each other.
     size, axes = np.linalg.eigh((parts * share[:, np.newaxis]).T @ parts)
     size, along = np.maximum(size, 0.0), axes.T @ (parts.T @ (share * rest))
     penalty = PENALTIES[:, np.newaxis] * (share @ target**2) / n_rows
@@ -59,7 +60,7 @@ def choose_feature_weights(some: Unseen, used: NDArray[np.bool_]) -> NDArray[np.
 
 
 def weigh_features(trees: ForestArrays, weights: NDArray[np.float64]) -> ForestArrays:
-    """Multiply every step by the weight of the feature that is tested before it."""
+    """Multiply every step by the weight of the feature tested before it."""
     slots = np.ascontiguousarray(trees.slots).view(SLOT).ravel()
     tests = np.flatnonzero(slots["cut"] != NO_CUT)
     first = np.repeat(trees.starts[:-1], np.diff(trees.starts))

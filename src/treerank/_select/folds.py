@@ -1,4 +1,4 @@
-"""Folds: rows are assigned to them by their content, each with all its weight."""
+"""Assigns rows to cross-validation folds by their content."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from treerank._input.warn import warn
 
 @dataclass(frozen=True)
 class Folds:
-    """Which fold holds out each row, with all its weight.
+    """The fold that holds out each row.
 
-    A row in two folds would judge itself: its weight is never divided.
+    The weight of a row is never divided between folds: the row would then be held out from a tree
+    that was also grown on it.
     """
 
     n_folds: int
@@ -30,11 +31,11 @@ class Folds:
 def assign_folds(
     cv: Any, hashes: Callable[[int], NDArray[np.uint64]], data: TrainingData, seed: int, n_jobs: int
 ) -> Folds | None:
-    """Assign the rows to folds, or return None when a class is too small for any.
+    """Assign the rows to folds, or return None if a class is too small.
 
-    Rows of a class are assigned in the order of a hash of their content, so that the order of the
-    rows does not matter; `hashes` gives it by its seed. Equal rows are assigned at random: spread
-    evenly, they would let rows held out repeat the noise of the others.
+    The rows of a class are assigned in the order of a hash of their content, so that the order of
+    the rows does not matter; `hashes` returns the hashes for a seed. Equal rows are assigned at
+    random: spread evenly, the held-out rows would repeat the noise of the training rows.
     """
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
         return _folds_of_splitter(cv, data)
@@ -51,7 +52,7 @@ def assign_folds(
 
 
 def warn_of_tiny_class() -> None:
-    """Warn that there is nothing to hold out."""
+    """Warn that no rows can be held out."""
     warn(
         "Got a class with a single row; cross-validation needs two of each class. The tree is "
         "neither pruned nor shrunk.",
@@ -59,7 +60,7 @@ def warn_of_tiny_class() -> None:
 
 
 def _folds_of_splitter(cv: Any, data: TrainingData) -> Folds:
-    """Folds of a splitter, which numbers the rows as they were given."""
+    """Return the folds of a scikit-learn splitter, which refers to the rows as given to `fit`."""
     labels = np.zeros(data.given_rows, dtype=np.intp)
     labels[data.kept] = data.labels
     try:

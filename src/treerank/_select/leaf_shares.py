@@ -1,4 +1,4 @@
-"""Class shares of leaves, smoothed, and ranks of distances within leaves."""
+"""Smoothed class shares of leaves, and their ranks."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from treerank._trees.axis_tree import AxisTree
 
 # The m-estimate adds this many cases of the class of interest to each leaf.
 ADDED_CASES = 10.0
-# Of a class of interest with less weight, or none, so that the m-estimate stays finite.
+# Lower bound of the prior of the class of interest, so that the m-estimate stays finite.
 LEAST_PRIOR = 1e-300
-# Estimates closer than this differ by rounding only.
+# Estimates closer than this are considered equal up to rounding.
 SAME_PROBABILITY = 1e-12
 
 
 def smooth_shares(
     tree: AxisTree, smoothing: str | None, interest: int
 ) -> NDArray[np.float64] | None:
-    """Class shares of the leaves; a leaf without cases has the prior shares."""
+    """Return the class shares of the leaves; a leaf without cases has the prior shares."""
     if tree.counts is None:
         return None
     n_classes = tree.counts.shape[1]
@@ -40,7 +40,7 @@ def smooth_shares(
 
 
 def dense_rank(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """0 for the least value, 1 for the next, …; values that differ by rounding are one."""
+    """Rank values: 0 for the smallest, 1 for the next, …; equal up to rounding means equal rank."""
     order = np.argsort(values, kind="stable")
     rank = np.empty(len(values))
     rank[order] = np.cumsum(np.diff(values[order], prepend=values[order[0]]) > SAME_PROBABILITY)

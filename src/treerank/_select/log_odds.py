@@ -1,4 +1,4 @@
-"""Probabilities of a score: the log-odds of each cut between classes as a line in it."""
+"""Class probabilities from scores: the log-odds of each cut between classes are linear in them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-# A score that ranks no better than chance still needs a cut-off.
+# Smallest slope: a score that ranks no better than chance still needs a cut-off.
 LEAST_SLOPE = 1e-6
 
 
 def log_odds_lines(
     scores: NDArray[np.float64], rank: NDArray[np.intp], weight: NDArray[np.float64], n_classes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Log-odds of being above each class as a line in the score: slopes and intercepts."""
+    """Fit the log-odds of being above each class but the last; return slopes and intercepts."""
     centred = scores - np.average(scores, weights=weight)
     spread = float(np.sqrt(np.average(centred**2, weights=weight))) or 1.0
     lines = []

@@ -1,8 +1,8 @@
-"""Monotone constraints: checked after growing, and kept when scores are shrunk.
+"""Monotone constraints: checked after growth, and maintained when scores are shrunk.
 
-If every split puts an upper set in the constrained feature to its better side, the whole
-tree is monotone: two rows that differ in that feature only part at the first split where
-they differ, and there the right one goes to the better side.
+If the better side of every split is an upper set in the constrained feature, the whole tree is
+monotone: two rows that differ only in that feature are separated by the first split that sends them
+to different sides, and there the right one goes to the better side.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from treerank._trees.ranking_tree import RankTree
 
 
 def check_monotone_splits(tree: RankTree, binning: Binning, monotonic: NDArray[np.int8]) -> None:
-    """Verify that each split sends every larger row to a side at least as good."""
+    """Verify that each split sends rows with a larger value to a side that is at least as good."""
     for cell in np.flatnonzero(tree.is_split):
         better, worse = (side_boxes(tree, binning, int(cell), side) for side in (0, 1))
         for feature in np.flatnonzero(monotonic):
@@ -39,16 +39,16 @@ def monotone_values(
     cells: NDArray[np.intp],
     values: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Values of the cells (cells x any) that keep the constraints.
+    """Return values of the cells (cells x any) that satisfy the constraints.
 
-    Where all cells are boxes, each is the mean of the largest value that must not lie above
-    it and the smallest that must not lie below: both rise along the order of the cells, so
-    their mean does, and values that keep the constraints already stay as they are. Boxes
-    around unions overlap far too much for that: there the values are made to fall along the
-    tree's own order, which keeps the constraints by construction.
+    If all cells are boxes, the new value of a cell is the mean of the largest value that must not
+    exceed its own and the smallest that must not be below it. Both are monotone in the partial
+    order of the cells, and so is their mean; values that satisfy the constraints are unchanged. The
+    bounding boxes of unions overlap far too much for that. Values are then made to decrease along
+    the order of the tree, which satisfies the constraints by construction.
     """
     n_tests = (tree.cells["last_test"] - tree.cells["first_test"])[tree.is_split]
-    if (n_tests > 3).any():  # more than one test and its two ends
+    if (n_tests > 3).any():  # more than one test and its two leaves
         return falling(values, tree.counts[cells].sum(axis=1))
     boxes = [_bounding_box(tree, binning, int(cell)) for cell in cells]
     above = np.eye(len(cells), dtype=bool)  # above[a, b]: b must be at least a
@@ -68,23 +68,26 @@ def monotone_values(
 
 
 def falling(values: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Nearest values (cells x any) that do not rise along the cells; their means stay."""
+    """Return the nearest values (cells x any) that do not increase along the cells.
+
+    Weighted means are unchanged.
+    """
     columns = [isotonic_regression(v, sample_weight=weight, increasing=False) for v in values.T]
     return np.column_stack(columns)
 
 
 def _can_rise(a: Box, b: Box, feature: int, binning: Binning) -> bool:
-    """Whether a row of a can get into b by a larger value of one feature alone."""
+    """Whether a larger value of `feature` alone can move a row from box a to box b."""
     if any(f != feature and f in b and codes & b[f] == 0 for f, codes in a.items()):
         return False
     everything = (1 << int(binning.n_codes[feature])) - 1
-    low = a.get(feature, everything) & everything & ~1  # missing values do not compare
+    low = a.get(feature, everything) & everything & ~1  # missing values are not ordered
     high = b.get(feature, everything) & everything & ~1
     return low != 0 and high.bit_length() > (low & -low).bit_length()
 
 
 def _bounding_box(tree: RankTree, binning: Binning, cell: int) -> Box:
-    """The smallest box around a cell, feature by feature."""
+    """Return the smallest box that contains a cell, feature by feature."""
     box: Box = {}
     while (parent := int(tree.cells["parent"][cell])) >= 0:
         side = 0 if tree.cells["left"][parent] == cell else 1
@@ -101,7 +104,7 @@ def _bounding_box(tree: RankTree, binning: Binning, cell: int) -> Box:
 
 
 def _closure(related: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Everything that can be reached, by repeated squaring."""
+    """Return the transitive closure, by repeated squaring."""
     while True:
         further = (related.astype(np.float32) @ related.astype(np.float32)) > 0
         if (further == related).all():

@@ -1,7 +1,7 @@
-"""Structural AUC maximisation: the subtree with the largest AUC minus a penalty on its leaves.
+"""Structural AUC maximization: the subtree with the largest AUC minus a penalty on its leaves.
 
-The penalty is not linear in the leaves, so the nested subtrees of cost-complexity do not
-do: the best subtree for every number of leaves is found by a dynamic programme.
+The penalty is not linear in the number of leaves, so the nested subtrees of cost-complexity pruning
+are not sufficient: the best subtree for every number of leaves is found by dynamic programming.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from treerank import _core
 from treerank._input.parameters import invalid_parameter
 from treerank._trees.ranking_tree import CellTree
 
-# For tests of LeafRank and for the cubes of a grid: about the 95 % quantile, on 200 to 5,000 rows,
-# of the least constant that prunes a tree of pure noise to its root. The numbers of the second
-# penalty are 8 times smaller (sqrt(1 / 2) for sqrt(32)), and so it needs 8 times as much.
+# For tests of LeafRank and for cubes of a grid: about the 95 % quantile, with 200 to 5,000 rows, of
+# the smallest constant that prunes a tree of pure noise to its root. The factor in the second
+# penalty is 8 times smaller (sqrt(1 / 2) instead of sqrt(32)), so its constant is 8 times larger.
 USUAL_CONSTANTS = {"tests": 0.05, "cubes": 0.4}
-# Bounds that the training rows contradict by more standard errors than this are a mistake.
+# Bounds are rejected if the training rows contradict them by more standard errors than this.
 BOUNDS_LIMIT = 3.0
 
 
 @dataclass(frozen=True)
 class PenaltyPath:
-    """The best subtree for every number of leaves, and what its size costs.
+    """The best subtree for every number of leaves, and its penalty.
 
-    Numbers of leaves whose penalty alone outweighs all that the tree gains are left out.
+    Numbers of leaves whose penalty alone exceeds the gain of the whole tree are omitted.
 
     Attributes
     ----------
     n_leaves : array of shape (n_subtrees,)
         1, 2, …
     train_auc : array of shape (n_subtrees,)
-        Largest AUC, on the training rows, of any subtree with that number of leaves.
+        Largest training AUC of any subtree with that number of leaves.
     penalty : array of shape (n_subtrees,)
-        With the user's constant.
+        Penalty with the user's constant.
     chosen : int
-        The subtree that `fit` kept: the largest ``train_auc - penalty``, on ties the
-        smallest tree.
+        Index of the subtree that `fit` kept: the one with the largest ``train_auc - penalty``;
+        on ties, the smallest.
     """
 
     n_leaves: NDArray[np.int64]
@@ -54,25 +54,25 @@ class PenaltyPath:
 class StructuralPenalty:
     """The penalties of Clémençon, Depecker & Vayatis 2011, Proposition 6.
 
-    With K leaves, n rows, q features and a share of positives known to lie in [low, high],
-    the penalty is ``constant * sqrt(log(N) + K, scaled) / (low * (1 - high))``, where N
-    bounds the number of ways in which such trees can rank the rows:
+    With K leaves, n rows, q features and a share of positives known to lie in [low, high], the
+    penalty is ``constant * root / (low * (1 - high))``, where the root depends on a bound N on the
+    number of ways in which such trees can rank the rows:
 
-    - ``16 ((n + 1) q)^(2 K cuts)`` for LeafRank splits, the largest of which has
-      `cuts` tests, and ``sqrt(32 (log N + K) / n)``;
-    - ``4 K^(2^(resolution q))`` for unions of dyadic cubes, each of which belongs to one
-      of K leaves, and ``sqrt((log N + K) / (2 n))``.
+    - for LeafRank splits, the largest of which has `cuts` tests, N is
+      ``16 ((n + 1) q)^(2 K cuts)`` and the root ``sqrt(32 (log N + K) / n)``;
+    - for unions of dyadic cubes, each of which belongs to one of K leaves, N is
+      ``4 K^(2^(resolution q))`` and the root ``sqrt((log N + K) / (2 n))``.
 
     Parameters
     ----------
     constant : float
-        The theorem has 1, which is far too much for any usual number of rows; USUAL_CONSTANTS
-        are about the least that prune labels of pure noise to the root.
+        1 in the theorem, which is far too large for any usual number of rows; USUAL_CONSTANTS
+        are about the smallest that prune trees of pure noise to the root.
     bounds : tuple of two floats, optional
-        By default both are the share of positives in the training rows.
+        By default, both are the share of positives in the training rows.
     n_features : int
     resolution : int, optional
-        Cubes of side ``2^-resolution``; if given, the second penalty is taken.
+        Cubes have sides of ``2^-resolution``. If given, the second penalty is used.
     """
 
     constant: float
@@ -81,12 +81,12 @@ class StructuralPenalty:
     resolution: int | None = None
 
     def of(self, n_leaves: NDArray[np.int64], tree: CellTree) -> NDArray[np.float64]:
-        """Penalty for each number of leaves, for subtrees of the given tree."""
+        """Return the penalty for each number of leaves of subtrees of the given tree."""
         n_rows = float(tree.counts[0].sum())
         share = float(tree.counts[0, -1]) / n_rows
         low, high = self.bounds if self.bounds is not None else (share, share)
         if self.resolution is not None:
-            # A power that is still a float; such a penalty outweighs any gain.
+            # Capped so that the power stays finite; such a penalty outweighs any gain anyway.
             cubes = 2.0 ** min(self.resolution * self.n_features, 1000)
             complexity = np.log(4.0) + cubes * np.log(n_leaves) + n_leaves
             root = np.sqrt(complexity / (2.0 * n_rows))
@@ -97,10 +97,10 @@ class StructuralPenalty:
 
 
 def prune_by_penalty(tree: CellTree, penalty: StructuralPenalty) -> tuple[CellTree, PenaltyPath]:
-    """Return the subtree of largest ``AUC - penalty`` among all subtrees."""
+    """Return the subtree with the largest ``AUC - penalty`` among all subtrees."""
     n_leaves = np.arange(1, len(tree.leaves) + 1)
     costs = penalty.of(n_leaves, tree)
-    # No subtree gains more than the whole tree: what costs more cannot win.
+    # No subtree gains more than the whole tree, so larger penalties need not be considered.
     within = int(np.searchsorted(costs - costs[0], tree.cells["auc_gain"].sum(), side="right"))
     costs = np.ascontiguousarray(costs[: max(within, 1)])
     cells = tree.cells
@@ -120,7 +120,7 @@ def prune_by_penalty(tree: CellTree, penalty: StructuralPenalty) -> tuple[CellTr
 
 
 def check_penalty_bounds(bounds: Any) -> tuple[float, float] | None:
-    """Bounds of the share of positives: 0 < low <= high < 1."""
+    """Check the bounds of the share of positives: 0 < low <= high < 1."""
     if bounds is None:
         return None
     try:
@@ -136,7 +136,7 @@ def check_penalty_bounds(bounds: Any) -> tuple[float, float] | None:
 
 
 def check_share_within(bounds: tuple[float, float] | None, tree: CellTree) -> None:
-    """Refuse bounds that the share of positives in the training rows all but rules out."""
+    """Raise if the share of positives in the training rows contradicts the bounds."""
     if bounds is None:
         return
     n_rows = float(tree.counts[0].sum())
@@ -151,6 +151,6 @@ def check_share_within(bounds: tuple[float, float] | None, tree: CellTree) -> No
 
 
 def _most_cuts(tree: CellTree) -> int:
-    """Count the tests of the largest LeafRank tree: a binary tree of m tests has 2 m + 1 nodes."""
+    """Return the tests of the largest LeafRank tree; a binary tree of m tests has 2 m + 1 nodes."""
     nodes = (tree.cells["last_test"] - tree.cells["first_test"])[tree.is_split]
     return int(nodes.max(initial=3) - 1) // 2

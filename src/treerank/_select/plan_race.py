@@ -1,7 +1,7 @@
-"""Choose a forest's plan: a few trees of each, compared on rows that they have not drawn.
+"""Chooses the plan of a forest by comparing a few trees of each plan on out-of-bag rows.
 
-The trees of all plans are grown on the same draws, so that their out-of-bag AUCs are of the same
-rows and differ by the plan alone.
+The trees of all plans are grown on the same samples, so that their out-of-bag AUCs are computed on
+the same rows and differ only because of the plan.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from treerank._growth.forest import ForestPlan, Trees
     from treerank._growth.forest_rows import ForestRows
 
-# Trees of each plan: as few as tell plans apart, and an eighth of the forest at most.
+# Trees per plan: enough to distinguish plans, but at most 1 / RACE_SHARE of the forest.
 RACE_TREES, RACE_SHARE = 12, 8
-# Rows that each tree draws at most. Where there are more, the trees of the race are not kept.
+# Maximum number of rows that each tree draws. With more training rows, the trees are not kept.
 RACE_ROWS = 20_000
 
 
 @dataclass(frozen=True)
 class ForestChoice:
-    """Which plan a forest has chosen, and why.
+    """The plan that a forest has chosen, and why.
 
     Attributes
     ----------
     name : str
-        The plan in words.
+        Description of the plan.
     oob_auc : dict
-        Out-of-bag AUC of every plan that was tried, after `n_trees` trees of each; empty where
-        there was nothing to choose.
+        Out-of-bag AUC of every plan that was tried, with `n_trees` trees each; empty if there was
+        nothing to choose.
     n_trees : int
     """
 
@@ -46,7 +46,7 @@ class ForestChoice:
 def race(
     plans: list[ForestPlan], rows: ForestRows
 ) -> tuple[ForestPlan, Trees | None, ForestChoice]:
-    """Return the plan of the highest out-of-bag AUC and its trees, if they can be kept."""
+    """Return the plan with the highest out-of-bag AUC, and its trees if they can be kept."""
     first = plans[0]
     n_trees = min(RACE_TREES, len(first.kind_of) // RACE_SHARE)
     whole = first.n_rows <= RACE_ROWS
@@ -58,14 +58,14 @@ def race(
         entrants.append(replace(plan, kind_of=plan.kind_of[:n_trees], sampling=sampling, verbose=0))
     trees = rows.grow_each(entrants)
     auc = [_out_of_bag_auc(few, own, rows) for few, own in zip(entrants, trees, strict=True)]
-    best = int(np.argmax(auc))  # on ties the first
+    best = int(np.argmax(auc))  # on ties, the first
     names = [plan.name for plan in plans]
     choice = ForestChoice(names[best], dict(zip(names, auc, strict=True)), n_trees)
     return plans[best], trees[best] if whole else None, choice
 
 
 def _out_of_bag_auc(plan: ForestPlan, trees: Trees, rows: ForestRows) -> float:
-    """AUC of the shrinkage that suits the plan."""
+    """Return the out-of-bag AUC with the best shrinkage for the plan."""
     numbers = np.arange(0, plan.n_rows, max(1, plan.n_rows // CHOOSING_ROWS))
     some = rows.unseen(trees, plan.sampling, numbers, plan.shrinkages)
     used = np.isfinite(some.means[:, 0])

@@ -1,8 +1,8 @@
-"""Prune: choose among the nested subtrees, and how far to shrink, on held-out rows.
+"""Pruning: chooses among the nested subtrees, and the amount of shrinkage, on held-out rows.
 
-Every fold's tree is evaluated only on the rows it has not seen. What a subtree is worth
-there follows from the held-out class counts of its cells alone, so one pass of the
-rows through a tree serves all its subtrees and all amounts of shrinkage.
+The tree of each fold is evaluated only on its held-out rows. The quality of a subtree follows from
+the held-out class counts of its cells, so the rows have to be passed through a tree only once for
+all its subtrees and all amounts of shrinkage.
 """
 
 from __future__ import annotations
@@ -21,43 +21,43 @@ from treerank._input.validation import TrainingData
 from treerank._select.folds import Folds
 from treerank._trees.ranking_tree import CellTree, find_sequences
 
-# Strengths that shrinkage="cv" tries, in rows.
+# Amounts of shrinkage that shrinkage="cv" tries, in rows.
 SHRINKAGES = np.concatenate([[0.0], np.geomspace(1.0, 1000.0, 10)])
-# Held-out AUCs closer than this, in standard errors of the best, are taken as equal:
-# then the smaller tree wins, and the shrinkage with the smaller Brier score.
+# Held-out AUCs that differ by less than this, in standard errors of the best, are considered equal:
+# then the smaller tree is chosen, and the shrinkage with the smaller Brier score.
 SMALLER_TREE_SLACK = 0.1
-# The same where labels are soft: such trees go on to gain a little by every further split.
+# The same for soft labels: trees grown to them gain a little with every further split.
 SOFT_TREE_SLACK = 0.4
 SHRINKAGE_SLACK = 0.5
-# With a focus, local or partial AUCs closer than this to the best leave the choice to the AUC,
-# which more rows speak for.
+# With a focus, local or partial AUCs within this many standard errors of the best are considered
+# equal; the choice among them is left to the AUC, which is based on more rows.
 FOCUS_SLACK = 1.0
-# By default a tree is kept only if its held-out AUC lies this many standard errors (of a
-# random ranking) above 1/2: the best of many subtrees of noise lies a little above by chance.
+# By default, a tree is kept only if its held-out AUC is this many standard errors (of a random
+# ranking) above 1/2: the best of many subtrees of noise is a little above 1/2 by chance.
 NOISE_LIMIT = 3.0
 
 
 @dataclass(frozen=True)
 class PruningPath:
-    """The nested subtrees, from the whole tree to the root, and what each is worth.
+    """The nested subtrees, from the whole tree to the root, and their quality.
 
     Attributes
     ----------
     lambdas : array of shape (n_subtrees,)
-        Subtree k maximises ``AUC - lambda * leaves`` for lambda in
+        Subtree k maximizes ``AUC - lambda * leaves`` for lambda in
         ``[lambdas[k], lambdas[k + 1])``.
     n_leaves : array of shape (n_subtrees,)
     train_auc : array of shape (n_subtrees,)
-        In the tree's own order, on the training rows. VUS beyond two classes.
+        Training AUC with the leaves in the order of the tree; VUS for more than two classes.
     heldout_auc : array of shape (n_subtrees,)
-        Mean over the folds, with the shrinkage that suits the subtree. VUS beyond two
-        classes.
+        Held-out AUC with the best shrinkage for the subtree, averaged over the folds; VUS for
+        more than two classes.
     heldout_std_error : array of shape (n_subtrees,)
         Standard error of that mean.
     shrinkage : array of shape (n_subtrees,)
-        That amount of shrinkage; NaN where scores are not shrunk.
+        The best shrinkage for each subtree; NaN if scores are not shrunk.
     chosen : int
-        The subtree that `fit` kept.
+        Index of the subtree that `fit` kept.
     """
 
     lambdas: NDArray[np.float64]
@@ -71,7 +71,7 @@ class PruningPath:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """A fold's tree and the held-out class counts of all its cells."""
+    """The tree of a fold, and the held-out class counts of all its cells."""
 
     tree: CellTree
     counts: NDArray[np.float64]
@@ -95,11 +95,11 @@ def count_held_out(
 
 
 class Chosen(NamedTuple):
-    """What held-out rows have chosen, and how it ranks them by what is in the focus."""
+    """The subtree and shrinkage chosen by held-out rows, and how they rank these rows."""
 
     path: PruningPath
-    shrinkage: float  # NaN: keep the tree's own order
-    top: float  # AUC, local or partial with a focus; mean over the folds
+    shrinkage: float  # NaN: keep the order of the tree
+    top: float  # mean AUC over the folds; local or partial AUC if there is a focus
     top_std_error: float
 
 
@@ -115,11 +115,11 @@ def choose_subtree(
 ) -> Chosen:
     """Choose a subtree and an amount of shrinkage.
 
-    The smallest subtree is taken whose held-out AUC is within `slack` standard errors of the best.
-    Lambda is tried at the geometric means of neighbours, as in CART. The ranking decides
-    first, by AUC; where it hardly differs, the size of the tree and how well the shares
-    of positives hold, by Brier score. With a focus, only those are left to choose from that
-    do as well as the best by local or partial AUC, within a standard error.
+    The smallest subtree whose held-out AUC is within `slack` standard errors of the best is chosen.
+    Lambda is evaluated at the geometric means of neighbouring values, as in CART. The AUC decides
+    first; if it hardly differs, the size of the tree and the Brier score of the shares of positives
+    decide. With a focus, only candidates whose local or partial AUC is within one standard error of
+    the best are considered.
     """
     find_sequences([tree, *(part.tree for part in held_out)], n_jobs)
     lambdas, collapsed_at = tree.sequence
@@ -161,7 +161,7 @@ def choose_subtree(
 
 
 def _over_folds(worth: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean over the folds, and its standard error."""
+    """Return the mean over the folds and its standard error."""
     return worth.mean(axis=0), worth.std(axis=0, ddof=1) / np.sqrt(len(worth))
 
 
@@ -172,11 +172,11 @@ def held_out_worth(
     n_jobs: int,
     focus: Focus | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """AUC and Brier score on the held-out rows for each (fold, lambda, shrinkage).
+    """Return the held-out AUC and Brier score for each (fold, lambda, shrinkage).
 
-    A NaN shrinkage stands for the tree's own order, whose Brier score does not matter. Beyond
-    two classes it is VUS, and the sum of the Brier scores of all ways to cut the classes in
-    two (the ranked probability score).
+    A NaN shrinkage stands for the order of the tree, whose Brier score does not matter. With more
+    than two classes, they are the VUS and the ranked probability score, which is the sum of the
+    Brier scores over all cuts of the classes into two groups.
     """
     auc, brier = [], []
     worth = _worth_along_paths(held_out, shrinkages, n_jobs, focus)
@@ -193,7 +193,7 @@ def _worth_along_paths(
     n_jobs: int,
     focus: Focus | None = None,
 ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """AUC and Brier score of all nested subtrees of each tree, shrinkages x subtrees."""
+    """Return AUC and Brier score of all nested subtrees of each tree, shrinkages x subtrees."""
     own_order = np.isnan(shrinkages)
     values, shares = [], []
     for part in held_out:
@@ -216,16 +216,17 @@ def _worth_along_paths(
 
 
 def tree_order(tree: CellTree) -> NDArray[np.float64]:
-    """Values that put the cells in the tree's own order: preorder, best first."""
+    """Return values that rank the cells in the order of the tree: preorder, best first."""
     return -np.arange(tree.n_cells, dtype=np.float64)
 
 
 def _chance(held_out: list[HeldOut]) -> tuple[float, float]:
-    """Mean held-out AUC or VUS of a random ranking, and its standard error.
+    """Return the mean held-out AUC or VUS of a random ranking, and its standard error.
 
-    A row of class k (of K) at the share u of the ranking is in order with rows of the other
-    classes with chance ``u^(k-1) (1-u)^(K-k) / ((k-1)! (K-k)!)``; the spread of that over u
-    gives the variance, as placements do. For two classes Mann-Whitney's is exact.
+    A row of class k (of K) at quantile u of the ranking is in order with one row of each other
+    class with probability ``u^(k-1) (1-u)^(K-k) / ((k-1)! (K-k)!)``. The variance of this placement
+    over u gives the variance of the VUS. For two classes, the exact variance of the Mann-Whitney
+    statistic is used.
     """
     n_classes = held_out[0].counts.shape[1]
     chance = 1.0 / factorial(n_classes)

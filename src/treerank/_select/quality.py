@@ -1,4 +1,4 @@
-"""Ordered classes: what a model's scores say of them, and how good its ranking of them is."""
+"""Quality of a ranking of ordered classes, and class shares from scores."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from treerank.metrics import ordinal_vus_score
 def has_two_classes(model: Any) -> bool:
     """Whether a model is fitted to two classes.
 
-    Before that it cannot be known whether it will have one score per row that `decision_function`
-    may return: with more classes scikit-learn expects one per class.
+    Only then may `decision_function` return one score per row: with more classes, scikit-learn
+    expects one per class. Before `fit`, the number of classes is not known.
     """
     return len(getattr(model, "classes_", ())) == 2
 
@@ -29,7 +29,7 @@ def ranking_quality(
     classes: NDArray[Any],
     sample_weight: ArrayLike | None,
 ) -> float:
-    """AUC of the scores; VUS beyond two classes."""
+    """Return the AUC of the scores, or the VUS for more than two classes."""
     y = check_known_labels(y, classes)
     if len(classes) > 2:
         return ordinal_vus_score(y, scores, sample_weight, labels=classes)
@@ -44,11 +44,11 @@ def held_out_qualities(
     focus: Focus | None,
     n_jobs: int,
 ) -> NDArray[np.float64]:
-    """`ranking_quality` of each column of scores, local or partial AUC with a focus.
+    """Return `ranking_quality` of each column of scores; local or partial AUC with a focus.
 
-    The rows are not checked: their classes are numbers and their weights whole. Plans, amounts of
-    shrinkage and the like are compared many times in a fit, where checking the rows would take
-    longer than ranking them.
+    The input is not validated: classes are given as class numbers and weights as integers. A fit
+    compares plans, amounts of shrinkage etc. many times, and validation would take longer than
+    ranking the rows.
     """
     if n_classes == 2:
         columns = np.ascontiguousarray(scores)
@@ -65,13 +65,13 @@ def quality_of_scores(
     n_classes: int,
     focus: Focus | None,
 ) -> float:
-    """Return the same of one score per row."""
+    """Return `held_out_qualities` for a single score per row."""
     column = scores[:, np.newaxis]
     return float(held_out_qualities(rank.astype(np.uint8), column, n_classes, units, focus, 1)[0])
 
 
 def class_shares(upper: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Share of each class, from the shares of those above the first, the second, ..."""
+    """Return the share of each class, given the shares above each class but the last."""
     upper = np.minimum.accumulate(upper, axis=1)
     edges = np.column_stack([np.ones(len(upper)), upper, np.zeros(len(upper))])
     return np.asarray(edges[:, :-1] - edges[:, 1:])

@@ -1,10 +1,10 @@
-"""The consensus of a forest's rankings, for rows that come one by one.
+"""The consensus of the rankings of a forest, for rows that are scored one by one.
 
-A tree ranks a row against its own training rows: the value of a row in a tree is its
-mid-rank there, between 0 and 1. The mean and the median of these are the consensus for
-Spearman's distance and for the footrule. For Kendall's, a set of training rows is ordered
-by a Kemeny median once, and a new row goes to the place among them that costs least. Should
-that cost more than the mean rank on the training rows, the mean rank takes its place.
+A tree ranks a row against its own training rows: the value of a row in a tree is its mid-rank among
+them, between 0 and 1. The mean and the median of these values are the consensus for Spearman's
+distance and for the footrule. For Kendall's distance, some training rows are ordered once by a
+Kemeny median, and a new row is inserted where that costs least. If the result has a higher cost
+than the mean rank on the training rows, the mean rank is used instead.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from treerank._trees.splitter_forest import SplitterForest
 from treerank.consensus import kendall
 from treerank.metrics._discordance import discordance, insertion_places
 
-# Training rows that a Kemeny median is computed for.
+# Number of training rows that are ordered by a Kemeny median.
 REFERENCE_ROWS = 256
-# Training rows on which it has to cost no more than the mean rank.
+# Number of training rows on which its cost is compared with that of the mean rank.
 CHECKED_ROWS = 20_000
 ROWS_AT_ONCE = 4096
 
 Floats = NDArray[np.float64]
-Rows = NDArray[Any]  # columns x rows: codes, or the matrix that splitters in Python see
+Rows = NDArray[Any]  # columns x rows: codes, or the matrix that Python splitters take
 
 
 @dataclass(frozen=True)
 class RankAggregation:
-    """How ranks in the trees become one score, and what shares of the classes it stands for."""
+    """Combines the ranks in the trees into one score, and maps scores to class shares."""
 
     kind: str
-    reference: NDArray[np.float32]  # trees x reference rows, lowest first; empty but for kendall
-    places: Floats  # of the reference rows: mid-ranks less 1
-    knots: Floats  # scores minus the cut, and the shares of the higher classes there:
-    shares: Floats  # above the first, above the second, ... (cuts x knots)
+    reference: NDArray[np.float32]  # trees x reference rows, lowest first; only for kendall
+    places: Floats  # positions of the reference rows: mid-ranks minus 1
+    knots: Floats  # scores minus the cut, at which `shares` are known
+    shares: Floats  # above each class but the last (cuts x knots)
     cut: float
-    training_scores: Floats  # out of bag where there is such a thing
+    training_scores: Floats  # out of bag if trees leave rows out
 
     @classmethod
     def fit(
@@ -54,10 +54,10 @@ class RankAggregation:
         sampling: Sampling,
         n_jobs: int,
     ) -> RankAggregation:
-        """Order the reference rows, and find what shares go with a score.
+        """Order the reference rows, and estimate the class shares at each score.
 
-        With two classes, 0 is where the share of positives passes a half; with more, the
-        middle rank.
+        With two classes, a score of 0 is where the share of positives crosses 1/2; with more, it
+        is the middle rank.
         """
         reference, places = np.empty((trees.n_trees, 0), dtype=np.float32), np.empty(0)
         if kind == "kendall":
@@ -79,7 +79,7 @@ class RankAggregation:
         return cls(kind, reference, places, knots - cut, shares, cut, scores - cut)
 
     def scores(self, trees: ForestArrays | SplitterForest, codes: Rows, n_jobs: int) -> Floats:
-        """Score of each row; positive where positives are the more frequent."""
+        """Return the score of each row; it is positive if positives are more frequent there."""
         scores = np.empty(codes.shape[1])
         for at in _blocks(codes.shape[1]):
             block = take_rows(codes, at)
@@ -91,14 +91,14 @@ class RankAggregation:
         return scores - self.cut
 
     def upper_shares(self, scores: Floats) -> Floats:
-        """Shares of the classes above the first, the second, ... that go with a score."""
+        """Return the shares above each class but the last at the given scores."""
         return np.column_stack([np.interp(scores, self.knots, share) for share in self.shares])
 
 
 def _shares_by_score(
     scores: Floats, data: TrainingData, used: NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
-    """Isotonic regressions of being above each class but the last, on common knots."""
+    """Fit isotonic regressions of being above each class but the last, with common knots."""
     units = data.weights.as_units
     weight = None if units is None else units[used].astype(np.float64)
     fits = [
@@ -118,7 +118,7 @@ def _blocks(n_rows: int) -> list[slice]:
 
 
 def _unseen(sampling: Sampling, n_trees: int, n_rows: int) -> NDArray[np.bool_]:
-    """Which rows each tree has not drawn: trees x rows."""
+    """Return whether each tree has not drawn each row: trees x rows."""
     return np.array([sampling.counts(tree, n_rows) == 0 for tree in range(n_trees)])
 
 
@@ -129,7 +129,7 @@ def _aggregate(
     places: Floats,
     use: NDArray[np.bool_] | None,
 ) -> Floats:
-    """One score per row from its values in the trees, those of `use` only; NaN without any."""
+    """Return one score per row from its values in the trees of `use`; NaN if there are none."""
     if use is None:
         use = np.ones(values.shape, dtype=bool)
     n_used = use.sum(axis=0)
@@ -150,7 +150,7 @@ def _aggregate(
         preferred += ((value[:, np.newaxis] > against) & used[:, np.newaxis]) + 0.5 * tied
         alike += tied
     preferred[some] /= n_used[some, np.newaxis]
-    # Between two reference rows the mean rank decides; a reference row is where it was put.
+    # The mean rank orders rows between two reference rows; a reference row keeps its own position.
     place = insertion_places(preferred) - 0.5 + 0.9 * (mean - 0.5)
     same = alike.max(axis=1) == len(values)
     place[same] = places[alike[same].argmax(axis=1)]
@@ -161,7 +161,7 @@ def _aggregate(
 def _reference(
     trees: ForestArrays | SplitterForest, codes: Rows, n_jobs: int
 ) -> tuple[NDArray[np.float32], Floats]:
-    """Ranks in the trees of some training rows, by their Kemeny median, and their places."""
+    """Return the ranks of some training rows in the trees, in Kemeny order, and their positions."""
     n_rows = codes.shape[1]
     mean = trees.mean(codes, n_jobs)
     order = np.argsort(mean, kind="stable")
@@ -179,9 +179,9 @@ def _beats_mean_rank(
     places: Floats,
     n_jobs: int,
 ) -> bool:
-    """Whether the Kemeny order costs no more than the mean rank on the training rows.
+    """Whether the cost of the Kemeny order on the training rows is at most that of the mean rank.
 
-    New rows are put among the reference rows one by one, which might cost more in total.
+    Rows are inserted among the reference rows one by one, which may have a higher total cost.
     """
     n_rows = codes.shape[1]
     checked = np.unique(np.linspace(0, n_rows - 1, min(n_rows, CHECKED_ROWS)).round()).astype(int)
@@ -196,7 +196,7 @@ def _beats_mean_rank(
 
 
 def _crossing(knots: Floats, shares: Floats) -> float:
-    """Score at which the share of positives passes one half; ranks lie between 0 and 1."""
+    """Return the score at which the share of positives crosses 1/2; ranks are between 0 and 1."""
     above = np.flatnonzero(shares > 0.5)
     if len(above) == 0:
         return 1.0

@@ -1,4 +1,4 @@
-"""Scores of any fitted classifier of two classes, or of any model of this library."""
+"""Scores of any fitted two-class classifier, or of any model of this library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from treerank._input.types import TableLike
 
 
 def ranking_scores(model: Any, X: TableLike) -> NDArray[np.float64]:
-    """Score of each row, higher is better, from any fitted two-class model."""
+    """Return the score of each row (higher is better) from any fitted two-class model."""
     check_is_fitted(model)
     for method in ("score_samples", "decision_function", "predict_proba"):
         if hasattr(model, method):
@@ -32,7 +32,7 @@ def ranking_scores(model: Any, X: TableLike) -> NDArray[np.float64]:
 
 
 def probabilities(model: Any, X: TableLike) -> NDArray[np.float64]:
-    """Probability of the positive class, from any fitted two-class model that gives it."""
+    """Return the probability of the positive class from any fitted two-class model."""
     check_is_fitted(model)
     if not hasattr(model, "predict_proba"):
         raise ValueError(

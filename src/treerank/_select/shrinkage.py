@@ -1,4 +1,4 @@
-"""Choose the shrinkage of a forest on rows that its trees have not drawn."""
+"""Chooses the shrinkage of a forest on out-of-bag rows."""
 
 from __future__ import annotations
 
@@ -18,35 +18,36 @@ if TYPE_CHECKING:
     from treerank._growth.forest import ForestPlan, Trees
     from treerank._growth.forest_rows import ForestRows, Unseen
 
-# What stands in for the chosen shrinkage where out-of-bag rows cannot choose.
+# Used if out-of-bag rows cannot choose the shrinkage.
 USUAL_SHRINKAGE = 10.0
-# Out-of-bag scores are means over fewer trees; a factor outside of these would follow their noise.
+# Bounds of the scale: out-of-bag scores are means over fewer trees, so a factor outside these
+# bounds would follow their noise.
 SCALES = (1.0, 10.0)
-# Rows that decide among them: as many as tell their AUCs apart.
+# Number of rows that choose the shrinkage: enough to distinguish AUCs.
 CHOOSING_ROWS = 10_000
 
 
 @dataclass(frozen=True)
 class ShrinkageChoice:
-    """What out-of-bag rows have chosen."""
+    """The choice made on out-of-bag rows."""
 
     shrinkage: float
-    scale: float  # of the steps
-    trees: Trees  # with their features weighed, where that was asked for
-    out_of_bag: Unseen | None  # honest scores of all rows
+    scale: float  # factor of the steps
+    trees: Trees  # with feature weights applied, if requested
+    out_of_bag: Unseen | None  # unbiased scores of all rows
 
 
 def choose_shrinkage(
     trees: Trees, rows: ForestRows, plan: ForestPlan, all_rows: bool, weighs_features: bool
 ) -> ShrinkageChoice:
-    """Choose the shrinkage of the highest out-of-bag AUC or VUS, and the scale of the steps.
+    """Choose the shrinkage with the highest out-of-bag AUC or VUS, and the scale of the steps.
 
-    With a focus of the plan it is the local or partial AUC. With `weighs_features` the same rows
-    then say how much each feature counts. With `all_rows`, also return honest out-of-bag scores of
-    all rows.
+    If the plan has a focus, the local or partial AUC is used. With `weighs_features`, the same rows
+    also determine the weights of the features. With `all_rows`, unbiased out-of-bag scores of all
+    rows are returned as well.
 
-    A score that its own row has helped to choose would be too good: each half of the rows takes
-    the shrinkage, and the weights, that the other half chooses.
+    A score would be optimistic if its own row had influenced the choice. Therefore each half of the
+    rows is scored with the shrinkage and the weights chosen by the other half.
     """
     n_rows, shrinkages = plan.n_rows, plan.shrinkages
     numbers = np.arange(0, n_rows, max(1, n_rows // CHOOSING_ROWS))
@@ -67,7 +68,7 @@ def choose_shrinkage(
         return shrinkages[int(np.argmax(worth))]
 
     def weigh(shrinkage: float, part: NDArray[np.bool_]) -> tuple[Trees, Unseen | None]:
-        """Trees with the weights that part of the rows choose, and the scores of all of these."""
+        """Apply the feature weights chosen by part of the rows; return the trees and all scores."""
         if not weighs_features or not isinstance(trees, ForestArrays):
             return trees, None
         parts = rows.unseen_by_feature(trees, plan.sampling, numbers, shrinkage)
@@ -87,7 +88,7 @@ def choose_shrinkage(
     if not all_rows:
         return ShrinkageChoice(chosen, scale, weighed, None)
     second = halves(plan, numbers)
-    swapped = [best(second), best(~second)]  # for the first half, the second
+    swapped = [best(second), best(~second)]  # for the first half and for the second
     all_numbers = np.arange(n_rows)
     if scores is None:
         seen = rows.unseen(trees, plan.sampling, all_numbers, [*swapped, chosen])
@@ -105,12 +106,12 @@ def choose_shrinkage(
 
 
 def _scale(some: Unseen, column: int, sizes: NDArray[np.float64]) -> float:
-    """Factor by which scores are scaled to fit the labels best, by least squares.
+    """Return the factor of the scores that fits the labels best, by least squares.
 
-    Strong shrinkage may order the rows best, and leaves their shares too close together; a
-    factor changes the shares and keeps the order.
+    Strong shrinkage may give the best order of the rows but leaves their shares too close together;
+    a factor changes the shares and keeps the order.
     """
-    worth = np.append(0.0, np.cumsum(cut_weights(sizes)))  # of each class, as the score has it
+    worth = np.append(0.0, np.cumsum(cut_weights(sizes)))  # value of each class in the score
     means = some.means[:, column]
     used = np.isfinite(means)
     weight = np.ones(used.sum()) if some.units is None else some.units[used].astype(np.float64)
@@ -122,16 +123,16 @@ def _scale(some: Unseen, column: int, sizes: NDArray[np.float64]) -> float:
 
 
 def halves(plan: ForestPlan, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether a row is in the second of two random halves."""
+    """Return whether each row is in the second of two random halves."""
     rng = np.random.default_rng([plan.sampling.seed, plan.n_rows])
     return np.asarray(rng.random(plan.n_rows) < 0.5)[rows]
 
 
 def _by_half(scores: NDArray[np.float64], second: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """First column for one half of the rows, second for the other, on the scale of the third.
+    """Take column 0 for one half of the rows and column 1 for the other, on the scale of column 2.
 
-    A score keeps its rank among all rows of its column and takes the third column's score of
-    that rank, so that the halves can be compared.
+    A score is replaced by the score in column 2 that has the same rank as the score has in its own
+    column, so that the halves are comparable.
     """
     seen = np.isfinite(scores[:, 0])
     if not seen.any():

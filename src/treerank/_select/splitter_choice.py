@@ -1,8 +1,8 @@
-"""Choose how deep the trees inside the cells are, and which labels, by the held-out AUC.
+"""Chooses the depth of the LeafRank trees, and soft or own labels, by the held-out AUC.
 
-A depth of 1 sees one feature at a time, and cannot begin where two matter only together; a deeper
-LeafRank can, but needs more rows. Each depth is grown, pruned and shrunk as it would be if it were
-the only one.
+With a depth of 1, a split uses one feature at a time and finds nothing if two features matter only
+together; a deeper LeafRank does, but needs more rows. For each depth, a tree is grown, pruned and
+shrunk as if it were the only one.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ import numpy as np
 from treerank._select.pruning import Chosen
 
 DEPTHS = (1, 2, 3, 4)
-# Rows at most on which depths are compared; what is chosen is then grown on all.
+# Maximum number of rows on which depths are compared; the chosen tree is then grown on all rows.
 RACE_ROWS = 20_000
-# Held-out AUCs closer than this, in standard errors of the best, are taken as equal.
+# Held-out AUCs that differ by less than this, in standard errors of the best, are considered equal.
 SIMPLER_SLACK = 0.5
-# The same where labels are soft: these bring out what single tests cannot see.
+# The same for soft labels, which already reveal what single tests cannot see.
 SOFT_SIMPLER_SLACK = 1.0
-# By how many of its standard errors the tree of the labels themselves has to be better on held-out
-# rows than that of soft labels.
+# The tree grown to the labels themselves must be better than the tree grown to soft labels on
+# held-out rows, by this many of its standard errors.
 OWN_LABELS_SLACK = 0.5
-# Added to the noise limit of deeper trees: the best of several is more often good by chance.
+# Added to the noise limit of deeper trees: the best of several is more likely to be good by chance.
 DEEPER_LIMIT = 1.0
 
 
 @dataclass(frozen=True)
 class SplitterChoice:
-    """Depths of LeafRank that were compared, and how they did.
+    """The depths of LeafRank that were compared, and the results.
 
     Attributes
     ----------
     depths : tuple of int
     heldout_auc : tuple of float
-        Of the pruned tree of each depth; VUS beyond two classes.
+        Held-out AUC of the pruned tree for each depth; VUS for more than two classes.
     heldout_std_error : tuple of float
     n_leaves : tuple of int
-        Strata of the pruned tree of each depth.
+        Number of strata of the pruned tree for each depth.
     chosen : int
-        The depth that `fit` has taken.
+        The depth that `fit` has chosen.
     """
 
     depths: tuple[int, ...]
@@ -53,9 +53,10 @@ class SplitterChoice:
 def choose_depth(
     depths: tuple[int, ...], chosen_by_depth: list[Chosen], slack: float
 ) -> SplitterChoice:
-    """Take the smallest depth whose tree ranks held-out rows as well as the best.
+    """Choose the smallest depth whose tree ranks held-out rows as well as the best.
 
-    As well: within `slack` standard errors, by what is in the focus, which without one is the AUC.
+    This means within `slack` standard errors, measured by the AUC or, with a focus, by the local or
+    partial AUC.
     """
     paths = [one.path for one in chosen_by_depth]
     auc = np.array([path.heldout_auc[path.chosen] for path in paths])
@@ -74,10 +75,11 @@ def choose_depth(
 
 
 def prefers_own_labels(soft: Chosen | None, own: Chosen | None = None) -> bool:
-    """Whether a tree grown to the labels themselves is to be preferred to one of soft labels.
+    """Whether a tree grown to the labels themselves is preferred to one grown to soft labels.
 
-    It is if it ranks held-out rows clearly better; and where a pruned tree of the labels makes no
-    error in training, there is no noise that soft labels could take away.
+    It is preferred if it ranks held-out rows clearly better. If the pruned tree ranks the training
+    rows without error, there is no noise that soft labels could remove; it then only has to be at
+    most one standard error worse.
     """
     if soft is None or own is None:
         return False

@@ -1,1 +1,1 @@
-"""Trees as fixed-width arrays: ranking trees, trees of other splitters, forests."""
+"""Trees stored as fixed-width arrays: ranking trees, trees of other splitters, and forests."""

@@ -1,4 +1,4 @@
-"""Axis-parallel trees of any origin as one kind of object, for geometric ranking."""
+"""A common representation of axis-parallel trees from any source, for geometric ranking."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from treerank import _core
 from treerank._input.categories import SharedLevels
 
-# The record of the core (src/core/geometric/geometric.hpp), byte for byte.
+# Same layout as the struct of the core (src/core/geometric/geometric.hpp).
 NODE = np.dtype(
     [
         ("threshold", "<f8"), ("left", "<i4"), ("right", "<i4"), ("feature", "<i4"),
@@ -22,18 +22,18 @@ NODE = np.dtype(
 )  # fmt: skip
 NO_SETS = np.empty((0, 4), dtype=np.uint64)
 
-# Leaves of a LeafRank tree that lead to the same cell share what is below; multiplied out,
-# there may be very many boxes.
+# Leaves of a LeafRank tree that lead to the same cell share the subtree below it. Expanded into a
+# tree, they may give a very large number of boxes.
 MAX_NODES = 4_000_000
 
 Levels = list[list[Any] | None]
-# As the last level of a feature: every level that is not listed.
+# As the last level of a feature, stands for all levels that are not listed.
 ANY_OTHER = SharedLevels()
 
 
 @dataclass
 class Side:
-    """What one feature may be in a box: low < x <= high, or one of some codes; or missing."""
+    """The values of a feature in a box: low < x <= high or a set of codes; and maybe missing."""
 
     low: float = -np.inf
     high: float = np.inf
@@ -43,7 +43,7 @@ class Side:
 
 @dataclass(frozen=True)
 class AxisTree:
-    """A classification tree whose every test asks for one feature.
+    """A classification tree in which every test uses one feature.
 
     Parameters
     ----------
@@ -53,16 +53,16 @@ class AxisTree:
     category_sets : array of shape (n_sets, 4), uint64
         Codes that go left, one bit per code.
     counts : array of shape (n_leaves, n_classes) or None
-        Training weight of each class in each leaf; None where the source does not tell.
+        Training weight of each class in each leaf; None if the source does not provide it.
     predicted : array of shape (n_leaves,)
-        Number of the class that a leaf predicts.
+        Index of the class that each leaf predicts.
     classes : array of shape (n_classes,)
     levels : list
-        For each feature its levels by code (from 1), or None for a number.
+        For each feature, its levels by code (from 1), or None if it is numeric.
     single_precision : bool
-        Whether the tree sees a row as float32, as those of scikit-learn do.
+        Whether the tree converts rows to float32, as scikit-learn's trees do.
     takes_missing : bool
-        Whether the tree says where a missing value goes.
+        Whether the tree defines where missing values go.
     """
 
     nodes: NDArray[Any]
@@ -80,7 +80,7 @@ class AxisTree:
         return len(self.levels)
 
     def see(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rows as the tree sees them; refuses what it cannot take."""
+        """Return the rows in the precision of the tree; raise if it cannot handle them."""
         if not self.takes_missing and np.isnan(rows).any():
             row, feature = np.argwhere(np.isnan(rows))[0].tolist()
             raise ValueError(
@@ -102,9 +102,9 @@ class AxisTree:
         interest: NDArray[np.bool_],
         n_jobs: int,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
-        """Leaf of each row, distance to the nearest box that is decided otherwise, its node.
+        """Return each row's leaf, and the distance and node of the nearest box decided otherwise.
 
-        `interest` says of each leaf whether it predicts the class of interest.
+        `interest` tells for each leaf whether it predicts the class of interest.
         """
         return _core.find_boundary(
             _bytes(self.nodes), _bytes(self.category_sets), interest.astype(np.uint8), seen,
@@ -112,17 +112,17 @@ class AxisTree:
         )  # fmt: skip
 
     def apply(self, seen: NDArray[np.float64], n_jobs: int) -> NDArray[np.int32]:
-        """Leaf of each row."""
-        nowhere = np.zeros(len(self.predicted), dtype=bool)  # no boundary: the walk alone
+        """Return the leaf of each row."""
+        nowhere = np.zeros(len(self.predicted), dtype=bool)  # no boundary to search for
         return self.find_boundary(seen, np.ones(self.n_features), nowhere, n_jobs)[0]
 
     def reached_leaves(self) -> NDArray[np.int32]:
-        """Leaves that rows without missing values can get to."""
+        """Return the leaves that rows without missing values can reach."""
         known = (self.nodes["left"] < 0) & (self.nodes["known"] == 1)
         return np.unique(self.nodes["leaf"][known])
 
     def box(self, node: int) -> dict[int, Side]:
-        """Return what each tested feature may be in the box of a node."""
+        """Return the values of each tested feature in the box of a node."""
         box: dict[int, Side] = {}
         while node > 0:
             parent = int(self._parents[node])
@@ -149,7 +149,7 @@ class AxisTree:
         return parents
 
     def _codes(self, number: int, feature: int, left: bool) -> frozenset[int]:
-        """Codes that a categorical test sends to one side."""
+        """Return the codes that a categorical test sends to one side."""
         levels = self.levels[feature]
         assert levels is not None
         words = [int(word) for word in self.category_sets[number]]
@@ -168,7 +168,7 @@ def build_axis_tree(
     max_nodes: int | None = None,
     **facts: Any,
 ) -> AxisTree:
-    """Make a tree of a graph of tests: empty boxes go, paths that meet again part.
+    """Expand a graph of tests into a tree, without empty boxes and with shared nodes duplicated.
 
     `facts` are the other fields of `AxisTree`.
     """
@@ -193,7 +193,7 @@ def build_axis_tree(
 
 
 def new_nodes(n_nodes: int) -> NDArray[Any]:
-    """Return leaves without number, to be filled in."""
+    """Return records of leaves without an index, to be filled in."""
     nodes = np.zeros(n_nodes, dtype=NODE)
     for name in ("left", "right", "feature", "category_set", "leaf"):
         nodes[name] = -1

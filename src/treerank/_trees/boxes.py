@@ -1,19 +1,19 @@
-"""Boxes in the space of codes: unions of them, said with as few conditions as possible."""
+"""Boxes in the space of codes; simplifies unions of boxes to few conditions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-# What a feature may be: its codes as bits of an integer, code 0 (missing) the lowest.
+# The allowed codes of a feature, as bits of an integer; code 0 (missing) is the lowest bit.
 Allowed = int
-Box = dict[int, Allowed]  # features that are not named may be anything
+Box = dict[int, Allowed]  # features that are not in it are unrestricted
 
-# Larger unions are not worth the search for fewer conditions.
+# Larger unions are not simplified, because that would take too long.
 MAX_BOXES = 64
 
 
 def intersect(a: Box, b: Box) -> Box | None:
-    """Return the common part of two boxes; None when it is empty."""
+    """Return the intersection of two boxes, or None if it is empty."""
     box = dict(a)
     for feature, codes in b.items():
         box[feature] = box.get(feature, -1) & codes
@@ -23,15 +23,15 @@ def intersect(a: Box, b: Box) -> Box | None:
 
 
 def contains(outer: Box, inner: Box) -> bool:
-    """Whether one box lies inside another."""
+    """Whether `inner` lies inside `outer`."""
     return all(f in inner and inner[f] & ~codes == 0 for f, codes in outer.items())
 
 
 def is_covered(box: Box, boxes: Sequence[Box], everything: Sequence[Allowed]) -> bool:
     """Whether a box lies inside a union of boxes.
 
-    What sticks out of the first box that meets it is cut off, side by side, and must lie
-    inside the others.
+    The parts of the box outside the first box that intersects it are split off, one feature after
+    another; each of them must be covered by the remaining boxes.
     """
     for i, cover in enumerate(boxes):
         inside = intersect(box, cover)
@@ -49,7 +49,7 @@ def is_covered(box: Box, boxes: Sequence[Box], everything: Sequence[Allowed]) ->
 
 
 def simplify(boxes: Iterable[Box | None], everything: Sequence[Allowed]) -> list[Box]:
-    """Return boxes with the same union, merged, and free of conditions it does not need.
+    """Return boxes with the same union, merged and without unnecessary conditions.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def _distinct(boxes: Iterable[Box | None]) -> list[Box]:
 
 
 def _merge_neighbours(found: list[Box]) -> None:
-    """Join, in place, boxes that are nested or differ in a single feature."""
+    """Merge, in place, boxes that are nested or differ in a single feature."""
     i = 0
     while i < len(found):
         for j in range(i + 1, len(found)):
@@ -88,7 +88,7 @@ def _merge_neighbours(found: list[Box]) -> None:
             if joined is not None:
                 found[i] = joined
                 del found[j]
-                i = -1  # the new box may join an earlier one
+                i = -1  # the new box may merge with an earlier one
                 break
         i += 1
 
@@ -105,7 +105,7 @@ def _join(a: Box, b: Box) -> Box | None:
 
 
 def _relax(box: Box, union: Sequence[Box], everything: Sequence[Allowed]) -> Box:
-    """Widen a box, condition by condition, as far as the union allows."""
+    """Relax the conditions of a box, one by one, as far as it stays inside the union."""
     for feature in sorted(box):
         for codes in _wider(box[feature], everything[feature]):
             wider = {f: c for f, c in box.items() if f != feature}
@@ -118,7 +118,7 @@ def _relax(box: Box, union: Sequence[Box], everything: Sequence[Allowed]) -> Box
 
 
 def _wider(codes: Allowed, everything: Allowed) -> list[Allowed]:
-    """Simpler conditions, the simplest first: none, no upper bound, no lower bound."""
+    """Return simpler conditions, simplest first: none, no upper bound, no lower bound."""
     low = codes & -codes
     no_upper = everything & ~(low - 1)
     no_lower = everything & ((1 << codes.bit_length()) - 1)

@@ -1,4 +1,4 @@
-"""Boxes of the cells of a ranking tree: what their tests let through."""
+"""Computes the boxes of the cells of a ranking tree from their tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from treerank._trees.ranking_tree import RankTree
 
 
 def all_codes(binning: Binning) -> list[Allowed]:
-    """All codes of each feature; missing only where the training rows had it."""
+    """Return all codes of each feature; code 0 only if it was missing in some training row."""
     return [
         ((1 << int(n)) - 1) & (-1 if missing else ~1)
         for n, missing in zip(binning.n_codes, binning.has_missing, strict=True)
@@ -18,7 +18,7 @@ def all_codes(binning: Binning) -> list[Allowed]:
 
 
 def side_boxes(tree: RankTree, binning: Binning, cell: int, side: int) -> list[Box]:
-    """Boxes of the LeafRank leaves that make up one side of a cell."""
+    """Return the boxes of the LeafRank leaves that make up one side of a cell."""
     everything = all_codes(binning)
     boxes: list[Box] = []
     stack: list[tuple[int, Box]] = [(int(tree.cells["first_test"][cell]), {})]

@@ -1,7 +1,7 @@
-"""Keep of the binning only what the tests of a fitted model use, and renumber the codes.
+"""Reduces the binning of a fitted model to the thresholds that its tests use.
 
-The binning tells every value of a small table apart, tests cut at few places. Codes that no
-test tells apart become one, so that scores, rules and explanations stay the same.
+For a small table, the binning has a code for every distinct value, but tests use few thresholds.
+Codes that no test separates are merged, which leaves scores, rules and explanations unchanged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from treerank._trees.ranking_tree import RankTree
 
 
 def keep_used_in_trees(binning: Binning, trees: list[RankTree]) -> tuple[Binning, list[RankTree]]:
-    """Binning with the thresholds that one of the trees cuts at, and the trees on its codes."""
+    """Return a binning with the thresholds that the trees use, and the trees on its codes."""
     numeric = [(tree.tests["left"] >= 0) & (tree.tests["categorical"] == 0) for tree in trees]
     features = np.concatenate(
         [t.tests["feature"][use] for t, use in zip(trees, numeric, strict=True)]
@@ -39,14 +39,14 @@ def keep_used_in_trees(binning: Binning, trees: list[RankTree]) -> tuple[Binning
 def keep_used_in_forest(
     binning: Binning, forest: ForestArrays, n_jobs: int
 ) -> tuple[Binning, ForestArrays]:
-    """Binning with the thresholds that the forest cuts at, and the forest on its codes."""
+    """Return a binning with the thresholds that the forest uses, and the forest on its codes."""
     n_cuts = np.array([len(t) + 2 for t in binning.thresholds], dtype=np.int64)
     used = np.flatnonzero(_core.used_cuts(forest.starts, forest.slots, n_cuts, n_jobs))
     first = np.cumsum(n_cuts) - n_cuts
     features = np.searchsorted(first, used, side="right") - 1
     cuts = used - first[features]
     kept, new_cut = _choose(binning, features, cuts)
-    if kept.equals(binning):  # as a rule in a large forest: every threshold is in use
+    if kept.equals(binning):  # usual for a large forest: it uses every threshold
         return kept, forest
     renumbered = np.zeros(int(n_cuts.sum()), dtype=np.int32)
     renumbered[used] = new_cut(features, cuts)
@@ -55,9 +55,9 @@ def keep_used_in_forest(
 
 
 def _choose(binning: Binning, features: NDArray[Any], cuts: NDArray[Any]) -> tuple[Binning, Any]:
-    """Binning of the cuts in use, and the function that gives a cut its new number.
+    """Return a binning with the cuts in use, and a function that renumbers cuts.
 
-    Cut 0 and the cut at the last code separate missing from known values: they need no threshold.
+    Cut 0 and the cut at the last code separate missing from known values, and need no threshold.
     """
     old_size = np.array([len(t) for t in binning.thresholds], dtype=np.int64)
     start = np.cumsum(old_size) - old_size

@@ -1,4 +1,4 @@
-"""One tree of a fitted forest, to look at on its own."""
+"""A view of one tree of a fitted forest."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from treerank._input.types import TableLike
 
 
 class ForestTree:
-    """One tree of a fitted forest: a view, which holds nothing of its own.
+    """One tree of a fitted forest: a view without data of its own.
 
     Parameters
     ----------
     forest : RankingForest
     number : int
-        Number of the tree.
+        Index of the tree.
     """
 
     def __init__(self, forest: Any, number: int) -> None:
@@ -28,7 +28,7 @@ class ForestTree:
         return f"ForestTree({self.number}, {self.forest._trees.size(self.number)})"
 
     def apply(self, X: TableLike) -> NDArray[np.int32]:
-        """Return the number of the leaf in which each row ends."""
+        """Return the index of the leaf in which each row ends."""
         codes, n_jobs = self.forest._codes(X)
         return np.asarray(self.forest._trees.tree(self.number).apply(codes, n_jobs)[0])
 

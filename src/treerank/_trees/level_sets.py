@@ -1,4 +1,4 @@
-"""Cuts of a category whose codes are ordered become sets of levels, as of other categories."""
+"""Converts cuts of a category with ordered codes to sets of levels, as for other categories."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from treerank._trees.ranking_tree import CATEGORICAL, MISSING_RIGHT, NO_CUT, SLO
 
 
 def tree_with_sets(tree: RankTree, binning: Binning) -> RankTree:
-    """Return the same tree, its cuts of ordered categories written as sets of codes."""
+    """Return the same tree with cuts of ordered categories stored as sets of codes."""
     tests = tree.tests.copy()
     ordered = np.isin(tests["feature"], list(binning.by_statistic))
     cut = np.flatnonzero(ordered & (tests["left"] >= 0) & (tests["categorical"] == 0))
@@ -29,21 +29,22 @@ def tree_with_sets(tree: RankTree, binning: Binning) -> RankTree:
 
 
 def forest_with_sets(forest: ForestArrays, binning: Binning) -> ForestArrays:
-    """Return the same forest, its cuts of ordered categories written as sets of codes."""
+    """Return the same forest with cuts of ordered categories stored as sets of codes."""
     if not binning.by_statistic:
         return forest
     slots = np.ascontiguousarray(forest.slots).view(SLOT).ravel().copy()
     is_cut = (slots["cut"] != NO_CUT) & (slots["next"] & CATEGORICAL == 0)
     cut = np.flatnonzero(is_cut & np.isin(slots["feature"], list(binning.by_statistic)))
     missing_right = (slots["next"][cut] & MISSING_RIGHT) != 0
-    # A slot that sends missing values right holds its cut minus one.
+    # A slot that sends missing values right stores its cut minus one.
     last = slots["cut"][cut].astype(np.int64) + missing_right
     sets, number = _sets_of(last, ~missing_right)
     set_of = forest.set_of.copy() if len(forest.set_of) else np.full(len(slots), -1, dtype=np.int32)
     set_of[cut] = number + len(forest.category_sets)
     slots["next"][cut] = (slots["next"][cut] & ~MISSING_RIGHT) | CATEGORICAL
     slots["cut"][cut] = 0
-    # A set for each test, in their order: the same whether trees are grown at once or not.
+    # One set per test, in the order of the tests: the arrays do not depend on whether all trees are
+    # grown in one go.
     tests = np.flatnonzero((slots["next"] & CATEGORICAL) != 0)
     category_sets = np.concatenate([forest.category_sets, sets])[set_of[tests]]
     set_of[tests] = np.arange(len(tests), dtype=np.int32)
@@ -58,7 +59,10 @@ def forest_with_sets(forest: ForestArrays, binning: Binning) -> ForestArrays:
 def _sets_of(
     last: NDArray[Any], missing_left: NDArray[np.bool_]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Sets of the codes from 1 to `last`, with 0 where missing values go left; one of a kind."""
+    """Return the distinct sets of the codes 1 to `last`, and the index of each test's set.
+
+    A set contains code 0 if missing values go left.
+    """
     kinds, number = np.unique(2 * last.astype(np.int64) + missing_left, return_inverse=True)
     code = np.arange(_core.MAX_CATEGORY_CODES)
     member = (code >= 1) & (code <= (kinds // 2)[:, np.newaxis])

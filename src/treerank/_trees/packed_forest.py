@@ -1,4 +1,4 @@
-"""The trees of a forest as fixed-width arrays, end to end, and rows walked through them."""
+"""The trees of a forest as concatenated fixed-width arrays, and their evaluation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treerank._device.scoring import PackedTrees, score_on_device, score_there
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the rows of a tree are drawn; `n_draws` 0 means all rows, once."""
+    """How the rows of a tree are drawn; if `n_draws` is 0, each tree uses every row once."""
 
     replace: bool
     n_draws: int
@@ -28,45 +28,45 @@ class Sampling:
         return self.n_draws > 0 and (self.replace or self.n_draws < n_rows)
 
     def design_effect(self, n_rows: int) -> float:
-        """Rows of a tree that say as much as one: rows drawn again say nothing new."""
+        """Rows of a tree per independent row: rows drawn repeatedly add no information."""
         return 1.0 + (self.n_draws - 1) / n_rows if self.replace and self.n_draws > 0 else 1.0
 
     def counts(self, tree: int, n_rows: int) -> NDArray[np.uint8]:
-        """How often each row was drawn for a tree."""
+        """Return how often each row was drawn for a tree."""
         return self.some_counts(tree, n_rows, 0, n_rows)
 
     def some_counts(self, tree: int, n_all: int, first: int, n: int) -> NDArray[np.uint8]:
-        """How often each of the rows ``first, ..., first + n - 1`` was drawn for a tree."""
+        """Return how often each of the rows ``first, ..., first + n - 1`` was drawn for a tree."""
         return np.asarray(_core.draw_counts(vars(self), tree, n_all, first, n))
 
 
 @dataclass(frozen=True)
 class ForestArrays:
-    """Packed trees: tree t owns slots ``starts[t]:starts[t + 1]``.
+    """Packed trees: tree t consists of the slots ``starts[t]:starts[t + 1]``.
 
-    A slot is eight bytes: where to go on, the feature and the cut of its test. Arriving at
-    slot s adds ``step[s] / (1 + shrinkage / weight[s])`` to the value of a row; once the
-    shrinkage is chosen, `bake_shrinkage` makes one number of the two. A tree in which no slot
-    can be reached in two ways then has the whole value at its ends (`at_end`).
+    A slot has eight bytes: the next slot, and the feature and cut of its test. A row that reaches
+    slot s adds ``step[s] / (1 + shrinkage / weight[s])`` to its value. Once the shrinkage has been
+    chosen, `bake_shrinkage` combines `step` and `weight` into one number. If every slot of a tree
+    can be reached in one way only, the end of a walk then has the whole value (`at_end`).
     """
 
     starts: NDArray[np.int64]
     slots: NDArray[np.uint8]
     step: NDArray[np.float32]
-    weight: Any  # float32; None once folded
+    weight: Any  # float32; None once the shrinkage is baked in
     set_of: NDArray[np.int32]
     category_sets: NDArray[np.uint8]
     importance: NDArray[np.float64]  # trees x features
-    at_end: Any = None  # uint8, one per tree; None until folded
-    # float32, one per slot: share of the training weight that its test sends left; None in files of
-    # versions that did not keep it. Attributions average over it.
+    at_end: Any = None  # uint8, one per tree; None until the shrinkage is baked in
+    # float32, one per slot: share of the training weight that its test sends left, needed for
+    # attributions. None in files written by versions that did not store it.
     left_share: Any = None
-    # Steps of the share above each class but the last (layers x slots), of which `step` is the
-    # mean by `cut_weights`; None for two classes, whose only layer `step` is.
+    # Steps of the share above each class but the last (layers x slots); `step` is their mean,
+    # weighted by `cut_weights`. None for two classes, where `step` is the only layer.
     layers: Any = None
     cut_weights: Any = None
-    # Under monotone constraints shrinkage is part of pooling the strata: the steps of every
-    # shrinkage (shrinkages x layers x slots) are kept until one is chosen.
+    # With monotone constraints, shrinkage is part of pooling the strata: the steps for every
+    # shrinkage (shrinkages x layers x slots) are stored until one is chosen.
     steps: Any = None
     shrinkages: tuple[float, ...] = ()
 
@@ -77,17 +77,17 @@ class ForestArrays:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays."""
+        """Size of all arrays in bytes."""
         return sum(v.nbytes for v in vars(self).values() if hasattr(v, "nbytes"))
 
     def size(self, tree: int) -> str:
-        """Say how large a tree is."""
+        """Describe the size of a tree."""
         return f"{self.starts[tree + 1] - self.starts[tree]} slots"
 
     def bake_shrinkage(self, shrinkage: float, scale: float = 1.0, n_jobs: int = 1) -> ForestArrays:
-        """One number per slot, for this amount of shrinkage.
+        """Combine `step` and `weight` into one number per slot, for the given shrinkage.
 
-        Steps are multiplied by `scale`, but for the share at the root, where every walk begins.
+        Steps are multiplied by `scale`, except for the share at the root, where every walk starts.
         """
         if self.steps is not None:
             return self._at_shrinkage(shrinkage).bake_shrinkage(0.0, scale, n_jobs)
@@ -105,7 +105,7 @@ class ForestArrays:
         return replace(self, step=step, layers=layers, weight=None, at_end=at_end)
 
     def _at_shrinkage(self, shrinkage: float) -> ForestArrays:
-        """Return the same trees with the steps of one shrinkage only."""
+        """Return the same trees with the steps for one shrinkage only."""
         steps = self.steps[self.shrinkages.index(shrinkage)]
         return replace(self, steps=None, shrinkages=(), **_layered(steps, self.cut_weights))
 
@@ -113,13 +113,13 @@ class ForestArrays:
         return self.starts, self.slots, self.step, self.set_of, self.category_sets, self.at_end
 
     def mean(self, codes: Codes, n_jobs: int, device: Device | None = None) -> NDArray[np.float64]:
-        """Mean value of each row over the trees."""
+        """Return the mean value of each row over the trees."""
         return self.total(codes, n_jobs, device) / self.n_trees
 
     def total(
         self, codes: Codes | DeviceCodes, n_jobs: int, device: Device | None = None
     ) -> NDArray[np.float64]:
-        """Sum of the values of each row over the trees; `device` None: on the processor."""
+        """Return the sum of each row's values over the trees; on the CPU if `device` is None."""
         if isinstance(codes, DeviceCodes):
             assert device is not None
             return score_there(device, self.packed, codes)
@@ -129,23 +129,23 @@ class ForestArrays:
 
     @property
     def packed(self) -> PackedTrees:
-        """The trees as a device walks through them."""
+        """The trees in the form that a device takes."""
         return PackedTrees(*self._folded())
 
     def upper_shares(self, codes: Codes, n_jobs: int) -> NDArray[np.float64]:
-        """Mean share of the classes above the first, the second, ...: rows x (classes - 1)."""
+        """Return the mean share above each class but the last: rows x (classes - 1)."""
         layers = [self.step] if self.layers is None else self.layers
         means = [replace(self, step=np.ascontiguousarray(layer)).mean(codes, n_jobs)
                  for layer in layers]  # fmt: skip
         return np.column_stack(means)
 
     def each(self, codes: Codes, n_jobs: int) -> NDArray[np.float32]:
-        """Value of each row in each tree: trees x rows."""
+        """Return the value of each row in each tree: trees x rows."""
         flat = _core.score_forest_each(*self._folded(), codes, n_jobs)
         return np.asarray(flat.reshape(self.n_trees, -1))
 
     def apply(self, codes: Codes, n_jobs: int) -> NDArray[np.int32]:
-        """Find the slot in which each row ends, in each tree: trees x rows."""
+        """Return the slot in which each row ends in each tree: trees x rows."""
         flat = _core.apply_forest(*self._folded(), codes, n_jobs)
         return np.asarray(flat.reshape(self.n_trees, -1))
 
@@ -158,10 +158,10 @@ class ForestArrays:
         n_jobs: int,
         block: tuple[int, int] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """Mean over the trees that did not draw a row: rows x shrinkages; their number.
+        """Return means over the trees that did not draw a row, rows x shrinkages, and their number.
 
-        Relative to the shares at the roots, which differ by what was drawn. `block` is (number of
-        all rows, number of the first of these), if the codes are not those of all.
+        Values are relative to the share at the root of each tree, which depends on its sample. If
+        the codes are those of a block, `block` is (number of all rows, index of its first row).
         """
         if self.steps is not None:
             plain = [self._at_shrinkage(shrinkage) for shrinkage in shrinkages]
@@ -184,7 +184,7 @@ class ForestArrays:
         n_jobs: int,
         block: tuple[int, int] | None = None,
     ) -> NDArray[np.float64]:
-        """`out_of_bag` for one shrinkage, in parts by the feature tested before each step."""
+        """Return `out_of_bag` for one shrinkage, divided by the feature tested before each step."""
         sums, n_trees = _core.score_out_of_bag_by_feature(
             self.starts, self.slots, self.step, self.weight, self.set_of, self.category_sets,
             codes, vars(sampling), rows, shrinkage, n_jobs, *(block or (codes.shape[1], 0)),
@@ -193,7 +193,7 @@ class ForestArrays:
             return np.asarray(sums.reshape(len(rows), -1) / n_trees[:, np.newaxis])
 
     def tree(self, number: int) -> ForestArrays:
-        """One tree alone, as a view."""
+        """Return a view of a single tree."""
         at = slice(int(self.starts[number]), int(self.starts[number + 1]))
         return replace(
             self,
@@ -209,7 +209,7 @@ class ForestArrays:
         )
 
     def joined(self, more: ForestArrays) -> ForestArrays:
-        """Put more trees of the same forest behind these; neither folded yet."""
+        """Append more trees of the same forest; the shrinkage must not be baked in yet."""
         assert self.weight is not None
         assert more.weight is not None
         return ForestArrays(
@@ -229,12 +229,12 @@ class ForestArrays:
 
 
 def _join_shares(a: Any, b: Any) -> Any:
-    """Shares of both forests; none where one of them has none."""
+    """Return the shares of both forests, or None if one of them has none."""
     return None if a is None or b is None else np.concatenate([a, b])
 
 
 def _join_sets(a: ForestArrays, b: ForestArrays) -> NDArray[np.int32]:
-    """Numbers of the category sets, those of the second forest after those of the first."""
+    """Return the indices of the category sets; those of the second forest follow the first."""
     if len(a.set_of) == 0 and len(b.set_of) == 0:
         return a.set_of
     parts = []
@@ -247,7 +247,7 @@ def _join_sets(a: ForestArrays, b: ForestArrays) -> NDArray[np.int32]:
 
 
 def take_rows(codes: NDArray[Any], rows: Any) -> NDArray[Any]:
-    """Codes of some rows, in the layout that the core expects."""
+    """Return the codes of some rows, in the layout that the core expects."""
     return np.ascontiguousarray(codes[:, rows])
 
 
@@ -257,7 +257,7 @@ def forest_from_core(
     cut_weights: NDArray[np.float64],
     shrinkages: tuple[float, ...],
 ) -> ForestArrays:
-    """Wrap what the core has grown; `shrinkages` where each has steps of its own."""
+    """Wrap the arrays of the core; `shrinkages` is not empty if each has steps of its own."""
     starts, slots, step, weight, set_of, sets, importance, left_share = arrays
     steps = step.reshape(-1, len(slots))
     n_layers = len(cut_weights) if len(steps) > 1 else 1
@@ -272,7 +272,7 @@ def forest_from_core(
 
 
 def _layered(layers: NDArray[np.float32], cut_weights: NDArray[np.float64]) -> dict[str, Any]:
-    """Steps of the score, and those of its layers where there are several."""
+    """Return the steps of the score, and those of its layers if there are several."""
     if len(layers) == 1:
         return {"step": np.ascontiguousarray(layers[0]), "layers": None}
     return {"step": (cut_weights @ layers).astype(np.float32), "layers": layers}

@@ -1,4 +1,4 @@
-"""The ranking tree as fixed-width arrays, and what can be computed from them alone."""
+"""The ranking tree as fixed-width arrays, and computations on them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treerank._device.held_out import FoldTree
 from treerank._input.validation import Table
 from treerank._input.weights import Weights
 
-# The records of the core (src/core/data/types.hpp), byte for byte.
+# Same layout as the structs of the core (src/core/data/types.hpp).
 CELL = np.dtype(
     [
         ("parent", "<i4"), ("left", "<i4"), ("right", "<i4"), ("depth", "<i4"),
@@ -33,7 +33,7 @@ TEST = np.dtype(
     ]
 )  # fmt: skip
 SLOT = np.dtype([("next", "<u4"), ("feature", "<u2"), ("cut", "<u2")])
-# Bits of a slot's `next` (src/core/tree/flat_tree.hpp), and the cut of a slot that ends a walk.
+# Bits of `next` in a slot (src/core/tree/flat_tree.hpp), and the cut of a slot that ends a walk.
 MISSING_RIGHT = np.uint32(1 << 30)
 CATEGORICAL = np.uint32(1 << 31)
 NEXT_MASK = np.uint32((1 << 30) - 1)
@@ -43,7 +43,7 @@ Records = NDArray[Any]
 
 
 def as_records(values: NDArray[np.uint8], dtype: np.dtype[Any]) -> Records:
-    """Records as the core hands them over: rows of bytes."""
+    """View rows of bytes, as the core returns them, as records."""
     return np.asarray(values.view(dtype).reshape(len(values)))
 
 
@@ -58,8 +58,8 @@ class CellTree(ABC):
     counts : array of shape (n_cells, n_classes)
         Sum of sample weights of each class in each cell.
     shares : array of shape (n_cells, n_classes - 1), optional
-        Shares of the classes above the first, the second, ... by which cells are scored, where
-        these are not those of the counts.
+        Share of the weight above each class but the last, by which cells are scored. If None, it
+        is computed from the counts.
     """
 
     cells: Records
@@ -68,7 +68,7 @@ class CellTree(ABC):
 
     @property
     def n_cells(self) -> int:
-        """Number of cells, inner ones included."""
+        """Number of cells, including inner ones."""
         return len(self.cells)
 
     @property
@@ -78,30 +78,30 @@ class CellTree(ABC):
 
     @cached_property
     def cut_weights(self) -> NDArray[np.float64]:
-        """What each way to cut the classes in two weighs in the score; they sum to 1.
+        """Weight in the score of each cut of the ordered classes into two groups; they sum to 1.
 
-        The score is a mean of the shares u above the first, the second, ... class. For one
-        cut, a cell's beta - alpha is its weight times ``(u - U) / (U (1 - U))``, where U is the
-        share in the whole sample: divided by ``U (1 - U)``, all cuts speak of AUC.
+        The score is a mean of the shares u above each class but the last. For one cut, the
+        beta - alpha of a cell is its weight times ``(u - U) / (U (1 - U))``, where U is the share
+        in the whole sample. Dividing by ``U (1 - U)`` thus puts all cuts on the scale of the AUC.
         """
         return cut_weights(self.counts[0])
 
     @cached_property
     def is_split(self) -> NDArray[np.bool_]:
-        """Which cells have children."""
+        """Whether each cell has children."""
         return np.asarray(self.cells["left"] >= 0)
 
     @cached_property
     def leaves(self) -> NDArray[np.intp]:
-        """Numbers of the leaf cells, best first by the tree's own order."""
+        """Indices of the leaf cells, best first in the order of the tree."""
         return np.flatnonzero(~self.is_split)
 
     @cached_property
     def sequence(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """Cost-complexity lambdas, and the step at which each cell is collapsed.
 
-        Up to three classes the gains of the splits add up; from four on, a split's gain
-        depends on how the other cells are cut.
+        With up to three classes, the gains of the splits are additive; with four or more, the gain
+        of a split depends on how the other cells are split.
         """
         left, right, gain = self._gains
         if not self._has_additive_gains:
@@ -110,7 +110,7 @@ class CellTree(ABC):
 
     @property
     def _gains(self) -> list[NDArray[Any]]:
-        """Children of the cells, and what their splits gain."""
+        """Children of the cells, and the gains of their splits."""
         return [np.ascontiguousarray(self.cells[name]) for name in ("left", "right", "auc_gain")]
 
     @property
@@ -119,16 +119,16 @@ class CellTree(ABC):
 
     @abstractmethod
     def encode(self, table: Table, binning: Binning, n_jobs: int = 1) -> NDArray[Any]:
-        """Rows in the form that `apply` takes, features x rows."""
+        """Return the rows in the form that `apply` takes, features x rows."""
 
     @abstractmethod
     def apply(self, rows: NDArray[Any], n_jobs: int = 1) -> NDArray[np.int32]:
-        """Leaf cell of each row."""
+        """Return the leaf cell of each row."""
 
     def leaf_weights(
         self, rows: NDArray[Any], labels: NDArray[np.uint8], weights: Weights, n_jobs: int = 1
     ) -> NDArray[np.int64]:
-        """Units of each class in each leaf cell; rows of no weight are left out."""
+        """Return the units of each class in each leaf cell; rows of weight 0 are skipped."""
         units = weights.as_units
         chosen = np.arange(rows.shape[1]) if units is None else np.flatnonzero(units)
         cells = self.apply(np.ascontiguousarray(rows[:, chosen]), n_jobs)
@@ -146,14 +146,14 @@ class CellTree(ABC):
         folds: NDArray[np.int32],
         n_jobs: int,
     ) -> list[NDArray[np.int64]]:
-        """`leaf_weights` of the rows of each fold, in the tree of its number."""
+        """Return the `leaf_weights` of each tree for the rows of its fold."""
         return [
             tree.leaf_weights(rows, labels, weights.where(folds == fold), n_jobs)
             for fold, tree in enumerate(trees)
         ]
 
     def subtree(self, keep_split: NDArray[np.bool_]) -> Self:
-        """Keep only the marked splits; cells below an unmarked one go."""
+        """Keep only the marked splits; cells below an unmarked split are removed."""
         keep_split = keep_split & self.is_split
         reachable = np.zeros(self.n_cells, dtype=bool)
         reachable[0] = True
@@ -192,7 +192,7 @@ class CellTree(ABC):
         return np.split(np.argsort(depth, kind="stable"), ends[:-1])
 
     def cell_counts(self, leaf_counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Counts of all cells from those of the leaf cells."""
+        """Compute the counts of all cells from those of the leaf cells."""
         counts = leaf_counts.copy()
         left: NDArray[np.int32] = self.cells["left"]
         right: NDArray[np.int32] = self.cells["right"]
@@ -202,12 +202,12 @@ class CellTree(ABC):
         return counts
 
     def shrunken_shares(self, shrinkage: float | NDArray[np.float64]) -> NDArray[np.float64]:
-        """Shares of the classes above the first, the second, ... in each cell, shrunk.
+        """Return the shrunken shares above each class but the last in each cell.
 
-        Along the path from the root, a step from a parent of weight n counts
-        ``1 / (1 + shrinkage / n)`` of what it changes (hierarchical shrinkage, Agarwal et al.,
-        2022). Shape (n_cells, n_classes - 1), for two classes the share of positives; for
-        several shrinkages (n_shrinkages, n_cells, n_classes - 1).
+        Along the path from the root, the change at a child of a parent of weight n is multiplied by
+        ``1 / (1 + shrinkage / n)`` (hierarchical shrinkage, Agarwal et al., 2022). The shape is
+        (n_cells, n_classes - 1), or (n_shrinkages, n_cells, n_classes - 1) for several shrinkages;
+        for two classes, the values are the shares of positives.
         """
         weight = self.counts.sum(axis=1)
         share = upper_shares(self.counts) if self.shares is None else self.shares
@@ -233,7 +233,7 @@ class RankTree(CellTree):
     counts : array of shape (n_cells, n_classes)
         Sum of sample weights of each class in each cell.
     tests : array of TEST records
-        Nodes of the LeafRank trees; those of a cell lie side by side.
+        Nodes of the LeafRank trees; those of a cell are contiguous.
     category_sets : array of shape (n_sets, 4), uint64
         Codes that go left in a categorical test, one bit per code.
     """
@@ -255,9 +255,9 @@ class RankTree(CellTree):
 
     @property
     def left_shares(self) -> NDArray[np.float64]:
-        """Share of the training weight that the test of each slot sends left; 0 at an end.
+        """Share of the training weight that the test of each slot sends left; 0 at an end slot.
 
-        Beyond two classes, of the weight of the two classes that the split separates.
+        With more than two classes, only the two classes that the split separates are counted.
         """
         test = self._compiled[2]
         negative: NDArray[np.float64] = self.tests["negative"]
@@ -270,24 +270,24 @@ class RankTree(CellTree):
         return shares
 
     def encode(self, table: Table, binning: Binning, n_jobs: int = 1) -> Codes:
-        """Codes of the rows."""
+        """Return the codes of the rows."""
         return binning.transform(table, n_jobs)
 
     def apply(self, rows: Codes, n_jobs: int = 1) -> NDArray[np.int32]:
-        """Leaf cell of each row."""
+        """Return the leaf cell of each row."""
         slots, target = self._flat
         return _core.apply(slots, target, _set_bytes(self.category_sets), rows, n_jobs)
 
     @property
     def for_device(self) -> FoldTree:
-        """The tree as rows are walked through it on a device."""
+        """The tree in the form that a device takes."""
         slots, target = self._flat
         return FoldTree(slots, target, _set_bytes(self.category_sets), self.n_cells)
 
     def leaf_weights(
         self, rows: Codes, labels: NDArray[np.uint8], weights: Weights, n_jobs: int = 1
     ) -> NDArray[np.int64]:
-        """Units of each class in each leaf cell; rows of no weight are left out."""
+        """Return the units of each class in each leaf cell; rows of weight 0 are skipped."""
         slots, target = self._flat
         result = _core.leaf_weights(
             slots, target, _set_bytes(self.category_sets), rows, labels, weights.repeats,
@@ -305,7 +305,7 @@ class RankTree(CellTree):
         folds: NDArray[np.int32],
         n_jobs: int,
     ) -> list[NDArray[np.int64]]:
-        """`leaf_weights` of the rows of each fold, in the tree of its number."""
+        """Return the `leaf_weights` of each tree for the rows of its fold."""
         own = [tree for tree in trees if isinstance(tree, RankTree)]
         found = _core.held_out_weights(
             [tree._flat[0] for tree in own], [tree._flat[1] for tree in own],
@@ -317,7 +317,7 @@ class RankTree(CellTree):
     def _keep_splits(
         self, cells: Records, split: NDArray[np.bool_], old_numbers: NDArray[np.intp]
     ) -> dict[str, Any]:
-        """Drop the tests of cells that are gone, and renumber what is left."""
+        """Drop the tests of removed cells, and renumber the others."""
         sizes = (cells["last_test"] - cells["first_test"])[split]
         starts = np.cumsum(sizes, dtype=np.int32) - sizes
         shift = np.repeat(starts - cells["first_test"][split], sizes)
@@ -334,29 +334,29 @@ class RankTree(CellTree):
 
 
 def find_sequences(trees: Sequence[CellTree], n_jobs: int) -> None:
-    """Find the `sequence` of each tree, a thread each, before it is asked for."""
+    """Compute the `sequence` of several trees in advance, one thread per tree."""
     waiting = [tree for tree in trees if "sequence" not in vars(tree) and tree._has_additive_gains]
     left, right, gain = ([tree._gains[k] for tree in waiting] for k in range(3))
     found = _core.cost_complexities(left, right, gain, n_jobs)
     for tree, sequence in zip(waiting, found, strict=True):
-        vars(tree)["sequence"] = sequence  # where `cached_property` keeps it
+        vars(tree)["sequence"] = sequence  # where `cached_property` stores it
 
 
 def cut_weights(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights of the ways to cut classes of these sizes in two; see `CellTree.cut_weights`."""
+    """Return `CellTree.cut_weights` for classes of the given sizes."""
     share = upper_shares(counts[np.newaxis])[0]
     weight = 1.0 / (share * (1.0 - share))
     return np.asarray(weight / weight.sum())
 
 
 def upper_shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Shares of the classes above the first, above the second, ... in each cell."""
+    """Return the share above each class but the last, in each cell."""
     above = np.cumsum(counts[:, :0:-1], axis=1)[:, ::-1]
     return np.asarray(above / counts.sum(axis=1, keepdims=True))
 
 
 def tree_from_core(arrays: tuple[Any, ...], scale: float) -> RankTree:
-    """Wrap what the core has grown; weights come back as weights."""
+    """Wrap a tree of the core, and convert units back to weights."""
     cells, weight, tests, sets, _ = arrays
     tests = tests.view(TEST).reshape(len(tests)).copy()
     tests["negative"] /= scale

@@ -1,7 +1,7 @@
-"""The trees of a forest whose cells are split by objects in Python: classifiers, grids.
+"""The trees of a forest whose cells are split by Python objects: classifiers or grids.
 
-The same questions can be asked of it as of :class:`~treerank._trees.packed_forest.ForestArrays`,
-with the matrix of :mod:`treerank._binning.encoding` in place of codes.
+It has the interface of :class:`~treerank._trees.packed_forest.ForestArrays`, but takes the matrix
+of :mod:`treerank._binning.encoding` instead of codes.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SplitterForest:
-    """Ranking trees split in Python; `values`, one per cell and tree, are there once folded."""
+    """Ranking trees split in Python; `bake_shrinkage` sets `values`, one per cell of each tree."""
 
     trees: list[SplitterTree]
     by_rank: bool
-    cut_weights: Floats  # of the ways to cut the classes in two
+    cut_weights: Floats  # see `CellTree.cut_weights`
     values: list[Floats] | None = None
     shrinkage: float = 0.0
     scale: float = 1.0
@@ -40,17 +40,17 @@ class SplitterForest:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the trees, splitters included, as they are pickled."""
+        """Size of the pickled trees in bytes, including splitters."""
         return len(pickle.dumps(self.trees))
 
     def size(self, tree: int) -> str:
-        """Say how large a tree is."""
+        """Describe the size of a tree."""
         return f"{self.trees[tree].n_cells} cells"
 
     def bake_shrinkage(
         self, shrinkage: float, scale: float = 1.0, n_jobs: int = 1
     ) -> SplitterForest:
-        """One number per cell, for this amount of shrinkage, steps being multiplied by `scale`."""
+        """Compute one value per cell for the given shrinkage; steps are multiplied by `scale`."""
         folded = replace(self, shrinkage=shrinkage, scale=scale)
         values = [
             mid_ranks(tree) if self.by_rank else folded._shares(tree) @ self.cut_weights
@@ -59,29 +59,29 @@ class SplitterForest:
         return replace(folded, values=values)
 
     def _shares(self, tree: SplitterTree) -> Floats:
-        """Shares above each class but the last, in each cell."""
+        """Return the shares above each class but the last, in each cell."""
         shares = tree.shrunken_shares(self.shrinkage)
         return np.asarray(shares[0] + self.scale * (shares - shares[0]))
 
     def apply(self, rows: Matrix, n_jobs: int) -> NDArray[np.int32]:
-        """Find the cell in which each row ends, in each tree: trees x rows."""
+        """Return the cell in which each row ends in each tree: trees x rows."""
         return np.array(self._ask(lambda tree, _: tree.apply(rows), n_jobs))
 
     def each(self, rows: Matrix, n_jobs: int) -> NDArray[np.float32]:
-        """Value of each row in each tree: trees x rows."""
+        """Return the value of each row in each tree: trees x rows."""
         found = self._ask(lambda tree, value: value[tree.apply(rows)].astype(np.float32), n_jobs)
         return np.array(found)
 
     def mean(self, rows: Matrix, n_jobs: int) -> Floats:
-        """Mean value of each row over the trees."""
-        # Added up one tree after another: the sum of a row must not depend on the other rows.
+        """Return the mean value of each row over the trees."""
+        # Summed tree by tree, so that the sum of a row does not depend on the other rows.
         total = np.zeros(rows.shape[1])
         for values in self._ask(lambda tree, value: value[tree.apply(rows)], n_jobs):
             total += values
         return total / self.n_trees
 
     def upper_shares(self, rows: Matrix, n_jobs: int) -> Floats:
-        """Mean share of the classes above the first, the second, ...: rows x (classes - 1)."""
+        """Return the mean share above each class but the last: rows x (classes - 1)."""
         total = np.zeros((rows.shape[1], len(self.cut_weights)))
         for tree, cells in zip(self.trees, self.apply(rows, n_jobs), strict=True):
             total += self._shares(tree)[cells]
@@ -101,9 +101,9 @@ class SplitterForest:
         shrinkages: list[float],
         n_jobs: int,
     ) -> tuple[Floats, NDArray[np.int32]]:
-        """Mean over the trees that did not draw a row: rows x shrinkages; their number.
+        """Return means over the trees that did not draw a row, rows x shrinkages, and their number.
 
-        Relative to the shares at the roots, which differ by what was drawn.
+        Values are relative to the share at the root of each tree, which depends on its sample.
         """
         n_rows = rows.shape[1]
 
@@ -125,22 +125,22 @@ class SplitterForest:
             return sums / n_trees[:, np.newaxis], n_trees
 
     def tree(self, number: int) -> SplitterForest:
-        """One tree alone, as a view."""
+        """Return a view of a single tree."""
         values = None if self.values is None else [self.values[number]]
         return replace(self, trees=[self.trees[number]], values=values)
 
     def joined(self, more: SplitterForest) -> SplitterForest:
-        """Put more trees of the same forest behind these."""
+        """Append more trees of the same forest."""
         return replace(self, trees=[*self.trees, *more.trees], values=None)
 
 
 def path_values(tree: SplitterTree, shrinkage: float, weights: Floats) -> Floats:
-    """Score of each cell: shares of the classes along the path, shrunk towards the parent's."""
+    """Return the score of each cell, from class shares that are shrunk along the path."""
     return np.asarray(tree.shrunken_shares(shrinkage) @ weights)
 
 
 def mid_ranks(tree: SplitterTree) -> Floats:
-    """Share of the tree's rows below each leaf cell, half of its own counted."""
+    """Return the share of the weight ranked below each leaf cell, plus half of its own."""
     weight = tree.counts.sum(axis=1)
     ranks = np.zeros(tree.n_cells)
     leaves = tree.leaves

@@ -1,4 +1,4 @@
-"""A ranking tree whose cells are split by objects in Python: classifiers, grids."""
+"""A ranking tree whose cells are split by Python objects: classifiers or grids."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class CellSplit:
     ----------
     splitter : fitted splitter
     columns : array or None
-        Columns that it sees; None for all.
+        Columns that the splitter uses; None for all.
     turned : bool
-        Whether what it calls better has the smaller share of positives in the cell.
+        Whether the side that it calls better has the smaller share of positives in the cell.
     """
 
     splitter: Any
@@ -34,7 +34,7 @@ class CellSplit:
     turned: bool = False
 
     def left(self, rows: Matrix) -> NDArray[np.bool_]:
-        """Which of the rows (columns x rows) go to the better side."""
+        """Return whether each of the rows (columns x rows) goes to the better side."""
         seen = rows if self.columns is None else rows[self.columns]
         better = np.asarray(self.splitter.better_side(np.ascontiguousarray(seen.T)))
         if better.dtype != bool and not np.isin(better, (0, 1)).all():
@@ -64,18 +64,18 @@ class SplitterTree(CellTree):
     splits : list of CellSplit
         One for each inner cell, in the order of the cells.
     encoding : Encoding
-        How a table becomes a matrix of numbers.
+        How a table is converted to a numeric matrix.
     """
 
     splits: list[CellSplit]
     encoding: Encoding
 
     def encode(self, table: Table, binning: Binning, n_jobs: int = 1) -> Matrix:
-        """Matrix of the rows."""
+        """Return the matrix of the rows."""
         return self.encoding.transform(table, binning)
 
     def apply(self, rows: Matrix, n_jobs: int = 1) -> NDArray[np.int32]:
-        """Leaf cell of each row."""
+        """Return the leaf cell of each row."""
         cell_of = np.zeros(rows.shape[1], dtype=np.int32)
         for cell, split in zip(np.flatnonzero(self.is_split), self.splits, strict=True):
             inside = np.flatnonzero(cell_of == cell)
@@ -86,7 +86,7 @@ class SplitterTree(CellTree):
         return cell_of
 
     def rules(self, cells: NDArray[np.intp]) -> list[str]:
-        """Say which sides of which splitters lead to each cell."""
+        """Describe the splitter sides that lead to each cell."""
         return [self._rule(int(cell)) for cell in cells]
 
     def _rule(self, cell: int) -> str:
@@ -107,6 +107,6 @@ class SplitterTree(CellTree):
 
 
 def format_splitter(splitter: Any) -> str:
-    """Name a splitter: the class of its classifier."""
+    """Return the class name of the splitter, or of its classifier."""
     inside = innermost(splitter.estimator) if isinstance(splitter, ClassifierSplit) else splitter
     return type(inside).__name__

@@ -1,4 +1,4 @@
-"""Two-sample test by learning to rank: do two samples come from the same distribution?"""
+"""Two-sample test by learning to rank: whether two samples have the same distribution."""
 
 from __future__ import annotations
 

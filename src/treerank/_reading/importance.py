@@ -110,7 +110,7 @@ def attribution_importance(
     """
     level = check_level(level)
     n_draws = check_integer("n_bootstrap", n_bootstrap, 2) or 2
-    tree_sum(model)  # refuses models that have no attributions
+    tree_sum(model)  # raises for models that have no attributions
     table = rows_of(model, X, "X")
     members = check_groups(groups, table.names)
     found = attributions(model, table, baseline)

@@ -112,8 +112,9 @@ class OrderedPartition:
     def vus(self) -> float:
         """Volume under the ROC surface, for any number of classes; the AUC for two.
 
-        The probability that one row of each class are ranked in the order of the classes, where
-        rows of the same cell are in random order. A random ranking gives ``1 / n_classes!``.
+        The probability that random rows, one of each class, are ranked in the order of the
+        classes; rows of the same cell are in random order. A random ranking gives
+        ``1 / n_classes!``.
         """
         return vus_of_weights(np.ascontiguousarray(self.counts[::-1].T))
 

@@ -124,7 +124,7 @@ def reasons(
         raise ValueError(
             f"Got reference={reference!r} without a baseline; expected rows to take it from."
         )
-    tree_sum(model)  # refuses models that have no attributions
+    tree_sum(model)  # raises for models that have no attributions
     table = rows_of(model, X, "X")
     members = check_groups(groups, table.names)
     texts = _check_codes(codes, members)

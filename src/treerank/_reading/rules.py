@@ -18,7 +18,7 @@ from treerank._trees.boxes import MAX_BOXES, Allowed, Box, intersect, simplify
 from treerank._trees.cell_boxes import all_codes, side_boxes
 from treerank._trees.ranking_tree import RankTree
 
-# Nobody reads more levels than this: a longer list shows its first few levels and its length.
+# A list with more levels than this is unreadable: only its first levels and its length are shown.
 LONGEST_LIST = 10
 FIRST_LEVELS = 5
 

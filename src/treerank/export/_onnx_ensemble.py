@@ -158,7 +158,7 @@ def ensemble_attributes(
 def operator_attributes(onnx: Any, nodes: Nodes, n_targets: int) -> dict[str, Any]:
     """Attributes of the operator TreeEnsemble."""
     is_leaf = nodes.child < 0
-    # A tree that is a single leaf gets a node both branches of which lead to the leaf.
+    # A tree that is a single leaf gets a node whose branches both lead to the leaf.
     single = np.flatnonzero(is_leaf[nodes.roots])
     inner = np.flatnonzero(~is_leaf)
     number = np.where(is_leaf, np.cumsum(is_leaf) - 1, np.cumsum(~is_leaf) - 1)
